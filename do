@@ -18,7 +18,11 @@ usage: ./do COMMAND [ARGUMENTS]
                                   build, and searches in a new order with a new seed, or with N; --python: on
                                   that version, in its own environment
   test --alone [FILE ...]         run every test file, or those named, in a process of its own
-  quick                           format, lint, types, and the tests of what was changed: seconds
+  quick [--all]                   format, lint, types, and the nearest tests of what was changed: seconds;
+                                  --all: every test that is known to run it
+  map [PYTEST ARGUMENTS]          run the tests and note which functions each of them runs: `quick` chooses by it
+  mutants [--count N] [--seed N] [--seconds S] [--only PATH ...]
+                                  plant faults one at a time in a copy, and say which of them no test notices
   coverage [--python 3.x] [--floor PERCENT FILES] [PYTEST ARGUMENTS]
                                   how much of the service the tests run that need no other process
   check                           format, lint, types, layers, OpenAPI, Dockerfile
@@ -438,7 +442,6 @@ check() {
     say "check: all good"
 }
 
-# What a change most often breaks. The types come from a daemon that keeps what it knows; it ends by itself after an hour.
 # How much of the service the tests run: those that need no other process. The events of Python 3.12 and later cost next to
 # nothing; on 3.11 every line would.
 run_coverage() {
@@ -469,21 +472,20 @@ measured="tests/actions tests/api tests/domain tests/ingest tests/jobs tests/ker
 quick() {
     environment dev
     cd "$root"
+    export PYTHONHASHSEED="${PYTHONHASHSEED:-0}"
     bin=$venv/bin failed=""
-    step "format" "$bin/ruff" format --check .
-    step "lint" "$bin/ruff" check .
-    step "types" "$bin/dmypy" --status-file "$state/dmypy.json" run --timeout 3600
-    tests=$("$bin/python" -m tools.affected)
-    if [ -n "$tests" ]; then
-        # shellcheck disable=SC2086
-        step "tests: $(echo $tests)" quick_tests $tests
-    fi
+    ( # beside the tests
+        step "format" "$bin/ruff" format --check .
+        step "lint" "$bin/ruff" check .
+        step "types" "$bin/dmypy" --status-file "$state/dmypy.json" run --timeout 3600
+        [ -z "$failed" ]
+    ) >"$state/static.$$" 2>&1 &
+    static=$!
+    "$bin/python" -m tools.affected "$@" || failed=" tests;"
+    wait "$static" || failed="$failed format, lint or types;"
+    cat "$state/static.$$" >&2 && rm "$state/static.$$"
     if [ -n "$failed" ]; then fail "quick failed:$failed"; fi
-    say "quick: all good"
-}
-
-quick_tests() { # 5: all of them are slow ones
-    "$bin/python" -m pytest -q -x -m "not slow" -p no:cacheprovider "$@" || [ $? = 5 ]
+    say "quick: nothing failed"
 }
 
 step() { # step NAME COMMAND...: says how it went; the output is shown when it failed
@@ -542,7 +544,10 @@ case $command in
     test) run_tests "$@" ;;
     simulate) environment dev; pytest -n auto --maxprocesses 8 -m "" tests/simulation "$@" ;;
     chaos) environment dev; cd "$root"; exec "$venv/bin/python" -m tests.chaos "$@" ;;
-    quick) quick ;;
+    quick) quick "$@" ;;
+    # A file's tests stay in one process, so that what its fixtures run is noted for all of them.
+    map) environment dev; pytest -n auto --maxprocesses 8 --dist loadfile -m "not slow" -p tools.affected.recorder "$@" ;;
+    mutants) environment dev; cd "$root"; exec "$venv/bin/python" -m tools.mutants "$@" ;;
     coverage) run_coverage "$@" ;;
     check) check ;;
     openapi) environment run; cd "$root"; exec "$venv/bin/python" -m tools.openapi openapi/openapi.json ;;

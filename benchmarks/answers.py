@@ -30,7 +30,7 @@ MOST_SHOWN = 20
 CAPTURE = """
 import json, os
 from service.stats.shared import registry
-from service.stats.shared.common import Request
+from service.stats.shared.declaring.common import Request
 
 names, seen = {test.request: test.name for test in registry.latest().values()}, set()
 made, read = Request.__init__, Request.model_validate_json.__func__
@@ -89,7 +89,7 @@ def requests_of_oracles() -> list[tuple[str, str]]:
 
 def computations() -> Iterator[tuple[str, str, str]]:
     """Statistical requests: where each is from, the test, the body."""
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
     from tests.stats.cases import cases_of
 
     for name, test in registry.latest().items():

@@ -11,11 +11,11 @@ from scipy import stats
 
 from benchmarks.harness import Sides, Task, end_error, row
 from benchmarks.ours import computed
-from service.kernels.inversion import SmoothMean, smooth_mean
-from service.kernels.metric_bootstrap import bca_ends
-from service.kernels.metrics import ratio_units
-from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.ratio_bootstrap import ratio_bootstrap
+from service.kernels.bootstrap.metric_bootstrap import bca_ends
+from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
+from service.kernels.bootstrap.ratio_bootstrap import ratio_bootstrap
+from service.kernels.exact.inversion import SmoothMean, smooth_mean
+from service.kernels.numeric.metrics import ratio_units
 
 Floats = NDArray[np.float64]
 Arms = tuple[Floats, Floats]

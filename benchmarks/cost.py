@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Measured, row
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 GROUP = "cost"
 MOST_UNDERESTIMATED = 3.0

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.bootstrap import binary, continuous
 from benchmarks.harness import Measured, Sides, row, seconds
 from benchmarks.ours import computed
-from service.kernels.cumulative import SEED, SEED_DRAWS
+from service.kernels.bootstrap.cumulative import SEED, SEED_DRAWS
 
 GROUP = "curves"
 FIRST, LAST = 10, 500

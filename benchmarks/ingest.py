@@ -130,7 +130,7 @@ def by_rows(sent: bytes, store: RowStore) -> None:
     from service.ingest.results import parse
 
     batch = parse(sent, "application/json", max_items=N)
-    columns = (batch.replicates.tolist(), batch.values.tolist(), batch.statuses.tolist())
+    columns = (batch.replicates.tolist(), batch.rows.values.tolist(), batch.rows.statuses.tolist())
     store([(1, *cells) for cells in zip(batch.item_ids, *columns, strict=True)])
 
 

@@ -104,7 +104,7 @@ def long(seed: int) -> bytes:
 
 def draw(body: bytes, first: int, last: int) -> None:
     """A bare process' share of the blocks."""
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
 
     test = registry.find("randomization")
     test.draw(test.request.model_validate_json(body), range(first, last))
@@ -112,7 +112,7 @@ def draw(body: bytes, first: int, last: int) -> None:
 
 def answer(body: bytes) -> dict[str, Any]:
     """The whole test in this process."""
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
 
     test = registry.find("randomization")
     found = test.answer(test.request.model_validate_json(body)).model_dump_json()
@@ -121,7 +121,7 @@ def answer(body: bytes) -> dict[str, Any]:
 
 def blocks(body: bytes) -> int:
     """How many the request has."""
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
 
     test = registry.find("randomization")
     return test.block_count(test.request.model_validate_json(body))

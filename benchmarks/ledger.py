@@ -17,8 +17,8 @@ from benchmarks.harness import Sides, row
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from service.actions.signer import Signer
-    from service.store.engine import Database
+    from service.actions.ledger.signer import Signer
+    from service.store.database.engine import Database
 
 GROUP = "ledger"
 FEW, MANY = 2_000, 200_000
@@ -40,7 +40,7 @@ class Log:
 
     def append(self, count: int = 1) -> None:
         """A transaction of so many leaves."""
-        from service.store import ledger
+        from service.store.ledger import ledger
 
         events = [
             ledger.Event(
@@ -59,11 +59,11 @@ class Log:
 @cache
 def filled(size: int) -> Log:
     """A log on SQLite, which is removed with the process."""
-    from service.actions.signer import Signer
-    from service.keyring import SigningKeyFile
-    from service.signer_state import SignerState
-    from service.store import schema
-    from service.store.engine import Database
+    from service.actions.ledger.signer import Signer
+    from service.keyring.keyring import SigningKeyFile
+    from service.keyring.signer_state import SignerState
+    from service.store.database import schema
+    from service.store.database.engine import Database
 
     directory = Path(_directory().name) / str(size)
     directory.mkdir()
@@ -100,7 +100,7 @@ def _group() -> Sides:
 
 @row(f"{PROOFS} inclusion proofs, verified", group=GROUP, peer=PEER, bar=BAR, at_most=True)
 def _inclusion() -> Sides:
-    from service.actions import proofs
+    from service.actions.ledger import proofs
 
     draw = random.Random(1)
     return _proofs(lambda session, size: proofs.inclusion(session, draw.randrange(size), None))
@@ -108,7 +108,7 @@ def _inclusion() -> Sides:
 
 @row(f"{PROOFS} consistency proofs, verified", group=GROUP, peer=PEER, bar=BAR, at_most=True)
 def _consistency() -> Sides:
-    from service.actions import proofs
+    from service.actions.ledger import proofs
 
     draw = random.Random(2)
     return _proofs(lambda session, size: proofs.consistency(session, draw.randrange(1, size), None))

@@ -16,8 +16,8 @@ from scipy import stats
 from benchmarks.bootstrap import BATCH, HALF_WIDTH, SCIPY, Z, continuous
 from benchmarks.harness import Sides, end_error, row, share_error
 from benchmarks.ours import computed
-from service.kernels.bootstrap_draws import draw_means
-from service.kernels.type_one_error import split_rejections
+from service.kernels.bootstrap.bootstrap_draws import draw_means
+from service.kernels.randomization.type_one_error import split_rejections
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from service.stats.shared import registry
-from service.stats.shared.arms import Arms
+from service.stats.shared.data.arms import Arms
+from service.stats.shared.declaring import registry
 
 
 def computed(name: str, **request: Any) -> Callable[[], Any]:

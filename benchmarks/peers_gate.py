@@ -70,7 +70,7 @@ Told = Callable[[Data], bool]
 
 def ours(*, clustered: bool) -> Told:
     """The gate, as the command and the service answer it."""
-    from service.local import compare
+    from service.offline.local import compare
 
     def told(data: Data) -> bool:
         arms: dict[str, Any] = {

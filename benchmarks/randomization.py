@@ -8,7 +8,7 @@ from scipy import stats
 from benchmarks.bootstrap import Arms
 from benchmarks.harness import Sides, Task, row, share_error
 from benchmarks.ours import computed
-from service.kernels.sign_flip import sign_flip
+from service.kernels.randomization.sign_flip import sign_flip
 
 GROUP = "randomization"
 PEER = "scipy.stats.permutation_test"

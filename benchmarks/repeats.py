@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
-from service.kernels.repeated_runs import RUN, reml
-from service.stats.shared.repeats import flattened
+from service.kernels.effects.repeated_runs import RUN, reml
+from service.stats.repeated.repeats import flattened
 
 GROUP = "repeated runs"
 ITEMS, RATED = 40, 200

@@ -10,8 +10,8 @@ from scipy import optimize
 
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
-from service.kernels import preferences
-from service.kernels.max_t import flipped, max_t, summed
+from service.kernels.effects import preferences
+from service.kernels.randomization.max_t import flipped, max_t, summed
 
 GROUP = "several arms"
 ARMS, ITEMS, DRAWS = 20, 2_000, 10_000

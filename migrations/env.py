@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from alembic import context
 
 from service.config import Settings
-from service.store.engine import Database
-from service.store.tables import metadata
+from service.store.database.engine import Database
+from service.store.database.tables import metadata
 
 
 def run(connection: sa.Connection) -> None:

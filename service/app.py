@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
-from service.actions.group_commit import Posting
+from service.actions.results.group_commit import Posting
 from service.api.http import problems
 from service.api.http.authentication import KeyCache
 from service.api.http.following import Following
@@ -22,56 +22,45 @@ from service.api.http.housekeeping import beside
 from service.api.http.layers import Layered
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
+from service.api.http.room import Room
 from service.api.http.route import Exact
-from service.api.http.shared import Services
+from service.api.http.shared import UPLOADED_FILES, Services
 from service.api.http.watch import Watch
 from service.api.parsing import faults
-from service.api.routes import (
+from service.api.routes.calculations import comparisons, jobs, stats
+from service.api.routes.delivery import trackers, webhooks
+from service.api.routes.ledger import exports, ledger
+from service.api.routes.operation import docs, health, service
+from service.api.routes.plans import (
     amendments,
-    audit,
     badges,
+    families,
+    links,
+    markdown,
+    populations,
+    preregistrations,
+    receipts,
+)
+from service.api.routes.projects import audit, keys, projects, view_links
+from service.api.routes.results import endings, imports, results, rows, runs, unblinding
+from service.api.routes.verdicts import (
     bundles,
     calibration,
     charts,
-    comparisons,
     deviations,
-    docs,
-    endings,
     evidence,
-    exports,
-    families,
-    health,
-    imports,
-    jobs,
-    keys,
-    ledger,
-    links,
     looks,
-    markdown,
     multiverse,
-    populations,
-    preregistrations,
-    projects,
-    receipts,
     reports,
-    results,
-    rows,
-    runs,
-    service,
-    stats,
-    trackers,
-    unblinding,
     verdicts,
-    view_links,
-    webhooks,
     wording,
 )
 from service.config import Settings
 from service.errors import ForelockError, NotFound
-from service.keyring import Keyring
-from service.starting import signer_of
-from service.store.engine import Database
-from service.wake import nudge
+from service.keyring.keyring import Keyring
+from service.operation.starting import signer_of
+from service.processes.wake import nudge
+from service.store.database.engine import Database
 from service.web import pages
 from service.web.rendering import asks_for_page, nothing_here, refusal
 
@@ -143,6 +132,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         ),
         signer=signer_of(settings, database, keyring),
         reads=Reads(database),
+        uploads=Room(UPLOADED_FILES * settings.max_import_bytes),
     )
 
     @contextlib.asynccontextmanager

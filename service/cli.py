@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.complaints import reported
+from service.processes.complaints import reported
 
 if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
     from service.config import Settings
@@ -113,14 +113,14 @@ def _migrate(arguments: argparse.Namespace) -> int:
 
 
 def _backup(arguments: argparse.Namespace) -> int:
-    from service import backups
+    from service.operation import backups
 
     act = backups.back_up_database if arguments.what == "database" else backups.back_up_keys
     return _say(act(settings_from(arguments), arguments.file))
 
 
 def _restore(arguments: argparse.Namespace) -> int:
-    from service import backups
+    from service.operation import backups
 
     act = backups.restore_database if arguments.what == "database" else backups.restore_keys
     return _say(act(settings_from(arguments), arguments.file))
@@ -160,7 +160,8 @@ def _rebuild_coverage(arguments: argparse.Namespace) -> int:
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
-    from service import ledger_commands, main
+    from service import main
+    from service.operation import ledger_commands
 
     with main.ledger_signer(settings_from(arguments)) as signer:
         if arguments.act == "rotate":
@@ -174,7 +175,7 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from service.supervise import Child, Supervisor, leave, listen
+    from service.processes.supervise import Child, Supervisor, leave, listen
 
     # One thread per product: sums then do not depend on the machine's cores, and small ones are faster. Two pools
     # of memory: glibc makes up to eight a core, and what threads leave free in one is no use to another.
@@ -210,7 +211,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         {"FORELOCK_DATA_DIR": told["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
     )
     if told["workers"] > 1:
-        from service import tallies
+        from service.processes import tallies
 
         supervisor.tell({tallies.VARIABLE: str(tallies.begin(Path(told["data_dir"])))})
     children = [
@@ -239,7 +240,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _runner(arguments: argparse.Namespace) -> int:
     from service import main
-    from service.supervise import leave
+    from service.processes.supervise import leave
 
     runner = main.build_runner(settings_from(arguments))
     for number in (signal.SIGTERM, signal.SIGINT):

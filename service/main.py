@@ -23,12 +23,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from service.complaints import reported
 from service.config import Settings, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
 from service.errors import Conflict
-from service.keyring import Keyring
-from service.starting import (
+from service.keyring.keyring import Keyring
+from service.operation.starting import (
     CannotStart,
     require_answer,
     require_begun,
@@ -38,19 +37,21 @@ from service.starting import (
     signer_of,
     wait_for,
 )
-from service.store import clock, integrity, keys, projects, schema
-from service.store.engine import Database
-from service.store.integrity import Alteration
+from service.processes.complaints import reported
+from service.store.database import clock, integrity, schema
+from service.store.database.engine import Database
+from service.store.database.integrity import Alteration
+from service.store.projects import keys, projects
 
 if TYPE_CHECKING:
-    from service.actions.coverage import Rebuilt
-    from service.actions.signer import Signer
+    from service.actions.ledger.signer import Signer
+    from service.actions.results.coverage import Rebuilt
     from service.jobs.delivering import Delivering
     from service.jobs.outgoing import OutgoingProcess
     from service.jobs.runner import Runner
     from service.jobs.witnessing import Witnessing
     from service.publish.http import Outgoing
-    from service.tracing import Tracing
+    from service.telemetry.tracing import Tracing
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
@@ -69,14 +70,14 @@ def migrate(settings: Settings) -> str:
 
 def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
     """Make what counts as in of a record anew from its batches."""
-    from service.actions import coverage
-    from service.wake import nudge
+    from service.actions.results import coverage
+    from service.processes.wake import nudge
 
     with _database(settings.url) as database:
         require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
-            rebuilt = coverage.rebuild(session, prereg_id, job_id=_id(), now=clock.now(session))
+            rebuilt = coverage.rebuild(session, prereg_id, clock.moment(session))
     nudge(settings.runner_socket)
     return rebuilt
 
@@ -176,7 +177,7 @@ def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
-    from service.wake import Alarm
+    from service.processes.wake import Alarm
 
     threads = settings.runner_threads or settings.workers_of_pool + 2
     database = Database(settings.runner_url, pool_size=threads + 4)
@@ -213,7 +214,7 @@ def build_runner(settings: Settings) -> Runner:
 def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
     """The process that calls the outside, once there is anything to call it for."""
     from service.jobs.outgoing import OutgoingProcess
-    from service.store import deliveries
+    from service.store.delivery import deliveries
 
     asks = (
         _witnessing(settings, database) is not None
@@ -232,7 +233,7 @@ def run_outgoing() -> None:
     """Send and ask for as long as the runner is there that started this process."""
     from service.jobs import outgoing
     from service.jobs.delivering import SENDERS
-    from service.logs import configure
+    from service.telemetry.logs import configure
 
     configure()
     settings = outgoing.received_settings()
@@ -266,7 +267,7 @@ def _tracing(settings: Settings, process: str, database: Database) -> Tracing | 
     if settings.otel_endpoint is None:
         return None
     try:
-        from service.tracing import Tracing
+        from service.telemetry.tracing import Tracing
     except ModuleNotFoundError as error:
         raise CannotStart(
             "FORELOCK_OTEL_ENDPOINT is set, and the packages that send traces are not installed: install "
@@ -301,9 +302,9 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     from service.api.http.metrics import DIRECTORY
     from service.api.http.protocol import LimitedProtocol, raise_file_limit
     from service.app import create_app
-    from service.logs import configure
-    from service.supervise import REQUEST_SECONDS, follow_parent
-    from service.tallies import VARIABLE
+    from service.processes.supervise import REQUEST_SECONDS, follow_parent
+    from service.processes.tallies import VARIABLE
+    from service.telemetry.logs import configure
 
     configure()
     if together := os.environ.get(VARIABLE):
@@ -336,8 +337,8 @@ def serve_api(settings: Settings, descriptor: int) -> None:
 
 def run_runner(settings: Settings) -> None:
     """Run a supervised runner at lower priority than the API."""
-    from service.logs import configure
-    from service.supervise import follow_parent
+    from service.processes.supervise import follow_parent
+    from service.telemetry.logs import configure
 
     configure()
     os.nice(5)
@@ -411,10 +412,10 @@ def _nursery(descriptor: int) -> NoReturn:
     import service.app
     import service.jobs.dask_pool
     import service.jobs.runner
-    from service import nursery
     from service.api.calculators import process as calculator
-    from service.stats.shared import registry
-    from service.supervise import leave
+    from service.processes import nursery
+    from service.processes.supervise import leave
+    from service.stats.shared.declaring import registry
 
     registry.warm_up()
 
@@ -426,7 +427,7 @@ def _nursery(descriptor: int) -> NoReturn:
 
 
 def _main(arguments: list[str]) -> int:
-    from service.supervise import follow_parent
+    from service.processes.supervise import follow_parent
 
     match arguments:
         case ["nursery", descriptor]:
@@ -449,7 +450,7 @@ def _main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    from service.supervise import leave
+    from service.processes.supervise import leave
 
     logging.captureWarnings(capture=True)
     leave(reported(lambda: _main(sys.argv[1:])))

@@ -21,8 +21,8 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from service.store import engine, schema
-from service.store.engine import Database
+from service.store.database import engine, schema
+from service.store.database.engine import Database
 from tests.postgres import Postgres
 
 # A loaded machine is no fault of the code.

@@ -11,7 +11,7 @@ from service.domain.deviations.deviation import Deviation, Filing, judge_filing
 from service.domain.deviations.rules import Facts
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
-from service.store import populations, preregistrations
+from service.store.plans import populations, preregistrations
 
 
 def locked(session: Session, record: Preregistration, **given: Any) -> Preregistration:

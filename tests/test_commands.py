@@ -38,7 +38,7 @@ ELSEWHERE = {
     "forelock import ID --mlflow-run": "an MLflow of the reader's; tests/journeys/test_real_mlflow.py starts one",
     "forelock import --check plan.json --mlflow-run": "an MLflow of the reader's, likewise",
     "forelock stamps": "authorities and calendars are elsewhere; tests/journeys/test_witness.py has some of its own",
-    "forelock ledger resume": "is refused unless a database was set back; tests/test_signer_state.py sets one back",
+    "forelock ledger resume": "is refused unless a database was set back, as in tests/keyring/test_signer_state.py",
     "forelock serve --data DIR": "runs until it is stopped; every session here has one that runs",
     "./do demo": "tests/examples/test_demo.py runs it, and verifies what it saves",
     "./do forelock verify verdict.zip": "tests/examples/test_demo.py runs the demo, and verifies what it saves",

@@ -82,17 +82,22 @@ def test_a_search_says_how_it_is_repeated(checkout: Checkout) -> None:
     assert again.stdout == ran.stdout
 
 
-@pytest.mark.parametrize(("status", "told"), [(0, 0), (5, 0), (1, 1)])
-def test_a_change_whose_tests_are_all_slow_is_no_failure_of_quick(
-    checkout: Checkout, status: int, told: int
-) -> None:
-    """pytest ends with 5 where nothing is left to run."""
-    python = PYTHON.replace('*pytest*) echo "$PYTHONHASHSEED: $*"', f"*pytest*) exit {status}")
-    python = python.replace("esac", "    *tools.affected*) echo tests/test_one.py ;;\nesac")
-    checkout.program(".venv/bin/python", python)
+@pytest.mark.parametrize("step", ["ruff", "dmypy", "tools.affected"])
+def test_quick_fails_where_a_step_fails_and_says_which(checkout: Checkout, step: str) -> None:
     for tool in ("ruff", "dmypy"):
         checkout.program(f".venv/bin/{tool}", "#!/bin/sh\n")
-    assert checkout.run("quick").returncode == told
+    assert checkout.run("quick").returncode == 0
+    if step == "tools.affected":
+        python = PYTHON.replace(
+            "esac", "    *tools.affected*--all*) exit 0 ;;\n    *tools.affected*) exit 1 ;;\nesac"
+        )
+        checkout.program(".venv/bin/python", python)
+        assert checkout.run("quick", "--all").returncode == 0
+    else:
+        checkout.program(f".venv/bin/{step}", "#!/bin/sh\necho what is wrong; exit 1\n")
+    ran = checkout.run("quick")
+    assert ran.returncode == 1
+    assert "quick failed: tests;" in ran.stderr if step == "tools.affected" else "what is wrong" in ran.stderr
 
 
 def test_a_python_that_is_not_here_is_said_and_not_counted_as_a_failure(checkout: Checkout) -> None:

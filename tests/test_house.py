@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "client/forelock", "tools")

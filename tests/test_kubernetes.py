@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service.config import Settings
-from service.keyring import FILES
+from service.keyring.keyring import FILES
 
 PLACE = Path(__file__).parents[1] / "examples" / "kubernetes"
 README = (PLACE / "README.md").read_text("utf-8")

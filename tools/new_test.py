@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from service.stats.shared.common import Alternative, Analysis, PairedColumns
-from service.stats.shared.fields import Alpha, ItemCount
-from service.stats.shared.plan_use import PlanUse
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import decision
-from service.stats.shared.shows import PValue, Shows, against_zero
+from service.stats.shared.declaring.common import Alternative, Analysis, PairedColumns
+from service.stats.shared.declaring.fields import Alpha, ItemCount
+from service.stats.shared.declaring.plan_use import PlanUse
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import decision
+from service.stats.shared.declaring.shows import PValue, Shows, against_zero
 
 
 class ${class_name}Request(PairedColumns):
@@ -50,10 +50,11 @@ def _cost(request: ${class_name}Request) -> float:
 
 
 SHOWS: Shows = {"p_value": PValue(against_zero)}
-"""What every number, interval and truth of the analysis says of the difference: service/stats/shared/shows.py."""
+"""What every number, interval and truth of the analysis says of the difference (service/stats/shared/declaring)."""
 
 
-# A plan may use it; leave `plan` out where none may. service/stats/shared/plan_use.py has what else can be said here:
+# A plan may use it; leave `plan` out where none may. What else can be said here is in
+# service/stats/shared/declaring/plan_use.py:
 # the least p, exact and simulated power, what prose calls it.
 @stat_test(
     name="${name}",

@@ -5,37 +5,47 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import entry_points, version
 from io import TextIOWrapper
 
 from forelock import text
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
-NOUNS = (
-    "tests", "scores", "gates", "noise", "resolution", "plans", "documents", "states", "results", "imports", "spool",
-    "verdicts", "seals", "after", "bundles", "exports", "outside", "keys", "log", "completion",
-)  # fmt: skip
-"""Modules of commands, in the order of the help."""
-QUICK = {
-    "run": "tests",
-    "score": "scores",
-    "tests": "tests",
-    "gate": "gates",
-    "rank": "gates",
-    "noise": "noise",
-    "resolve": "resolution",
-    "audit": "resolution",
+NOUNS: Mapping[str, tuple[str, ...]] = {
+    "tests": ("run", "tests"),
+    "scores": ("score",),
+    "gates": ("gate", "rank"),
+    "noise": ("noise",),
+    "resolution": ("resolve", "audit"),
+    "plans": ("plan", "lock"),
+    "documents": ("report",),
+    "states": ("amend", "close", "withdraw", "run-token", "runs", "family"),
+    "results": ("submit", "progress", "batches", "void"),
+    "imports": ("import",),
+    "spool": ("spool",),
+    "verdicts": ("verdict", "wait", "verdicts"),
+    "seals": ("unblind", "erase"),
+    "after": ("deviations", "looks", "multiverse", "calibrate"),
+    "bundles": ("bundle", "receipts", "checkpoint", "verify"),
+    "exports": ("export", "stamps"),
+    "outside": ("webhooks", "mlflow", "links", "badge"),
+    "keys": ("keys",),
+    "log": ("log",),
+    "completion": ("completion",),
 }
-"""Commands that load nothing but their own module: an answer in the shell should not wait for the others."""
+"""Modules of commands, in the order of the help, and the commands of each: one command loads no other's module."""
+LOCAL = frozenset({"run", "tests", "score", "gate", "rank", "noise", "resolve", "audit"})
+"""Commands that compute here."""
 
 
 class _Version(argparse.Action):
     """Looks the version up where it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
         parser.exit(message=f"forelock {version('forelock')}\n")
 
 
@@ -77,6 +87,24 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argpar
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser that knows the command of the arguments, or every command where they name none that is known."""
+    first = arguments[0] if arguments else ""
+    if first in LOCAL:  # pydantic looks for plugins in the metadata of every distribution there is
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    for noun, names in NOUNS.items():
+        if first in names:
+            return _parser_of((noun,), server=False)[0]
+    if first and not first.startswith("-"):
+        parser, known = _parser_of((), server=True)
+        if first in known:  # `serve` stays in memory as long as the service runs: with what it needs alone
+            return parser
+    return _parser_of(tuple(NOUNS), server=True)[0]
+
+
+def _parser_of(
+    nouns: Sequence[str], *, server: bool
+) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """A parser with the commands of these modules, and the server's where it is installed; its commands by name."""
     parser = argparse.ArgumentParser(
         prog="forelock",
         description="Lock the plan, then look: post evaluation results and read verdicts.",
@@ -86,15 +114,14 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.set_defaults(whole=whole)  # for the command that describes all the others
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    first = arguments[0] if arguments else ""
-    if first in QUICK:  # pydantic looks for plugins in the metadata of every distribution there is
-        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    for noun in (QUICK[first],) if first in QUICK else NOUNS:
+    for noun in nouns:
         import_module(f"forelock.commands.{noun}").add(commands)
-    if not arguments or arguments[0] not in commands.choices:
-        for entry in entry_points(group="forelock.commands"):  # an eval job never pays for loading the server
+    if server:
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group="forelock.commands"):
             entry.load()(commands)
-    return parser
+    return parser, commands.choices
 
 
 def whole() -> argparse.ArgumentParser:

@@ -59,7 +59,8 @@ def picture(found: Json, marks: Sequence[str]) -> str:
     *_, zero, edge = marks
     bounds = [(0.0, zero, "0")]
     if margin is not None:
-        bounds.insert(0, (-margin, edge, _amount(found, -margin)))
+        loss = margin if found.get("prefers") == "lower" else -margin
+        bounds = sorted([*bounds, (loss, edge, _amount(found, loss))])
     return draw_intervals([(low, delta, high, "")], bounds, marks)
 
 
@@ -116,14 +117,16 @@ def _numbers(found: Json) -> Iterator[str]:
     clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
     yield f"  paired      {found['n']} items{clusters}"
     left = found["unpaired"]
+    failed = "as worst" if found.get("prefers") == "lower" else "counted 0"
     for name, words in (
         ("only_baseline", "only in the baseline"),
         ("only_candidate", "only in the candidate"),
         ("missing", "without a result in one arm"),
+        ("neither", "without a result in both arms"),
     ):
-        if left[name]:
+        if left.get(name):
             ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
-            became = "counted 0" if left.get("counted") == "as_0" else "left out"
+            became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
             yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
     for each in found["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
@@ -219,7 +222,7 @@ def _cells(found: Json) -> Iterator[tuple[str, str]]:
     for line in _numbers(found):
         text = " ".join(line.split())
         key, _, value = text.partition(" ")
-        for both in ("left out", "counted 0"):
+        for both in ("left out", "counted 0", "as worst"):
             if text.startswith(both):
                 key, value = both, text.removeprefix(f"{both} ")
         yield key, value

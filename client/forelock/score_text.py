@@ -100,7 +100,7 @@ def _against(answer: Json) -> Iterator[tuple[str, str]]:
     against = answer["against"]
     if against is None:
         return
-    bar = "at least" if answer["better"] == "higher" else "at most"
+    bar = "at least" if answer["prefers"] == "higher" else "at most"
     told = [f"{bar} {_show(answer, against['threshold'])}"]
     for name, words in (("p_meets", "meets"), ("p_falls_short", "falls short")):
         if against[name] is not None:

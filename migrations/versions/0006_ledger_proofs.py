@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.engine import Connection
 
-from service.store.guards import run_script
+from service.store.database.guards import run_script
 
 revision = "0006"
 down_revision = "0005"

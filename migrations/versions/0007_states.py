@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from service.store.guards import run_script
+from service.store.database.guards import run_script
 
 revision = "0007"
 down_revision = "0006"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from service.store.guards import run_script
+from service.store.database.guards import run_script
 
 revision = "0008"
 down_revision = "0007"

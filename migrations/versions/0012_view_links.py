@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from service.store.guards import run_script
+from service.store.database.guards import run_script
 
 revision = "0012"
 down_revision = "0011"

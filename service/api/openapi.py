@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from service.api.http.problems import MEDIA_TYPE, Problem
 from service.api.http.route import Route
-from service.stats.shared.registry import library_versions
+from service.stats.shared.declaring.registry import library_versions
 
 TITLE = "Forelock"
 SUMMARY = "Lock the plan, then look: preregistered evaluation statistics."
@@ -49,6 +49,11 @@ _SECURITY = {
     "bearerFormat": "flk_...",
     "description": "An API key. It names a person or a job, and carries scopes.",
 }
+_PUBLISHED = {
+    "service__stats__shared__declaring__common__Interval": "service__stats__shared__common__Interval",
+}
+"""Of two models with one name Pydantic tells which by their modules. Clients are generated from these names, so one
+that was published stays when its module moves."""
 _REF = "#/components/"
 _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
@@ -56,6 +61,8 @@ _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of these routes."""
     found = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    for route in found:
+        route.complete()
     result: dict[str, Any] = get_openapi(
         title=TITLE,
         version=library_versions()["forelock-server"],
@@ -82,7 +89,7 @@ def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
         tag for path in result["paths"].values() for operation in path.values() for tag in operation["tags"]
     }
     result["tags"] = [{"name": name, "description": text} for name, text in TAGS if name in used]
-    return result
+    return _keep_names(result)
 
 
 def text(routes: Iterable[BaseRoute]) -> str:
@@ -192,6 +199,15 @@ def _drop_unused(result: dict[str, Any]) -> None:
             pending.append(schemas[name])
     for name in schemas.keys() - used:
         del schemas[name]
+
+
+def _keep_names(result: dict[str, Any]) -> dict[str, Any]:
+    """The document with every schema under the name that it was first published with."""
+    whole = json.dumps(result)
+    for name, published in _PUBLISHED.items():
+        whole = whole.replace(name, published)
+    renamed: dict[str, Any] = json.loads(whole)
+    return renamed
 
 
 def _name(status: int) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.faults import Faults
-from service.domain.results.batches import NO_TIME
+from service.domain.results.secret_rows import NO_TIME
 
 MAX_TEXT = 512
 MAX_REPLICATE = 65_535

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from service.domain.plans.imports import Readable, UnreadImport
 from service.domain.plans.plan import Plan
+from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 from service.ingest.harnesses.deep_eval import DeepEvalRun
 from service.ingest.harnesses.files import Files
@@ -33,10 +34,7 @@ class ImportedRows:
     item_ids: tuple[str, ...] = field(repr=False)
     clusters: tuple[str | None, ...] = field(repr=False)
     replicates: NDArray[np.uint16] = field(repr=False)
-    values: NDArray[np.float64] = field(repr=False)
-    statuses: NDArray[np.uint8] = field(repr=False)
-    observed_at: NDArray[np.int64] | None = field(repr=False)
-    """Microseconds since 1970 as a batch has them; None where the plan reads none."""
+    outcomes: SecretRows = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +99,11 @@ def read_import(
             tuple(each.item_ids),
             tuple(each.clusters),
             np.array(each.replicates, dtype=np.uint16),
-            np.array(each.values, dtype=np.float64),
-            np.frombuffer(bytes(each.statuses), dtype=np.uint8),
-            np.array(each.times, dtype=np.int64) if each.times else None,
+            SecretRows(
+                np.array(each.values, dtype=np.float64),
+                np.frombuffer(bytes(each.statuses), dtype=np.uint8),
+                np.array(each.times, dtype=np.int64) if each.times else None,
+            ),
         )
         for each in found.rows
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.faults import Faults
-from service.domain.results.batches import STATUSES, OnDuplicate, ResultBatch
+from service.domain.results.batches import STATUSES, OnDuplicate, ReceivedBatch
+from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 from service.ingest import columns
 from service.ingest.formats import read
@@ -25,7 +26,7 @@ LAYOUT = Layout(
 _CODES: dict[str | None, int] = {None: 0} | {word: code for code, word in enumerate(STATUSES)}
 
 
-def parse(body: bytes, content_type: str, *, max_items: int) -> ResultBatch:
+def parse(body: bytes, content_type: str, *, max_items: int) -> ReceivedBatch:
     """Read a batch strictly: JSON columns, JSON rows, NDJSON or CSV.
 
     Raises:
@@ -75,16 +76,14 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> ResultBatch:
         "send null unless the status is ok",
     )
     faults.raise_if_any()
-    return ResultBatch(
+    return ReceivedBatch(
         population=scalars["population"],
         arm=scalars["arm"] or "",
         endpoint=scalars["endpoint"] or "",
         run=scalars["run"],
         item_ids=item_ids,
         replicates=replicates,
-        values=values,
-        statuses=statuses,
-        observed_at=observed_at,
+        rows=SecretRows(values, statuses, observed_at),
         on_duplicate=on_duplicate,
     )
 

@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from service.errors import ForelockError
 from service.jobs.pool import Pool, PoolLost, PoolUnavailable
 from service.jobs.slots import Slots
-from service.store import job_leases, jobs
-from service.store.engine import Database
-from service.store.jobs import Job
+from service.store.database.engine import Database
+from service.store.jobs import job_leases, jobs
+from service.store.jobs.jobs import Job
 
 TICK_SECONDS = 0.5
 LOOK_SECONDS = 1.0

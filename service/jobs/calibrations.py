@@ -11,7 +11,7 @@ from service.domain.calibration.case import unpack
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
 from service.jobs.computations import at_once, drawn, stored
-from service.store import job_leases
+from service.store.jobs import job_leases
 
 
 class CalibrationJob:

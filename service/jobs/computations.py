@@ -10,8 +10,8 @@ from service.errors import Conflict
 from service.jobs import tasks
 from service.jobs.attempt import Attempt, Call
 from service.jobs.pool import Data
-from service.store import job_leases, job_work
-from service.store.job_work import Shard
+from service.store.jobs import job_leases, job_work
+from service.store.jobs.job_work import Shard
 
 SHARD_SECONDS = 1.0
 """What a shard is meant to take: long against sending it, short against waiting for it."""
@@ -112,6 +112,6 @@ def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
 
 def kinds() -> dict[str, Any]:
     """A handler per registered test."""
-    from service.stats.shared import registry
+    from service.stats.shared.declaring import registry
 
     return dict.fromkeys(registry.latest(), TestJob())

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from service.domain.outgoing import seal_info
 from service.domain.results import sealing
 from service.errors import ForelockError, Unavailable
-from service.store import clock, deliveries, trackers, webhooks
-from service.store.deliveries import Due
-from service.store.engine import Database
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.delivery import deliveries, trackers, webhooks
+from service.store.delivery.deliveries import Due
 
 if TYPE_CHECKING:
     from service.publish.http import Outgoing
@@ -178,7 +179,7 @@ class Delivering:
 
     def _is_ready(self, due: Due) -> bool:
         """Whether what it tells of is signed, or has waited for that long enough."""
-        from service.actions.messages import is_signed
+        from service.actions.delivery.messages import is_signed
 
         with self._database.read() as session:
             signed, now = is_signed(session, due), clock.now(session)
@@ -195,7 +196,7 @@ class Delivering:
             return self._outgoing
 
     def _webhook(self, due: Due) -> Outcome:
-        from service.actions.messages import webhook_body
+        from service.actions.delivery.messages import webhook_body
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.webhooks import post
 
@@ -231,7 +232,7 @@ class Delivering:
         return Outcome(delivered=False, status=status, error=said, final=status == GONE)
 
     def _mlflow(self, due: Due) -> Outcome:
-        from service.actions.messages import push_of
+        from service.actions.delivery.messages import push_of
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.mlflow import MlflowServer, RunGone
 

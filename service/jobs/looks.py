@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from service.actions import looks
-from service.actions.look_requests import enqueue_due
+from service.actions.results.look_requests import enqueue_due
+from service.actions.verdicts import looks
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
-from service.keyring import Keyring
-from service.store import batches, clock, job_leases, preregistrations
-
-MOST = 32
-"""Salts at hand for one job's ledger entries: no plan has more looks."""
+from service.keyring.keyring import Keyring
+from service.store.database import clock
+from service.store.jobs import job_leases
+from service.store.plans import preregistrations
+from service.store.results import batches
 
 
 class LookJob:
@@ -45,16 +43,9 @@ class LookJob:
                 return job_leases.finish(session, job, nothing)  # it has ended: the verdict is the answer
             if batches.voids(session, prereg_id) != inputs.voids:  # the rows are others now: look again
                 held = job_leases.finish(session, job, nothing)
-                enqueue_due(session, current, job_id=uuid.uuid4().hex, now=clock.now(session))
+                enqueue_due(session, current, clock.moment(session))
                 return held
-            result = looks.record(
-                session,
-                current,
-                found,
-                job_ids=(uuid.uuid4().hex, uuid.uuid4().hex),
-                salts=[secrets.token_bytes(16) for _ in range(MOST)],
-                now=clock.now(session),
-            )
+            result = looks.record(session, current, found, clock.moment(session))
             return job_leases.finish(session, job, result)
 
         attempt.write(store)

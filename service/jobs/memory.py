@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.memory import give_back
+from service.processes.memory import give_back
 
 EVERY_SECONDS = 60.0
 

@@ -32,6 +32,10 @@ LOOK_SECONDS = 2.0
 BEAT_SECONDS = 1.0
 SILENT_SECONDS = 60.0
 """A process that says nothing for so long is ended: it says every second that it is there, whatever it waits for."""
+RESTART_SECONDS = (0.0, 2.0, 5.0, 15.0, 60.0)
+"""Before the process is started again, the longer the oftener it ended: to start one takes a second of a processor."""
+STEADY_SECONDS = 120.0
+"""A process that lived this long did well: the next one is not made to wait for what ended before it."""
 MOST_MEMORY = 2**30
 """Bytes of data that the process may have."""
 COMMAND = (sys.executable, "-m", "service.main", "outgoing")
@@ -42,6 +46,30 @@ class Sender(Protocol):
 
     def run(self, stopping: Event) -> None:
         """Go on until told to stop."""
+
+
+class Restarts:
+    """When a process that ended may be started again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._ends, self._started, self._not_before = 0, 0.0, 0.0
+
+    def may_start(self) -> bool:
+        """True once the pause after the last end is over."""
+        return self._clock() >= self._not_before
+
+    def begin(self) -> None:
+        """One is started."""
+        self._started = self._clock()
+
+    def end(self) -> None:
+        """It ended by itself, or had to be ended."""
+        now = self._clock()
+        if now - self._started >= STEADY_SECONDS:
+            self._ends = 0
+        self._not_before = now + RESTART_SECONDS[min(self._ends, len(RESTART_SECONDS) - 1)]
+        self._ends += 1
 
 
 class OutgoingProcess:
@@ -63,6 +91,7 @@ class OutgoingProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
         self._heard = 0.0
+        self._restarts = Restarts()
 
     def run(self, stopping: Event) -> None:
         """Go on until told to stop; a database that is away is waited for."""
@@ -76,7 +105,7 @@ class OutgoingProcess:
     def _look(self) -> None:
         if self._process is not None:
             self._listen(self._process)
-        if self._process is None:
+        if self._process is None and self._restarts.may_start():
             with contextlib.suppress(Unavailable):
                 if self._is_wanted():
                     self._start()
@@ -87,6 +116,7 @@ class OutgoingProcess:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 self._command, stdin=its.fileno(), start_new_session=True
             )
+        self._restarts.begin()
         self._heard = time.monotonic()
         self._line.settimeout(self._silent_seconds)
         with contextlib.suppress(OSError):  # it has ended, which is seen
@@ -99,10 +129,14 @@ class OutgoingProcess:
                 self._heard = time.monotonic()
         if process.poll() is not None:
             log.warning("the process that calls the outside ended with status %s", process.returncode)
-            self._end()
+            self._fail()
         elif time.monotonic() - self._heard > self._silent_seconds:
             log.error("the process that calls the outside has fallen silent; it is ended, and started again")
-            self._end()
+            self._fail()
+
+    def _fail(self) -> None:
+        self._end()
+        self._restarts.end()
 
     def _end(self) -> None:
         if self._process is not None:

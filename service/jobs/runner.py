@@ -29,16 +29,17 @@ from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.unblinding import UnblindingJob
 from service.jobs.verdicts import VerdictJob
-from service.keyring import Keyring
-from service.memory import give_back
-from service.store import clock, job_leases, jobs
-from service.store.engine import Database
-from service.store.jobs import Job
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.memory import give_back
+from service.processes.wake import Alarm
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.jobs import job_leases, jobs
+from service.store.jobs.jobs import Job
 
 if TYPE_CHECKING:
     from service.jobs.outgoing import OutgoingProcess
-    from service.tracing import Tracing
+    from service.telemetry.tracing import Tracing
 
 log = logging.getLogger("forelock.runner")
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from service.stats.shared import registry
-from service.stats.shared.common import Request
-from service.stats.shared.registry import Drawn
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Request
+from service.stats.shared.declaring.registry import Drawn
 
 
 def whole(name: str, version: int, body: bytes) -> str:

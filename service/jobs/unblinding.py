@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from service.actions import verdicts
+from service.actions.verdicts import verdicts
 from service.jobs.attempt import Attempt
-from service.keyring import Keyring
-from service.store import job_leases, preregistrations
+from service.keyring.keyring import Keyring
+from service.store.jobs import job_leases
+from service.store.plans import preregistrations
 
 
 class UnblindingJob:

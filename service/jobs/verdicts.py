@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from service.actions import verdicts
+from service.actions.verdicts import verdicts
 from service.domain.verdicts.judge import Verdict
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
-from service.keyring import Keyring
-from service.store import clock, job_leases
-from service.store.jobs import Job
+from service.keyring.keyring import Keyring
+from service.store.database import clock
+from service.store.jobs import job_leases
+from service.store.jobs.jobs import Job
 
 
 class VerdictJob:
@@ -44,9 +44,8 @@ class VerdictJob:
                 session,
                 job.project_id,
                 verdict,
+                clock.moment(session),
                 seal_private=self._seal_private,
-                salt=secrets.token_bytes(16),
-                now=clock.now(session),
             )
             return job_leases.finish(session, job, result)
 

@@ -18,9 +18,10 @@ from forelock.transparency.checkpoints import read_checkpoint
 from forelock.witness.found import Kind, WitnessFault
 from service.errors import Unavailable
 from service.publish.faults import OutgoingFault
-from service.store import clock, stamps
-from service.store.checkpoints import StoredCheckpoint
-from service.store.engine import Database
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.ledger import stamps
+from service.store.ledger.checkpoints import StoredCheckpoint
 
 log = logging.getLogger("forelock.witness")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from service.jobs import tasks
 from service.jobs.memory import keep_small
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 NICENESS = 10
 

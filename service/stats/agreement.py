@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels import rater_agreement as kernel
-from service.kernels.clusters import codes_of
-from service.kernels.t_distribution import t_quantile
+from service.kernels.effects import rater_agreement as kernel
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record
-from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.columns import LARGEST, require_equal_lengths
-from service.stats.shared.common import MAX_ITEMS, Analysis, Finite, Request, StatWarning
-from service.stats.shared.fields import Clusters, LevelOfAll
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import level_text
-from service.stats.shared.warnings import define
+from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.declaring.columns import LARGEST, require_equal_lengths
+from service.stats.shared.declaring.common import MAX_ITEMS, Analysis, Finite, Request, StatWarning
+from service.stats.shared.declaring.fields import Clusters, LevelOfAll
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100
 FEWEST, RARE = 20, 0.9

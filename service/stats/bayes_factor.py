@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import bayes_factors as kernel
-from service.kernels.bayes_factors import LogBayesFactor
-from service.stats.shared.common import Analysis, Finite, Proportion, Request, StatWarning
-from service.stats.shared.registry import stat_test
-from service.stats.shared.warnings import define
+from service.kernels.effects import bayes_factors as kernel
+from service.kernels.effects.bayes_factors import LogBayesFactor
+from service.stats.shared.declaring.common import Analysis, Finite, Proportion, Request, StatWarning
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.warnings import define
 
 Size = Annotated[int, Field(ge=2, le=10**9)]
 Statistic = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]

@@ -13,20 +13,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import special
 
-from service.kernels import bootstrap_intervals, ranks
-from service.kernels import independent_bootstrap as bootstrap
-from service.kernels.bootstrap_intervals import bca_level, bca_tail
-from service.kernels.distributions import BootstrapDistribution
-from service.kernels.moments import moments
-from service.kernels.streams import block_count
-from service.stats.shared import certainty, shows
-from service.stats.shared.certainty import SIGNS, Range, open_up
-from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import PlanUse
-from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.samples import (
+from service.kernels.bootstrap import bootstrap_intervals
+from service.kernels.bootstrap import independent_bootstrap as bootstrap
+from service.kernels.bootstrap.bootstrap_intervals import bca_level, bca_tail
+from service.kernels.numeric import ranks
+from service.kernels.numeric.distributions import BootstrapDistribution
+from service.kernels.numeric.moments import moments
+from service.kernels.numeric.streams import block_count
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.samples import (
     BOOTSTRAP_FEW_RUNS,
     CONSTANT_DATA,
     TwoSamples,
@@ -34,9 +29,15 @@ from service.stats.shared.samples import (
     how_obtained,
     type_one_error_at,
 )
-from service.stats.shared.sentences import amount, bound_text, decision, disagreement, level_text
-from service.stats.shared.skewness import skewed
-from service.stats.shared.warnings import BEYOND_ZERO, MC_UNRESOLVED
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring import certainty, shows
+from service.stats.shared.declaring.certainty import SIGNS, Range, open_up
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.declaring.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
+from service.stats.shared.declaring.plan_use import PlanUse
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.sentences import amount, bound_text, decision, disagreement, level_text
+from service.stats.shared.declaring.warnings import BEYOND_ZERO, MC_UNRESOLVED
 
 MOST_RANKS = 5 * 10**7
 """Steps of counting how often ranks are as uneven; more of them are never other than rare."""

@@ -9,20 +9,20 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from service.kernels.clusters import codes_of
-from service.kernels.moments import paired_differences
-from service.stats.shared import shows
-from service.stats.shared.bounded import Bounded
-from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.columns import is_binary, require_size
-from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_signs
-from service.stats.shared.registry import stat_test
-from service.stats.shared.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.warnings import define
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import paired_differences
+from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.columns import is_binary, require_size
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.declaring.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_signs
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods.bounded import Bounded
 
 UNSEEN_CLUSTERS = define(
     "UNSEEN_CLUSTERS",

@@ -8,24 +8,25 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from service.kernels.bootstrap_draws import seed_cluster_means
-from service.kernels.clusters import ClusterSums
-from service.kernels.distributions import BootstrapDistribution
-from service.kernels.metrics import ratio_units
-from service.stats.shared import resampling, shows
-from service.stats.shared.certainty import Support
-from service.stats.shared.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import StatWarning
-from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
-from service.stats.shared.fields import DiscordantCount, ItemCount
-from service.stats.shared.pairs import NO_DISCORDANT
-from service.stats.shared.plan_use import PlanUse, Spoken
-from service.stats.shared.registry import stat_test
-from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds
-from service.stats.shared.sentences import amount, level_text
-from service.stats.shared.simulated import RESAMPLED
-from service.stats.shared.warnings import NOTHING_VARIES
+from service.kernels.bootstrap.bootstrap_draws import seed_cluster_means
+from service.kernels.numeric.clusters import ClusterSums
+from service.kernels.numeric.distributions import BootstrapDistribution
+from service.kernels.numeric.metrics import ratio_units
+from service.stats.shared.data.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
+from service.stats.shared.data.pairs import NO_DISCORDANT
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.certainty import Support
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import StatWarning
+from service.stats.shared.declaring.fields import DiscordantCount, ItemCount
+from service.stats.shared.declaring.plan_use import PlanUse, Spoken
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds
+from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.declaring.simulated import RESAMPLED
+from service.stats.shared.declaring.warnings import NOTHING_VARIES
+from service.stats.shared.methods import resampling
+from service.stats.shared.methods.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 
 
 class ClusterBootstrapRequest(ClusteredColumns, Resampled):

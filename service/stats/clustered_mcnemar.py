@@ -12,14 +12,13 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import simulated_pairs as simulated
-from service.kernels.clustered_mcnemar import chi_squares, eliasziw_donner
-from service.kernels.clusters import ClusterSums, RobustError, robust_errors
-from service.kernels.sign_flip import FlipTails, sign_flip
-from service.kernels.t_distribution import t_quantile, t_tail
+from service.kernels.numeric.clusters import ClusterSums, RobustError, robust_errors
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.pairs.clustered_mcnemar import chi_squares, eliasziw_donner
+from service.kernels.planning import simulated_pairs as simulated
+from service.kernels.randomization.sign_flip import FlipTails, sign_flip
 from service.records import Record
-from service.stats.shared import shows
-from service.stats.shared.clustering import (
+from service.stats.shared.data.clustering import (
     LEAST_DF,
     LOW_DF,
     ClusteredColumns,
@@ -27,16 +26,17 @@ from service.stats.shared.clustering import (
     Estimand,
     lopsided_clusters,
 )
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.fields import Alpha, DiscordantCount, ItemCount, Level
-from service.stats.shared.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
-from service.stats.shared.registry import stat_test
-from service.stats.shared.seconds import flips_seconds
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
-from service.stats.shared.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
+from service.stats.shared.data.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.declaring.fields import Alpha, DiscordantCount, ItemCount, Level
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.seconds import flips_seconds
+from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 
 SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]

@@ -11,14 +11,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.e_process import running_counts
+from service.kernels.sequential.e_process import running_counts
 from service.records import Record
-from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.columns import require_equal_lengths
-from service.stats.shared.common import Analysis, Column, Interval, Labels, Margin, Proportion
-from service.stats.shared.curves import Band, BandFacts, Curve, Points, anytime, chosen, of_seed, pointwise
-from service.stats.shared.fields import ClusterCount, DiscordantCount, ItemCount
-from service.stats.shared.orders import (
+from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.data.orders import (
     EMPTY,
     ORDER_WORDS,
     SEQUENCE_EMPTY,
@@ -27,8 +23,21 @@ from service.stats.shared.orders import (
     OrderUsed,
     arrange,
 )
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import amount, level_text
+from service.stats.shared.declaring.columns import require_equal_lengths
+from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Margin, Proportion
+from service.stats.shared.declaring.fields import ClusterCount, DiscordantCount, ItemCount
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.methods.curves import (
+    Band,
+    BandFacts,
+    Curve,
+    Points,
+    anytime,
+    chosen,
+    of_seed,
+    pointwise,
+)
 
 Counts = NDArray[np.int64]
 

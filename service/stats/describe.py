@@ -8,20 +8,20 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from service.kernels import bootstrap_intervals
-from service.kernels import independent_bootstrap as bootstrap
-from service.kernels.distributions import BootstrapDistribution
-from service.kernels.moments import Moments, moments
-from service.kernels.streams import block_count
-from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import Analysis, Interval, Resampling
-from service.stats.shared.fields import DrawCount, Level, PlainSeed
-from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.samples import OneSample, bootstrap_seconds, how_obtained
-from service.stats.shared.sentences import level_text
-from service.stats.shared.skewness import skewed
-from service.stats.shared.warnings import define
+from service.kernels.bootstrap import bootstrap_intervals
+from service.kernels.bootstrap import independent_bootstrap as bootstrap
+from service.kernels.numeric.distributions import BootstrapDistribution
+from service.kernels.numeric.moments import Moments, moments
+from service.kernels.numeric.streams import block_count
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.stats.shared.data.samples import OneSample, bootstrap_seconds, how_obtained
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Analysis, Interval, Resampling
+from service.stats.shared.declaring.fields import DrawCount, Level, PlainSeed
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
 
 CIMethod = Literal["t", "percentile", "basic", "bca"]
 MAD_TO_SD = 1.482602218505602

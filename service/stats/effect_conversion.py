@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import effect_conversion as kernel
-from service.stats.shared.common import Analysis, Interval, Proportion, Request, StatWarning
-from service.stats.shared.fields import Level
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import level_text
-from service.stats.shared.warnings import define
+from service.kernels.effects import effect_conversion as kernel
+from service.stats.shared.declaring.common import Analysis, Interval, Proportion, Request, StatWarning
+from service.stats.shared.declaring.fields import Level
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]

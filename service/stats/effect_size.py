@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from service.kernels.effect_sizes import standard_error_of_d
-from service.stats.shared.common import Analysis, Interval
-from service.stats.shared.fields import LevelOfAll
-from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
-from service.stats.shared.sentences import level_text
+from service.kernels.effects.effect_sizes import standard_error_of_d
+from service.stats.shared.data.samples import EffectSizes, LabelScheme, TwoSamples, arms_of, effect_sizes
+from service.stats.shared.declaring.common import Analysis, Interval
+from service.stats.shared.declaring.fields import LevelOfAll
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
 
 
 class EffectSizeRequest(TwoSamples):

@@ -13,19 +13,19 @@ from pydantic import Field
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import ranks
-from service.kernels import simulated_pairs as simulated
-from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval
-from service.stats.shared.fields import Alpha, DirectionTested, Level
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
-from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
-from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import TwoSamples
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.simulated import Asked, Simulated, Units, Value
-from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
+from service.kernels.numeric import ranks
+from service.kernels.planning import simulated_pairs as simulated
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.samples import TwoSamples
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval
+from service.stats.shared.declaring.fields import Alpha, DirectionTested, Level
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
 EXACT_BY_DEFAULT = 100

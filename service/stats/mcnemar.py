@@ -10,16 +10,10 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from service.kernels import mcnemar as kernel
-from service.kernels.mcnemar import Floats, Ints, Method
+from service.kernels.pairs import mcnemar as kernel
+from service.kernels.pairs.mcnemar import Floats, Ints, Method
 from service.records import Record
-from service.stats.shared import shows
-from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import Cells, sides_pattern, whole_interval
-from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
-from service.stats.shared.pairs import (
+from service.stats.shared.data.pairs import (
     NO_DISCORDANT,
     P_FLOOR,
     BinaryPairsRequest,
@@ -27,11 +21,17 @@ from service.stats.shared.pairs import (
     PairedCounts,
     floored,
 )
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import decision, disagreement, level_text, percent
-from service.stats.shared.shows import Path
-from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.cell_lines import EndLines, Line
+from service.stats.shared.declaring.cells import Cells, sides_pattern, whole_interval
+from service.stats.shared.declaring.certainty import of_wald
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.declaring.fields import Alpha, ItemCount, LevelOfAll
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.declaring.shows import Path
+from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA
 
 METHODS: dict[Method, str | None] = {
     "exact": "the interval is Tango's approximation, the p-value exact and so larger",

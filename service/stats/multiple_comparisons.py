@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels import multiplicity
-from service.kernels.multiplicity import Method
-from service.stats.shared.common import Analysis, Labels, Probability, Proportion, Request
-from service.stats.shared.pairs import floored
-from service.stats.shared.registry import stat_test
-from service.stats.shared.warnings import define
+from service.kernels.effects import multiplicity
+from service.kernels.effects.multiplicity import Method
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.common import Analysis, Labels, Probability, Proportion, Request
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.warnings import define
 
 MAX_FAMILY = 5_000
 

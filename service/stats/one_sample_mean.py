@@ -9,23 +9,23 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of
-from service.stats.shared import thresholds
-from service.stats.shared.arms import Replicates, item_means
-from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.columns import is_binary, require_equal_lengths, require_two_clusters
-from service.stats.shared.common import Analysis, Column, Finite, Interval, Request, StatWarning
-from service.stats.shared.fields import Clusters, ItemCount, Level
-from service.stats.shared.fixed_items import TheseItems, of_these_items
-from service.stats.shared.one_mean import OneMean, ShareMethod
-from service.stats.shared.pairs import floored
-from service.stats.shared.registry import stat_test
-from service.stats.shared.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
-from service.stats.shared.scored import ScoredClusters, named_interval, scored_clusters
-from service.stats.shared.sentences import level_text
-from service.stats.shared.skewness import skewed
-from service.stats.shared.thresholds import AgainstThreshold, Target
-from service.stats.shared.warnings import define
+from service.kernels.numeric.clusters import codes_of
+from service.stats.shared.data.arms import Replicates, item_means
+from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
+from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
+from service.stats.shared.declaring.fields import Clusters, ItemCount, Level
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods import thresholds
+from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
+from service.stats.shared.methods.one_mean import OneMean, ShareMethod
+from service.stats.shared.methods.scored import ScoredClusters, named_interval, scored_clusters
+from service.stats.shared.methods.thresholds import AgainstThreshold, Target
 
 FEW_ITEMS = 300
 """Items below which normal approximations of a share are not to be relied on (Bowyer et al. 2025)."""

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.kernels.moments import moments
+from service.kernels.numeric.moments import moments
 from service.records import Record
-from service.stats.shared.common import Analysis, Finite
-from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import OneSample
-from service.stats.shared.warnings import define
+from service.stats.shared.data.samples import OneSample
+from service.stats.shared.declaring.common import Analysis, Finite
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.warnings import define
 
 Method = Literal["iqr", "zscore", "mad"]
 MAD_TO_Z = 0.6745

@@ -10,28 +10,29 @@ import numpy as np
 from pydantic import Field
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import Draws, seed_cluster_means, seed_means
-from service.kernels.clusters import ClusterSums
-from service.kernels.distributions import BootstrapDistribution
-from service.kernels.metric_bootstrap import MetricDraws, seed_differences
-from service.stats.shared import resampling, shows
-from service.stats.shared.arms import Arms, ArmsRequest, MetricName
-from service.stats.shared.cell_bootstrap import BootstrapLines
-from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import MEANS, Cells, whole_interval
-from service.stats.shared.certainty import Support
-from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import StatWarning
-from service.stats.shared.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
-from service.stats.shared.fields import ItemCount
-from service.stats.shared.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
-from service.stats.shared.plan_use import PlanUse, Spoken
-from service.stats.shared.registry import stat_test
-from service.stats.shared.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
-from service.stats.shared.sentences import level_text
-from service.stats.shared.shows import Path
-from service.stats.shared.simulated import RESAMPLED
-from service.stats.shared.warnings import NOTHING_VARIES
+from service.kernels.bootstrap.bootstrap_draws import Draws, seed_cluster_means, seed_means
+from service.kernels.bootstrap.metric_bootstrap import MetricDraws, seed_differences
+from service.kernels.numeric.clusters import ClusterSums
+from service.kernels.numeric.distributions import BootstrapDistribution
+from service.stats.shared.data.arms import Arms, ArmsRequest, MetricName
+from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.pairs import FEW_DISCORDANT, NO_DISCORDANT, PairedCounts
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.cell_lines import EndLines, Line
+from service.stats.shared.declaring.cells import MEANS, Cells, whole_interval
+from service.stats.shared.declaring.certainty import Support
+from service.stats.shared.declaring.common import StatWarning
+from service.stats.shared.declaring.fields import ItemCount
+from service.stats.shared.declaring.plan_use import PlanUse, Spoken
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.shows import Path
+from service.stats.shared.declaring.simulated import RESAMPLED
+from service.stats.shared.declaring.warnings import NOTHING_VARIES
+from service.stats.shared.methods import resampling
+from service.stats.shared.methods.cell_bootstrap import BootstrapLines
+from service.stats.shared.methods.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
 
 FEW = 20
 

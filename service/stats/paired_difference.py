@@ -9,26 +9,26 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from service.kernels import tango
-from service.kernels.rule_enumeration import Floats, Ints
-from service.stats.shared import shows
-from service.stats.shared.cell_lines import EndLines, Line
-from service.stats.shared.cells import Cells, sides_pattern, whole_interval
-from service.stats.shared.certainty import of_wald
-from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.fields import Alpha, ItemCount, LevelOfAll
-from service.stats.shared.pairs import (
+from service.kernels.pairs import tango
+from service.kernels.planning.rule_enumeration import Floats, Ints
+from service.stats.shared.data.pairs import (
     NO_DISCORDANT,
     BinaryPairsRequest,
     IntervalMethod,
     PairedCounts,
     floored,
 )
-from service.stats.shared.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import decision, disagreement, level_text, percent
-from service.stats.shared.shows import Path
-from service.stats.shared.warnings import define
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.cell_lines import EndLines, Line
+from service.stats.shared.declaring.cells import Cells, sides_pattern, whole_interval
+from service.stats.shared.declaring.certainty import of_wald
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.declaring.fields import Alpha, ItemCount, LevelOfAll
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.declaring.shows import Path
+from service.stats.shared.declaring.warnings import define
 
 METHODS: dict[IntervalMethod, str | None] = {
     "tango": None,

@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.agreement import CLAMP, NEUTRAL, pool_correlations, posterior, same_state, three_states
+from service.kernels.effects.agreement import (
+    CLAMP,
+    NEUTRAL,
+    pool_correlations,
+    posterior,
+    same_state,
+    three_states,
+)
 from service.records import Record
-from service.stats.shared.common import Analysis, Probability, Request, StatWarning
-from service.stats.shared.fields import FindingName, StudyName
-from service.stats.shared.registry import stat_test
-from service.stats.shared.warnings import define
+from service.stats.shared.declaring.common import Analysis, Probability, Request, StatWarning
+from service.stats.shared.declaring.fields import FindingName, StudyName
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.warnings import define
 
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.pass_at_k import pass_at_k as estimate
-from service.kernels.t_distribution import t_quantile
+from service.kernels.effects.pass_at_k import pass_at_k as estimate
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record
-from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.columns import require_equal_lengths, require_two_clusters
-from service.stats.shared.common import MAX_ITEMS, Analysis, Interval, Request, StatWarning
-from service.stats.shared.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import level_text
-from service.stats.shared.warnings import define
+from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.declaring.common import MAX_ITEMS, Analysis, Interval, Request, StatWarning
+from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
 
 MOST_ATTEMPTS = 2000
 SHOWN = 1000

@@ -10,16 +10,16 @@ from pydantic import Field
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import power as kernel
-from service.kernels.cluster_power import simulated_power
-from service.kernels.equivalence_power import tango_power
-from service.kernels.roots import rising_root
-from service.kernels.streams import BLOCK, block_count
+from service.kernels.numeric.roots import rising_root
+from service.kernels.numeric.streams import BLOCK, block_count
+from service.kernels.planning import power as kernel
+from service.kernels.planning.cluster_power import simulated_power
+from service.kernels.planning.equivalence_power import tango_power
 from service.records import Record
-from service.stats.shared import designs
-from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
-from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.warnings import define
+from service.stats.shared.declaring.common import COMPUTED, Alternative, Analysis, Resampling
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods import designs
 
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of
-from service.kernels.moments import binary_unit, difference_noise, paired_differences
-from service.kernels.prediction_powered import Powered, powered
-from service.kernels.t_distribution import t_quantile, t_tail
-from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.columns import is_binary, require_equal_lengths, require_size
-from service.stats.shared.common import Analysis, Column, Interval, Labels, Request, StatWarning
-from service.stats.shared.fields import Alpha, LevelOfAll
-from service.stats.shared.pairs import floored
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import amount, decision, level_text
-from service.stats.shared.warnings import define
+from service.kernels.effects.prediction_powered import Powered, powered
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import binary_unit, difference_noise, paired_differences
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
+from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Request, StatWarning
+from service.stats.shared.declaring.fields import Alpha, LevelOfAll
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.warnings import define
 
 FEWEST = 30
 

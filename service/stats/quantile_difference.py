@@ -11,22 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from service.kernels.clusters import codes_of
-from service.kernels.moments import difference_noise
-from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
-from service.stats.shared import shows
-from service.stats.shared.certainty import FLAT, SIGNS, chance_of_signs, of_quantile, of_share, open_up
-from service.stats.shared.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.columns import require_size
-from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level, ResampleSeed
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import Extent, Least, PlanUse
-from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
-from service.stats.shared.sentences import amount, decision, level_text
-from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
-from service.stats.shared.warnings import BEYOND_ZERO, define
+from service.kernels.bootstrap.quantile_bootstrap import order_ranks, resampled_quantiles, signs_p
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import difference_noise
+from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.certainty import (
+    FLAT,
+    SIGNS,
+    chance_of_signs,
+    of_quantile,
+    of_share,
+    open_up,
+)
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.declaring.fields import (
+    Alpha,
+    ClusterCount,
+    DirectionTested,
+    ItemCount,
+    Level,
+    ResampleSeed,
+)
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import BEYOND_ZERO, define
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 
 Of = Literal["arms", "differences"]
 FEW = 5

@@ -10,28 +10,28 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from scipy import special
 
-from service.kernels import mcnemar
-from service.kernels.metric_flips import Flips, flip_blocks, flips_of, listed_flips
-from service.kernels.sign_flip import ENUMERATED_UP_TO, sign_flip
-from service.kernels.streams import BIT_GENERATOR, block_count
-from service.kernels.t_distribution import t_quantile
-from service.stats.shared import shows
-from service.stats.shared.arms import Arms, ArmsRequest, MetricName
-from service.stats.shared.cell_lines import Line
-from service.stats.shared.cells import MEANS, Cells, sides_pattern
-from service.stats.shared.certainty import of_share
-from service.stats.shared.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.common import Alternative, Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.fields import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
-from service.stats.shared.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
-from service.stats.shared.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
-from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
-from service.stats.shared.seconds import few_cells, flips_seconds
-from service.stats.shared.sentences import decision, disagreement, level_text
-from service.stats.shared.shows import Path
-from service.stats.shared.simulated import Asked, Simulated, Units, Value
-from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
+from service.kernels.numeric.streams import BIT_GENERATOR, block_count
+from service.kernels.numeric.t_distribution import t_quantile
+from service.kernels.pairs import mcnemar
+from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips_of, listed_flips
+from service.kernels.randomization.sign_flip import ENUMERATED_UP_TO, sign_flip
+from service.stats.shared.data.arms import Arms, ArmsRequest, MetricName
+from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.cell_lines import Line
+from service.stats.shared.declaring.cells import MEANS, Cells, sides_pattern
+from service.stats.shared.declaring.certainty import of_share
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.declaring.fields import Alpha, ClusterCount, DrawCount, DrawSeed, ItemCount, Level
+from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.seconds import few_cells, flips_seconds
+from service.stats.shared.declaring.sentences import decision, disagreement, level_text
+from service.stats.shared.declaring.shows import Path
+from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
 
 LARGE_SHARE = 0.3
 LISTED_UP_TO = 20

@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of
-from service.kernels.paired_ratio import PairedRatio, pivots, studentized
-from service.kernels.t_distribution import t_quantile, t_tail
+from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots, studentized
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.records import Record
-from service.stats.shared import shows
-from service.stats.shared.certainty import of_quantile, of_share
-from service.stats.shared.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.columns import require_size
-from service.stats.shared.common import Analysis, Interval, Resampling, StatWarning
-from service.stats.shared.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import PlanUse
-from service.stats.shared.registry import stat_test
-from service.stats.shared.resampling import DEFAULT_DRAWS, first_seed
-from service.stats.shared.sentences import decision, level_text
-from service.stats.shared.simulated import Asked, Effort, Simulated, Units, Value
-from service.stats.shared.skewness import skewed
-from service.stats.shared.warnings import define
+from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.certainty import of_quantile, of_share
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import Analysis, Interval, Resampling, StatWarning
+from service.stats.shared.declaring.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
+from service.stats.shared.declaring.plan_use import PlanUse
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import decision, level_text
+from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 
 Method = Literal["fieller", "bootstrap_t"]
 Floats = NDArray[np.float64]

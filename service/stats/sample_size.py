@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 from scipy import special
 
-from service.kernels import power as kernel
-from service.kernels.roots import rising_root
-from service.stats.shared import designs
-from service.stats.shared.common import COMPUTED, Alternative, Analysis, Resampling
-from service.stats.shared.registry import stat_test
-from service.stats.shared.sentences import level_text
-from service.stats.shared.warnings import define
+from service.kernels.numeric.roots import rising_root
+from service.kernels.planning import power as kernel
+from service.stats.shared.declaring.common import COMPUTED, Alternative, Analysis, Resampling
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods import designs
 
 SAW_TOOTH = define(
     "SAW_TOOTH",

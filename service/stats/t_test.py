@@ -10,17 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.kernels import simulated_pairs as simulated
-from service.kernels.moments import Moments
-from service.kernels.t_distribution import t_quantile, t_tail
+from service.kernels.numeric.moments import Moments
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.planning import simulated_pairs as simulated
 from service.records import Record
-from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval, StatWarning
-from service.stats.shared.fields import Alpha, DirectionTested, LevelOfAll
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import PlanUse
-from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import (
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.samples import (
     CONSTANT_DATA,
     Arms,
     EffectSizes,
@@ -29,10 +24,15 @@ from service.stats.shared.samples import (
     arms_of,
     effect_sizes,
 )
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.simulated import Asked, Simulated, Units, Value
-from service.stats.shared.skewness import skewed
-from service.stats.shared.warnings import define
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
+from service.stats.shared.declaring.fields import Alpha, DirectionTested, LevelOfAll
+from service.stats.shared.declaring.plan_use import PlanUse
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import define
 
 Method = Literal["welch", "student", "paired"]
 

@@ -12,17 +12,19 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import Fault, InvalidData
-from service.kernels import null_flips, ranks
-from service.kernels import type_one_error as kernel
-from service.kernels.clusters import cluster_sums, codes_of
-from service.kernels.mcnemar import Method
-from service.kernels.moments import binary_unit, difference_noise
-from service.kernels.paired_intervals import wilson_interval
-from service.kernels.power import mcnemar_critical
-from service.kernels.streams import block_count
+from service.kernels.numeric import ranks
+from service.kernels.numeric.clusters import cluster_sums, codes_of
+from service.kernels.numeric.moments import binary_unit, difference_noise
+from service.kernels.numeric.streams import block_count
+from service.kernels.pairs.mcnemar import Method
+from service.kernels.pairs.paired_intervals import wilson_interval
+from service.kernels.planning.power import mcnemar_critical
+from service.kernels.randomization import null_flips
+from service.kernels.randomization import type_one_error as kernel
 from service.records import Record
-from service.stats.shared.columns import require_binary, require_equal_lengths
-from service.stats.shared.common import (
+from service.stats.shared.data.samples import require_values
+from service.stats.shared.declaring.columns import require_binary, require_equal_lengths
+from service.stats.shared.declaring.common import (
     COMPUTED,
     Analysis,
     Column,
@@ -32,10 +34,9 @@ from service.stats.shared.common import (
     Request,
     Resampling,
 )
-from service.stats.shared.fields import PlainSeed
-from service.stats.shared.registry import Blocks, Drawn, stat_test
-from service.stats.shared.samples import require_values
-from service.stats.shared.warnings import define
+from service.stats.shared.declaring.fields import PlainSeed
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.warnings import define
 
 FlipTest = Literal[
     "mcnemar", "mcnemar-midp", "mcnemar-asymptotic", "mcnemar-corrected", "paired-t", "wilcoxon", "sign-flip"

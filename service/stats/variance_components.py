@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from service.kernels.clusters import cluster_sums, codes_of, design_effect, robust_errors
-from service.kernels.moments import binary_unit
-from service.kernels.variance_split import run_variance, split
-from service.stats.shared.arms import Replicates, item_means
-from service.stats.shared.clustering import NO_CLUSTERS
-from service.stats.shared.columns import require_equal_lengths, require_two_clusters
-from service.stats.shared.common import Analysis, Request, StatWarning
-from service.stats.shared.fields import ClusterCount, Clusters, ItemCount
-from service.stats.shared.registry import stat_test
-from service.stats.shared.warnings import NEGATIVE_COMPONENT, define
+from service.kernels.effects.variance_split import run_variance, split
+from service.kernels.numeric.clusters import cluster_sums, codes_of, design_effect, robust_errors
+from service.kernels.numeric.moments import binary_unit
+from service.stats.shared.data.arms import Replicates, item_means
+from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.declaring.common import Analysis, Request, StatWarning
+from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.warnings import NEGATIVE_COMPONENT, define
 
 SINGLE_RUN = define(
     "SINGLE_RUN",

@@ -12,14 +12,15 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels import ranks
-from service.kernels import simulated_pairs as simulated
-from service.kernels.moments import difference_noise
-from service.stats.shared import shows
-from service.stats.shared.common import Alternative, Analysis, Interval, PairedColumns
-from service.stats.shared.fields import Alpha, DirectionTested, Level
-from service.stats.shared.pairs import floored
-from service.stats.shared.plan_use import (
+from service.kernels.numeric import ranks
+from service.kernels.numeric.moments import difference_noise
+from service.kernels.planning import simulated_pairs as simulated
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.samples import require_values
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.common import Alternative, Analysis, Interval, PairedColumns
+from service.stats.shared.declaring.fields import Alpha, DirectionTested, Level
+from service.stats.shared.declaring.plan_use import (
     Extent,
     Least,
     PlanUse,
@@ -28,12 +29,11 @@ from service.stats.shared.plan_use import (
     least_of_normal,
     least_of_signs,
 )
-from service.stats.shared.rank_tests import Method, MethodUsed, Ordered, normal_p, told
-from service.stats.shared.registry import stat_test
-from service.stats.shared.samples import require_values
-from service.stats.shared.sentences import amount, decision, disagreement, level_text
-from service.stats.shared.simulated import Asked, Floats, Simulated, Units
-from service.stats.shared.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.simulated import Asked, Floats, Simulated, Units
+from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 
 METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]

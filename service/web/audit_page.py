@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from service.api.http.shared import services
 from service.errors import InvalidData
-from service.store import audit
+from service.store.projects import audit
 from service.web import view
 from service.web.rendering import PageRoute, html
 from service.web.signing import Admin

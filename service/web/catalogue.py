@@ -11,10 +11,10 @@ from starlette.responses import RedirectResponse, Response
 
 from service.domain.access import Key
 from service.errors import Conflict, ForelockError, NotFound
-from service.stats.shared import registry
-from service.stats.shared.descriptions import describe
-from service.stats.shared.registry import StatTest
-from service.store import jobs
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.descriptions import describe
+from service.stats.shared.declaring.registry import StatTest
+from service.store.jobs import jobs
 from service.web.computing import Shown, answer_to, job_of, shown
 from service.web.forms import LARGE, Form, reads_form
 from service.web.rendering import HEADERS, PageRoute, html, refusal

@@ -14,13 +14,14 @@ from fastapi import APIRouter, Request
 from fastapi.sse import format_sse_event
 from starlette.responses import Response
 
-from service.actions import progress
-from service.api.http.deps import ReadSession
+from service.actions.results import progress
+from service.api.http.deps import PageSession
 from service.api.http.following import Record, Seen
 from service.api.http.shared import services
 from service.api.http.turns import HeldStream, stream_turn
 from service.errors import ForelockError, Unavailable
-from service.store import clock, preregistrations
+from service.store.database import clock
+from service.store.plans import preregistrations
 from service.web import view
 from service.web.record import ONE
 from service.web.rendering import PageRoute, html
@@ -42,7 +43,7 @@ streams = APIRouter(include_in_schema=False)
 @routes.get(ONE + "/missing")
 def missing(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Visitor,
     preregistration_id: str,
     arm: str = "",

@@ -14,15 +14,15 @@ from service.api.calculators import aside
 from service.api.http.body import Content
 from service.api.http.shared import services
 from service.api.parsing.models import JSON
-from service.api.routes.charts import Answered, spec_of_answer
-from service.api.routes.jobs import computed
-from service.api.routes.stats import AT_ONCE_SECONDS, computation, found_answer
+from service.api.routes.calculations.jobs import computed
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS, computation, found_answer
+from service.api.routes.verdicts.charts import Answered, spec_of_answer
 from service.domain.access import Key
 from service.errors import ForelockError, NotFound
 from service.reports.charts.style import Spec
 from service.reports.prereg.labels import Language
-from service.stats.shared.registry import StatTest
-from service.store import jobs
+from service.stats.shared.declaring.registry import StatTest
+from service.store.jobs import jobs
 from service.web.inline import Drawn, drawn_for_page
 
 WAIT_SECONDS = 4.0

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from service.api.http.drawing import pictured
 from service.api.http.reporting import reported
 from service.api.http.shared import services
-from service.api.routes import bundles
-from service.api.routes.charts import known_chart, spec_of_record
-from service.api.routes.reports import known_report, report_of_record
-from service.api.routes.rows import rows_file
+from service.api.routes.results.rows import rows_file
+from service.api.routes.verdicts import bundles
+from service.api.routes.verdicts.charts import known_chart, spec_of_record
+from service.api.routes.verdicts.reports import known_report, report_of_record
 from service.web.record import ONE
 from service.web.rendering import PageRoute
 from service.web.signing import Visitor, known, signed_in

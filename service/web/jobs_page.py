@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from service.actions import jobs as actions
-from service.api.http.deps import ReadSession, require_scope
+from service.actions.verdicts import jobs as actions
+from service.api.http.deps import PageSession, require_scope
 from service.api.http.shared import services
-from service.api.routes.jobs import job_view
+from service.api.routes.calculations.jobs import job_view
 from service.errors import InvalidData, NotFound
-from service.store import jobs
-from service.store.jobs import OF_RECORDS, UNFINISHED, JobState
+from service.store.jobs import jobs
+from service.store.jobs.jobs import OF_RECORDS, UNFINISHED, JobState
 from service.web import view
 from service.web.forms import refuse_other_sites
 from service.web.rendering import HEADERS, PageRoute, html
@@ -35,7 +35,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @routes.get(PATH)
 def listed(
-    request: Request, session: ReadSession, visitor: Admin, state: str = "", cursor: str | None = None
+    request: Request, session: PageSession, visitor: Admin, state: str = "", cursor: str | None = None
 ) -> Response:
     """Jobs that are still kept, newest first. Times are as coarse as the API tells them."""
     if state and state not in get_args(JobState):

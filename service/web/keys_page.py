@@ -12,14 +12,15 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse, Response
 
-from service.actions import keys as actions
-from service.api.http.deps import ReadSession
+from service.actions.projects import keys as actions
+from service.api.http.deps import PageSession
 from service.api.http.shared import services
 from service.api.parsing.models import validate
-from service.api.routes.keys import KeyRequest, made_of
+from service.api.routes.projects.keys import KeyRequest, made_of
 from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
 from service.errors import InvalidData, NotFound
-from service.store import clock, keys
+from service.store.database import clock
+from service.store.projects import keys
 from service.web import view
 from service.web.forms import Form, reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PageRoute, html
@@ -64,14 +65,14 @@ class Line:
 
 
 @routes.get(PATH)
-def listed(request: Request, session: ReadSession, visitor: Admin, cursor: str | None = None) -> Response:
+def listed(request: Request, session: PageSession, visitor: Admin, cursor: str | None = None) -> Response:
     """The keys, newest first, and the form that makes another."""
     return _page(request, session, visitor, cursor)
 
 
 def _page(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Key,
     cursor: str | None = None,
     made: Key | None = None,

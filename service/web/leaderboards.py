@@ -16,8 +16,8 @@ from forelock.rows import table_in
 from service.api.http.shared import services
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData
-from service.stats.shared import registry
-from service.store import jobs
+from service.stats.shared.declaring import registry
+from service.store.jobs import jobs
 from service.web.computing import Shown, answer_to, shown
 from service.web.forms import LARGE, Form, reads_form
 from service.web.rendering import HEADERS, PageRoute, html, refusal

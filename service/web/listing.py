@@ -9,13 +9,15 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.shared import services
 from service.domain.plans.preregistration import State
 from service.domain.verdicts.records import HypothesisVerdict
 from service.errors import InvalidData, RecordAltered
-from service.store import clock, integrity, preregistrations, verdicts
-from service.store.verdicts import StoredVerdict
+from service.store.database import clock, integrity
+from service.store.plans import preregistrations
+from service.store.verdicts import verdicts
+from service.store.verdicts.verdicts import StoredVerdict
 from service.web import view
 from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, Visitor
@@ -29,7 +31,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 @routes.get(LIST)
 def listed(
     request: Request,
-    session: ReadSession,
+    session: PageSession,
     visitor: Visitor,
     q: str = "",
     state: str = "",

@@ -9,21 +9,22 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from service.actions import preregistrations as actions
-from service.actions.manifests import facts_of
+from service.actions.plans import preregistrations as actions
+from service.actions.plans.manifests import facts_of
 from service.api.calculators import aside
 from service.api.http.attested import attested
 from service.api.http.body import Content
-from service.api.http.deps import IfMatch, ReadSession
+from service.api.http.deps import IfMatch, PageSession
 from service.api.http.shared import services
-from service.api.routes.preregistrations import linted_draft, lock_draft, refusals_audited
+from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.errors import NotFound
-from service.store import clock, preregistrations
-from service.store.populations import Packed
+from service.store.database import clock
+from service.store.plans import preregistrations
+from service.store.plans.populations import Packed
 from service.web import view
 from service.web.forms import LARGE, SMALL, Form, reads_form
 from service.web.gaps import Gaps, gaps_of
@@ -82,7 +83,7 @@ def _gaps(record: Preregistration, facts: dict[str, ManifestFacts], say: Say) ->
 
 @routes.get(ONE + "/plan.{form}")
 def download(
-    request: Request, session: ReadSession, visitor: Visitor, preregistration_id: str, form: str
+    request: Request, session: PageSession, visitor: Visitor, preregistration_id: str, form: str
 ) -> Response:
     """The plan as a file: `.json` or `.md`."""
     if form not in ("json", "md"):

@@ -9,8 +9,10 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import families, reports, unblinding
-from service.actions.results import expected_total
+from service.actions.plans import families
+from service.actions.results import unblinding
+from service.actions.results.results import expected_total
+from service.actions.verdicts import reports
 from service.api.http.shared import services
 from service.domain.access import Key
 from service.domain.ledger import Kind
@@ -21,7 +23,12 @@ from service.reports.charts.of_verdict import counts_of, forest_of
 from service.reports.charts.style import Spec
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
-from service.store import clock, coverage, jobs, ledger, links, preregistrations, verdicts
+from service.store.database import clock
+from service.store.jobs import jobs
+from service.store.ledger import ledger
+from service.store.plans import links, preregistrations
+from service.store.results import coverage
+from service.store.verdicts import verdicts
 from service.web import shown, view
 from service.web.inline import drawn_for_page
 from service.web.rendering import PageRoute, html

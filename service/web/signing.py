@@ -11,11 +11,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from service.api.http.deps import ReadSession, require_scope
+from service.api.http.deps import PageSession, require_scope
 from service.api.http.shared import Services, services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized
-from service.store import ended_sessions, keys
+from service.store.projects import ended_sessions, keys
 from service.web import session as sessions
 from service.web.forms import Form, reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html
@@ -46,7 +46,7 @@ def known(preregistration_id: str) -> str:
     return preregistration_id
 
 
-def visitor_of(request: Request, session: ReadSession) -> Key:
+def visitor_of(request: Request, session: PageSession) -> Key:
     """The key that the browser's session names, if it may still read."""
     shared = services(request)
     now = datetime.now(UTC)

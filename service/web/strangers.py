@@ -13,21 +13,25 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import charts, families, proofs, view_links
-from service.actions.view_links import Opened
+from service.actions.ledger import proofs
+from service.actions.plans import families
+from service.actions.projects import view_links
+from service.actions.projects.view_links import Opened
+from service.actions.verdicts import charts
 from service.api.http.answers import answer
-from service.api.http.deps import ReadSession
+from service.api.http.deps import PageSession
 from service.api.http.drawing import pictured
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
-from service.api.routes.charts import Hypothesis, known_chart
-from service.api.routes.preregistrations import LockReceipt
-from service.api.routes.verdicts import require_verdict
+from service.api.routes.plans.preregistrations import LockReceipt
+from service.api.routes.verdicts.charts import Hypothesis, known_chart
+from service.api.routes.verdicts.verdicts import require_verdict
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
 from service.reports.charts.words import Language
-from service.store import ledger, projects
+from service.store.ledger import ledger
+from service.store.projects import projects
 from service.web import view
 from service.web.record import page_of_record, verdict_of
 from service.web.rendering import PageRoute, html
@@ -63,7 +67,7 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     return found
 
 
-def _from_path(request: Request, session: ReadSession) -> Opened:
+def _from_path(request: Request, session: PageSession) -> Opened:
     return _opened(request, session)
 
 
@@ -72,7 +76,7 @@ Visited = Annotated[Opened, Depends(_from_path)]
 
 @routes.get(SHARED)
 @routes.get(PUBLIC)
-def page(request: Request, session: ReadSession, visited: Visited) -> Response:
+def page(request: Request, session: PageSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
     say, found = Say(language_of(request)), verdict_of(session, record)
@@ -93,7 +97,7 @@ def page(request: Request, session: ReadSession, visited: Visited) -> Response:
 
 @files.get(SHARED + "/verdict.json")
 @files.get(PUBLIC + "/verdict.json")
-def verdict(session: ReadSession, visited: Visited) -> Response:
+def verdict(session: PageSession, visited: Visited) -> Response:
     """The verdict as it is stored; before it is there refused as `GET /v1/preregistrations/{id}/verdict` is."""
     found = require_verdict(session, visited.record)
     return Response(found.text, 200, _NOT_KEPT, "application/json")
@@ -101,7 +105,7 @@ def verdict(session: ReadSession, visited: Visited) -> Response:
 
 @files.get(SHARED + "/receipt.json")
 @files.get(PUBLIC + "/receipt.json")
-def receipt(session: ReadSession, visited: Visited) -> Response:
+def receipt(session: PageSession, visited: Visited) -> Response:
     """The receipt of the plan. An anonymous link leaves out what would tell whose it is: the log's name, the family."""
     last = ledger.entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
     if visited.anonymous:

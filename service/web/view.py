@@ -14,13 +14,15 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, sentences
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Comparison, Excludes, Within, clauses, sentence
+from service.domain.rules.rule import Comparison, Excludes, Within, clauses
+from service.domain.rules.rule import sentence as rule_text
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.reasons import multiplicity_message, reason_message, reason_of
+from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
-from service.store.preregistrations import Line as Listed
+from service.store.plans.preregistrations import Line as Listed
 from service.web.shown import (
     AnalysisView,
     ClauseView,
@@ -120,7 +122,7 @@ def page_of(
         hypotheses=tuple(
             _hypothesis(plan, each, judged.get(each.id), marks, say) for each in plan.hypotheses or ()
         ),
-        multiplicity="" if verdict is None else verdict.multiplicity,
+        multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
         warnings=tuple(
             WarningView(finding.code, finding.message)
             for finding in record.lint or ()
@@ -227,7 +229,7 @@ def _hypothesis(
 def canonical(rule: str) -> str:
     """The canonical sentence; a draft's rule that does not parse is shown as written."""
     try:
-        return sentence(parse(rule))
+        return rule_text(parse(rule))
     except ForelockError:
         return rule
 
@@ -235,7 +237,7 @@ def canonical(rule: str) -> str:
 def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: Say) -> JudgedView:
     said = judged.sentence
     if say.language == "zh":
-        said = sentence_zh(plan, judged, interval_of(plan, judged), marks)
+        said = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
     effects = {
@@ -250,8 +252,8 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         outcome=judged.outcome,
         label=say(OUTCOMES[judged.outcome]),
         sentence=said,
-        next=next_step(plan, judged)[say.language == "zh"],
-        reason=judged.reason or "",
+        next=next_step(plan, judged).text(say.language),
+        reason="" if judged.reason is None else reason_of(judged).text(say.language),
         n=say("{n} of {planned} planned items", n=judged.n, planned=judged.n_planned)
         + (say(", {n} left out", n=left_out) if left_out else "")
         + (say(", {n} of them filled in", n=filled) if filled else ""),
@@ -268,7 +270,7 @@ def _clause(clause: ClauseVerdict, say: Say, *, points: bool) -> ClauseView:
         + ("" if before is None else say(" ({number} unadjusted)", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],
-        reason=clause.reason or "",
+        reason="" if clause.reason is None else reason_message(clause.reason).text(say.language),
     )
 
 

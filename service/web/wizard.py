@@ -13,16 +13,16 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from forelock.wizard import ALPHAS
-from service.actions import preregistrations as actions
+from service.actions.plans import preregistrations as actions
 from service.api.http.shared import services
 from service.api.parsing.markdown import MARKDOWN
-from service.api.routes.preregistrations import read_plan
+from service.api.routes.plans.preregistrations import read_plan
 from service.domain.access import Key
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import planned_facts
 from service.errors import Fault, InvalidData
 from service.reports.prereg.markdown import print_plan
-from service.store import clock
+from service.store.database import clock
 from service.web.asked import BETTER, CLAIMS, KINDS, Asked, asked_of
 from service.web.forms import Form, reads_form
 from service.web.gaps import Gaps, gaps_of

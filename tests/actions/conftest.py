@@ -12,28 +12,31 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy.orm import Session
 
-from service.actions import group_commit, preregistrations, verdicts
-from service.actions.group_commit import Answer, Post
-from service.actions.posting import BatchReceipt, Salts, Submission
-from service.actions.results import LockedPlans
+from service.actions.plans import preregistrations
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer
+from service.actions.results.posting import BatchReceipt, Submission
+from service.actions.results.results import LockedPlans
+from service.actions.verdicts import verdicts
 from service.domain.access import SCOPES, Key, Project, Scope, new_secret, secret_prefix, secret_sha256
+from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.errors import ForelockError
 from service.ingest.results import parse
-from service.keyring import Keyring
-from service.store import audit, keys, projects
-from service.store import populations as items_store
-from service.store import preregistrations as records
-from service.store.engine import Database
-from service.store.idempotency import Attempt, StoredResponse
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.database.idempotency import Attempt, StoredResponse
+from service.store.plans import populations as items_store
+from service.store.plans import preregistrations as records
+from service.store.projects import audit, keys, projects
 from tests.journeys.plans import items, small_plan
 
 T = TypeVar("T")
 NOW = datetime(2025, 1, 4, 12, tzinfo=UTC)
 """Before anything that the database says is now."""
-SALT = bytes(16)
+MOMENT = Moment(NOW)
 N = 10
 BASELINE = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
 CANDIDATE = [1] * 10
@@ -91,8 +94,10 @@ class World:
     def lock(self, record: Preregistration, acknowledge: Any = "all") -> Preregistration:
         def act(session: Session) -> Preregistration:
             linted = preregistrations.linted(record, items_store.facts(session, record.id))
-            material = preregistrations.LockMaterial(self.keyring.seal_public, SALT)
-            return preregistrations.lock(session, self.ada, record, linted, acknowledge, material, now=NOW)[0]
+            seal_public = self.keyring.seal_public
+            return preregistrations.lock(
+                session, self.ada, record, linted, acknowledge, MOMENT, seal_public=seal_public
+            )[0]
 
         return self.write(act)
 
@@ -104,18 +109,17 @@ class World:
         with self.database.read() as session:
             return records.get(session, record.project_id, record.id)
 
-    def posted(self, record: Preregistration, arm: str, values: list[Any], **more: Any) -> Post:
+    def posted(self, record: Preregistration, arm: str, values: list[Any], **more: Any) -> Submission:
         """A batch of the first items, as it is given to be stored."""
         columns = {"arm": arm, "endpoint": "accuracy", "item_ids": items(len(values)), "values": values}
         batch = parse(json.dumps(columns | more).encode(), "application/json", max_items=1000)
         number = next(self.numbers)
         with self.database.read() as session:
             terms = LockedPlans().read(session, self.ada, record.id)
-        checked = _or_refused(terms.check, batch)
-        submission = Submission(self.ada, record.id, checked, f"job{number}", Salts(SALT, SALT))
-        return Post(submission, Attempt(self.ada.id, "POST results", f"once{number}", f"print{number}"))
+        attempt = Attempt(self.ada.id, "POST results", f"once{number}", f"print{number}")
+        return Submission.of(self.ada, record.id, batch, terms, attempt)
 
-    def store(self, *posts: Post) -> list[BatchReceipt | ForelockError]:
+    def store(self, *posts: Submission) -> list[BatchReceipt | ForelockError]:
         """What becomes of batches in one transaction."""
         outcomes, _queued = group_commit.store(self.database, posts, _as_json, wait=True)
         return [
@@ -143,7 +147,7 @@ class World:
             )
         found = verdicts.compute(inputs)
         private = self.keyring.opener()
-        self.write(verdicts.record, record.project_id, found, seal_private=private, salt=SALT, now=NOW)
+        self.write(verdicts.record, record.project_id, found, MOMENT, seal_private=private)
         return self.read(record)
 
     def judged(self, document: dict[str, Any] | None = None) -> Preregistration:
@@ -158,13 +162,6 @@ class World:
 
 def _as_json(receipt: BatchReceipt) -> StoredResponse:
     return StoredResponse(201, {}, receipt.model_dump_json().encode())
-
-
-def _or_refused(check: Callable[..., Any], batch: object) -> Any:
-    try:
-        return check(batch)
-    except ForelockError as refused:
-        return refused
 
 
 @pytest.fixture

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
-
 import sqlalchemy as sa
 
 from forelock.transparency.checkpoints import open_checkpoint
 from forelock.transparency.notes import VerifierKey
-from service.actions.signer import Signer
-from service.keyring import SigningKeyFile
-from service.signer_state import SignerState
-from service.store import checkpoints, guards, ledger, ledger_signers
-from service.store.clock import now
+from service.actions.ledger.signer import Signer
+from service.keyring.keyring import SigningKeyFile
+from service.keyring.signer_state import SignerState
+from service.store.database import guards
+from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 
 
 class Replica:
@@ -34,8 +33,7 @@ class Replica:
         with self.database.write() as session:
             for _ in range(count):
                 self.receipt = ledger.append(
-                    session, "close", {}, project_id=None, preregistration_id=None,
-                    salt=secrets.token_bytes(16), now=now(session),
+                    session, "close", {}, moment(session), project_id=None, preregistration_id=None,
                 )  # fmt: skip
         return self.receipt
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import signal
 import sys
 import traceback
 from pathlib import Path
 
-from service.actions.signer import STEPS, Signer
-from service.keyring import SigningKeyFile
-from service.signer_state import SignerState
-from service.store import ledger
-from service.store.clock import now
-from service.store.engine import Database
+from service.actions.ledger.signer import STEPS, Signer
+from service.keyring.keyring import SigningKeyFile
+from service.keyring.signer_state import SignerState
+from service.store.database.clock import moment
+from service.store.database.engine import Database
+from service.store.ledger import ledger
 
 ALL_STEPS = ("begun", "appended", *STEPS, "given")
 MOST_APPENDS = 40
@@ -54,10 +53,9 @@ def live(url: str, directory: Path, name: str, last: str, passes: int) -> None:
                 session,
                 "close",
                 {},
+                moment(session),
                 project_id=None,
                 preregistration_id=None,
-                salt=secrets.token_bytes(16),
-                now=now(session),
             )
             step("begun")
         step("appended")

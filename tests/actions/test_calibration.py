@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import calibration as actions
+from service.actions.verdicts import calibration as actions
 from service.domain.calibration.case import unpack
 from service.domain.calibration.pilot import Pilot
 from service.errors import Conflict, InvalidData

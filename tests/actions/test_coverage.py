@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import coverage as actions
+from service.actions.results import coverage as actions
 from service.domain.plans.preregistration import Preregistration
 from service.errors import RecordAltered
-from service.store import coverage, jobs
+from service.store.jobs import jobs
+from service.store.results import coverage
 
-from .conftest import BASELINE, CANDIDATE, NOW, World
+from .conftest import BASELINE, CANDIDATE, MOMENT, World
 
 
 def forget(world: World, record: Preregistration, arm: str, bitmap: bytes, received: int) -> None:
@@ -40,10 +41,10 @@ def test_coverage_that_says_otherwise_is_refused_and_made_anew(
     forget(world, record, "A", bitmap, received)
     with pytest.raises(RecordAltered):
         world.write(actions.require_covered, record, full=False)
-    made = world.write(actions.rebuild, record.id, job_id="job", now=NOW)
+    made = world.write(actions.rebuild, record.id, MOMENT)
     assert (made.changed, made.received, made.expected, made.complete) == (1, 3, 20, False)
     world.write(actions.require_covered, record, full=False)
-    assert world.write(actions.rebuild, record.id, job_id="job", now=NOW).changed == 0
+    assert world.write(actions.rebuild, record.id, MOMENT).changed == 0
 
 
 def test_a_record_that_turns_out_to_be_full_is_completed(world: World) -> None:
@@ -53,17 +54,17 @@ def test_a_record_that_turns_out_to_be_full_is_completed(world: World) -> None:
     forget(world, record, "A", bytes(2), 0)
     world.post(record, "B", CANDIDATE)
     assert world.read(record).state == "collecting"
-    made = world.write(actions.rebuild, record.id, job_id="job", now=NOW)
+    made = world.write(actions.rebuild, record.id, MOMENT)
     assert (made.changed, made.complete) == (1, True)
     assert world.read(record).state == "complete"
-    assert world.write(jobs.get, "project", "job").kind == "verdict"
+    assert world.write(jobs.latest, "project", kind="verdict", subject=record.id) is not None
 
 
 def test_results_that_came_twice_keep_a_record_open(world: World) -> None:
     record = collecting(world)
     forget(world, record, "A", bytes(2), 0)
     world.post(record, "A", [1])
-    made = world.write(actions.rebuild, record.id, job_id="job", now=NOW)
+    made = world.write(actions.rebuild, record.id, MOMENT)
     assert (made.twice, made.received, made.complete) == (frozenset({2}), 3, False)
     with pytest.raises(RecordAltered):
         world.write(actions.require_covered, world.read(record), full=False)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from service.actions import deviations as actions
+from service.actions.verdicts import deviations as actions
 from service.api.examples.deviations import FILING
 from service.domain.access import Key
 from service.domain.deviations.deviation import Filing
 from service.domain.plans.preregistration import Preregistration
 from service.errors import Conflict, Forbidden, ForelockError
-from service.store import ledger
+from service.store.ledger import ledger
 
-from .conftest import NOW, SALT, World
+from .conftest import MOMENT, World
 
 SMALLER = {"kind": "n", "population": "p", "n": 5, "dropped_favour": "neither"}
 LEFT_OUT = {"kind": "exclude_items", "population": "p", "item_ids": ["item-2", "item-3"]}
@@ -27,11 +27,11 @@ def file(
     filing = Filing.model_validate_json(json.dumps(FILING | {"change": change or SMALLER}))
     by = caller or world.ada
     prepared = world.write(actions.prepare, by, record.id, filing)
-    return world.write(actions.file, by, prepared, salt=SALT, now=NOW)
+    return world.write(actions.file, by, prepared, MOMENT)
 
 
 def decide(world: World, caller: Key, record: Preregistration, wanted: str, note: str | None = None) -> Any:
-    return world.write(actions.decide, caller, record.id, 1, wanted, note, salt=SALT, now=NOW)
+    return world.write(actions.decide, caller, record.id, 1, wanted, note, MOMENT)
 
 
 def test_deviations_are_numbered_ledgered_and_told_in_the_log(world: World) -> None:

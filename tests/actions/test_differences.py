@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.actions.differences import Excuse, compare
+from service.offline.differences import Excuse, compare
 
 B = 2000
 NONE = Excuse()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.actions import evidence as actions
-from service.store import verdicts
+from service.actions.verdicts import evidence as actions
+from service.store.verdicts import verdicts
 
 from .conftest import BASELINE, CANDIDATE, N, World
 

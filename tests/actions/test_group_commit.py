@@ -10,13 +10,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from service.actions import group_commit
-from service.actions.group_commit import Answer, Lane, Post, Posting, Waiting
-from service.actions.posting import BatchReceipt, Salts, Submission
-from service.actions.results import Prepared
-from service.domain.results.batches import PlacedBatch
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer, Lane, Posting, Waiting
+from service.actions.results.posting import BatchReceipt, Submission
+from service.actions.results.results import Terms
+from service.domain.results.batches import BatchHead, PlacedBatch
+from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
-from service.store.idempotency import StoredResponse
+from service.store.database.idempotency import StoredResponse
 
 ANSWER = Answer(StoredResponse(201, {}, b"{}"))
 
@@ -27,7 +28,7 @@ def render(_accepted: BatchReceipt) -> StoredResponse:
 
 def post(project: str, size: int = 1, record: str = "r", *, alone: bool = False) -> Waiting:
     submission = SimpleNamespace(size=size, place=(project, record))
-    return Waiting((project, record), size, alone, lambda: Post(submission, None))  # type: ignore[arg-type]
+    return Waiting((project, record), size, alone, lambda: submission)  # type: ignore[arg-type]
 
 
 def lane(*waiting: Waiting) -> Lane:
@@ -80,10 +81,10 @@ def test_lanes_of_records_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     stored, entered, go = [], Event(), Event()
 
     def store(
-        _database: object, posts: list[Post], _render: object, *, wait: bool
+        _database: object, posts: list[Submission], _render: object, *, wait: bool
     ) -> tuple[list[Answer], bool]:
         assert wait
-        stored.append(posts[0].submission.place[1])
+        stored.append(posts[0].place[1])
         entered.set()
         go.wait()
         return [ANSWER], False
@@ -154,13 +155,13 @@ class Stored:
         monkeypatch.setattr(group_commit, "store", self)
 
     def __call__(
-        self, _database: object, posts: list[Post], _render: object, *, wait: bool
+        self, _database: object, posts: list[Submission], _render: object, *, wait: bool
     ) -> tuple[list[Answer], bool]:
-        if posts[0].submission.place == HOLDING:
+        if posts[0].place == HOLDING:
             self.entered.set()
             self.go.wait()
             return [ANSWER], False
-        self.groups.append(([each.submission.size for each in posts], wait))
+        self.groups.append(([each.size for each in posts], wait))
         return [ANSWER for _ in posts], self._queued
 
 
@@ -178,7 +179,7 @@ def store_all(
 
 
 def test_a_batch_that_cannot_be_read_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read() -> Post:
+    def read() -> Submission:
         raise InvalidData("unreadable")
 
     stored = Stored(monkeypatch)
@@ -211,19 +212,20 @@ def test_what_a_transaction_holds_is_bounded_by_what_was_read(monkeypatch: pytes
 def test_a_batch_is_read_once() -> None:
     calls = []
 
-    def read() -> Post:
+    def read() -> Submission:
         calls.append(1)
-        return post("p", 7).post()
+        return post("p", 7).submission()
 
     waiting = Waiting(("p", "r"), 1, False, read)
-    assert waiting.post() is waiting.post()
+    assert waiting.submission() is waiting.submission()
     assert (len(calls), waiting.size) == (1, 7)
 
 
 def test_a_cell_per_row_counts_with_its_bitmap() -> None:
-    rows, statuses = np.zeros(100), np.zeros(100, np.uint8)
     replicates = np.arange(1, 101, dtype=np.uint16)
-    placed = PlacedBatch("p", "A", "e", None, np.zeros(100, np.int32), replicates, rows, statuses, None)
-    checked = Prepared(placed, tuple(placed.by_replicate()), ("i",) * 1_000_000)
-    submission = Submission(None, "r", checked, job_id="j", salts=Salts(b"", b""))  # type: ignore[arg-type]
+    rows = SecretRows(np.zeros(100), np.zeros(100, np.uint8))
+    placed = PlacedBatch(BatchHead("p", "A", "e", None), np.zeros(100, np.int32), replicates, rows)
+    manifest = SimpleNamespace(item_ids=("i",) * 1_000_000)
+    terms = Terms(None, "", {"p": manifest})  # type: ignore[arg-type, dict-item]
+    submission = Submission(None, "r", placed, terms, None)  # type: ignore[arg-type]
     assert submission.size > group_commit.LARGE_BYTES

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.actions import keys as actions
+from service.actions.projects import keys as actions
 from service.domain.access import Key
 from service.errors import Forbidden, InvalidData
 

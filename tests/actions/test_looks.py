@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from service.actions import look_requests as requests
-from service.actions import looks as actions
+from service.actions.results import look_requests as requests
+from service.actions.verdicts import looks as actions
 from service.domain.plans.preregistration import Preregistration
 from service.domain.plans.unit_order import in_order
 from service.errors import Conflict
-from service.store import jobs, ledger
+from service.store.jobs import jobs
+from service.store.ledger import ledger
 from tests.journeys.plans import items, small_plan
 
-from .conftest import NOW, SALT, World
+from .conftest import MOMENT, World
 
 pytestmark = pytest.mark.any_database
 
@@ -49,9 +50,7 @@ def look(world: World, record: Preregistration) -> tuple[actions.Found, dict[str
     """Take what is due, as the runner does."""
     inputs = world.write(actions.inputs, record, seal_private=world.keyring.opener())
     found = actions.compute(inputs)
-    answer = world.write(
-        actions.record, record, found, job_ids=("verdict", "next"), salts=[SALT] * 4, now=NOW
-    )
+    answer = world.write(actions.record, record, found, MOMENT)
     return found, dict(answer)
 
 
@@ -61,13 +60,13 @@ def test_a_look_is_due_when_its_items_are_in_along_the_order(world: World) -> No
     assert world.write(requests.units_in, record) == {"p": 0}
     assert world.write(requests.due, record) is None
     with pytest.raises(Conflict) as refused:
-        world.write(requests.ask, record, job_id="asked", now=NOW)
+        world.write(requests.ask, record, MOMENT)
     assert refused.value.problem_code == "look_not_due"
     record = post(world, record, 0, 1, wins=0)
     assert world.write(requests.due, record) == 1
     queued = world.write(jobs.latest, "project", kind="look", subject=f"{record.id}#1")
     assert queued is not None
-    assert world.write(requests.ask, record, job_id="asked", now=NOW).id == queued.id
+    assert world.write(requests.ask, record, MOMENT).id == queued.id
 
 
 def test_a_look_that_goes_on_is_on_record_and_tells_nothing_else(world: World) -> None:
@@ -88,14 +87,14 @@ def test_a_look_that_stops_completes_the_record_and_queues_its_verdict(world: Wo
     found, _answer = look(world, record)
     assert found.stop
     assert world.read(record).state == "complete"
-    assert world.write(jobs.get, "project", "verdict").kind == "verdict"
+    assert world.write(jobs.latest, "project", kind="verdict", subject=record.id) is not None
     assert world.judge(world.read(record)).state == "judged"
 
 
 def test_a_look_that_another_runner_has_taken_stays_as_it_is(world: World) -> None:
     record = post(world, world.locked(planned()), 0, QUARTER, wins=0)
     found, _answer = look(world, record)
-    again = world.write(actions.record, record, found, job_ids=("v", "n"), salts=[SALT] * 4, now=NOW)
+    again = world.write(actions.record, record, found, MOMENT)
     assert again["looks"] == []
     assert len(world.write(ledger.receipts, record.id, kind="look")) == 1
 
@@ -103,10 +102,10 @@ def test_a_look_that_another_runner_has_taken_stays_as_it_is(world: World) -> No
 def test_a_plan_is_read_at_any_time_where_it_says_so(world: World) -> None:
     record = world.locked(planned("anytime_valid"))
     with pytest.raises(Conflict) as early:
-        world.write(requests.monitor, record, job_id="m", now=NOW)
+        world.write(requests.monitor, record, MOMENT)
     assert early.value.problem_code == "look_not_due"
     record = post(world, record, 0, 3, wins=0)
-    assert world.write(requests.monitor, record, job_id="m", now=NOW).kind == "monitor"
+    assert world.write(requests.monitor, record, MOMENT).kind == "monitor"
     found, answer = look(world, record)
     assert found.reading is not None
     assert answer["reading"]["units"] == {"p": 3}
@@ -116,7 +115,7 @@ def test_a_plan_without_looks_is_neither_looked_at_nor_read(world: World) -> Non
     record = world.locked()
     for act, code in ((requests.ask, "no_looks"), (requests.monitor, "not_readable")):
         with pytest.raises(Conflict) as refused:
-            world.write(act, record, job_id="j", now=NOW)
+            world.write(act, record, MOMENT)
         assert refused.value.problem_code == code
 
 

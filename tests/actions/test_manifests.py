@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.actions.manifests import facts_of, manifests_of
+from service.actions.plans.manifests import facts_of, manifests_of
 from tests.journeys.plans import items
 
 from .conftest import World

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import deviations
-from service.actions.multiverse import of_verdict
-from service.store import verdicts
+from service.actions.verdicts import deviations
+from service.actions.verdicts.multiverse import of_verdict
+from service.store.verdicts import verdicts
 
 from .conftest import World
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from service.actions.posting import BatchReceipt
+from dataclasses import replace
+
+from service.actions.results.posting import BatchReceipt
 from service.errors import ForelockError, NotFound
-from service.store import batches, coverage, jobs
+from service.store.jobs import jobs
+from service.store.results import batches, coverage
 from tests.journeys.plans import small_plan
 
 from .conftest import N, World
@@ -66,10 +69,8 @@ def test_the_batch_that_completes_the_plan_queues_its_verdict(world: World) -> N
 def test_another_project_s_record_is_none(world: World) -> None:
     record = world.locked()
     stranger = world.key("stranger", project_id="other")
-    theirs = world.posted(record, "A", [1])
-    submission = theirs.submission
-    moved = type(submission)(stranger, record.id, submission.checked, submission.job_id, submission.salts)
-    (refused,) = world.store(type(theirs)(moved, theirs.attempt))
+    theirs = replace(world.posted(record, "A", [1]), caller=stranger)
+    (refused,) = world.store(theirs)
     assert isinstance(refused, NotFound)
 
 

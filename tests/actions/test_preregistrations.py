@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import preregistrations as actions
+from service.actions.plans import preregistrations as actions
 from service.domain.results import sealing
 from service.errors import InvalidData, NotFound, PreconditionFailed, TooMany
-from service.store import ledger, plan_keys, populations
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, populations
 from tests.journeys.plans import items, small_plan
 
-from .conftest import NOW, SALT, World
+from .conftest import MOMENT, NOW, World
 
 
 def test_a_project_has_so_many_drafts(world: World) -> None:
@@ -77,9 +78,10 @@ def test_items_that_changed_after_the_lint_are_not_locked(world: World) -> None:
     record = world.draft()
     linted = actions.linted(record, world.write(populations.facts, record.id))
     changed = world.write(world.put_items, record, "p", reversed(items(10)))
-    material = actions.LockMaterial(world.keyring.seal_public, SALT)
     with pytest.raises(PreconditionFailed):
-        world.write(actions.lock, world.ada, changed, linted, "all", material, now=NOW)
+        world.write(
+            actions.lock, world.ada, changed, linted, "all", MOMENT, seal_public=world.keyring.seal_public
+        )
 
 
 def test_a_lock_leaves_a_hash_a_leaf_and_a_key_that_the_runner_alone_can_open(world: World) -> None:

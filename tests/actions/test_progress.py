@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from service.actions.progress import progress
+from service.actions.results.progress import progress
 from tests.journeys.plans import small_plan
 
 from .conftest import NOW, N, World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import projects as actions
+from service.actions.projects import projects as actions
 from service.errors import NotFound
 
 from .conftest import NOW, World

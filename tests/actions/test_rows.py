@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import rows as actions
+from service.actions.verdicts import rows as actions
 from service.errors import Conflict, InvalidData
 
 from .conftest import BASELINE, CANDIDATE, N, World

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
 from forelock.transparency.handovers import follow
 from forelock.transparency.tlog_proofs import TlogProof
-from service.actions import handovers, proofs
-from service.actions.signer import STEPS, CheckpointRefused, Signer
+from service.actions.ledger import handovers, proofs
+from service.actions.ledger.signer import STEPS, CheckpointRefused, Signer
 from service.domain.ledger import leaf_hash
 from service.errors import Conflict, InvalidData, RecordAltered
-from service.signer_state import SignerState, SignerStateError
-from service.store import checkpoints, ledger, ledger_signers
-from service.store.clock import now
+from service.keyring.signer_state import SignerState, SignerStateError
+from service.store.database.clock import moment
+from service.store.ledger import checkpoints, ledger, ledger_signers
 from tests.actions.signed_logs import Copy, Replica, rewrite
 
 
@@ -34,9 +34,7 @@ def test_a_checkpoint_is_of_what_is_committed(replica):
     checkpoint = replica.sign(3)
     assert (checkpoint.origin, checkpoint.size, checkpoint.root) == ("log.example", 3, replica.head().root())
     with replica.database.write() as session:
-        ledger.append(
-            session, "close", {}, project_id=None, preregistration_id=None, salt=bytes(16), now=now(session)
-        )
+        ledger.append(session, "close", {}, moment(session), project_id=None, preregistration_id=None)
         if replica.database.dialect == "postgresql":  # on SQLite nobody else writes meanwhile
             assert replica.checkpoint().size == 3
     assert replica.checkpoint().size == 4
@@ -282,7 +280,7 @@ def test_an_interruption_at_any_step_heals(database, tmp_path, name):
 def test_a_rotated_key_signs_and_the_old_one_is_followed(replica, database):
     before = replica.sign(3)
     (old,) = replica.keys()
-    handovers.rotate(replica.signer, replica.key, salt=bytes(16))
+    handovers.rotate(replica.signer, replica.key)
     after = replica.checkpoint()
     (_, new) = replica.keys()
     assert (before.origin, before.size, after.size) == (after.origin, 3, 4)
@@ -306,18 +304,18 @@ def test_an_interrupted_rotation_is_brought_to_its_end(database, tmp_path, name)
     one.sign(2)
     break_at(one, name)
     with pytest.raises(Broken):
-        handovers.rotate(one.signer, one.key, salt=bytes(16))
+        handovers.rotate(one.signer, one.key)
     assert two.sign().size == 4  # whichever key is where
     one.step = lambda _name: None
     if (tmp_path / "signing.key.next").exists():
-        handovers.rotate(one.signer, one.key, salt=bytes(16))
+        handovers.rotate(one.signer, one.key)
     assert [len(one.keys()), one.checkpoint().size] == [2, 4]
 
 
 def test_a_replica_learns_of_a_rotation(database, tmp_path):
     one, two = Replica(database, tmp_path, "one"), Replica(database, tmp_path, "two")
     two.sign(2)
-    handovers.rotate(one.signer, one.key, salt=bytes(16))
+    handovers.rotate(one.signer, one.key)
     assert two.sign().size == 4
 
 
@@ -333,7 +331,7 @@ def test_a_resumed_log_tells_what_was_lost(replica, database, tmp_path):
     lost = replica.state.read()
     older.restore()
     replica.append()
-    handovers.resume(replica.signer, origin="log.example/2", reason="disk lost", known=None, salt=bytes(16))
+    handovers.resume(replica.signer, origin="log.example/2", reason="disk lost", known=None)
     old, new = replica.keys()
     with database.read() as session:
         note = ledger.body_of(ledger.leaf(session, 3))["note"]
@@ -358,7 +356,7 @@ def test_an_interrupted_resumption_heals(database, tmp_path, name):
     older.restore()
     break_at(one, name)
     with pytest.raises(Broken):
-        handovers.resume(one.signer, origin="second", reason="lost", known=None, salt=bytes(16))
+        handovers.resume(one.signer, origin="second", reason="lost", known=None)
     one.step = lambda _name: None
     assert (one.checkpoint().origin, one.checkpoint().size) == ("second", 3)
 
@@ -367,7 +365,7 @@ def test_a_whole_log_is_not_resumed(replica):
     replica.sign(2)
     for known in (None, replica.state.read().note):
         with pytest.raises(Conflict, match="nothing to resume"):
-            handovers.resume(replica.signer, origin="second", reason="why", known=known, salt=bytes(16))
+            handovers.resume(replica.signer, origin="second", reason="why", known=known)
     assert len(replica.keys()) == 1
 
 
@@ -379,25 +377,23 @@ def test_a_kept_checkpoint_tells_what_was_lost_with_the_machine(replica, databas
     older.restore()
     replica.state.path.unlink()
     with pytest.raises(Conflict, match="--checkpoint"):
-        handovers.resume(replica.signer, origin="second", reason="why", known=None, salt=bytes(16))
+        handovers.resume(replica.signer, origin="second", reason="why", known=None)
     with pytest.raises(InvalidData, match="no known key signed it"):
-        handovers.resume(
-            replica.signer, origin="second", reason="why", known=known.replace("log", "gol"), salt=bytes(16)
-        )
+        handovers.resume(replica.signer, origin="second", reason="why", known=known.replace("log", "gol"))
     with pytest.raises(InvalidData, match="name of a log before"):
-        handovers.resume(replica.signer, origin="log.example", reason="why", known=known, salt=bytes(16))
-    handovers.resume(replica.signer, origin="second", reason="why", known=known, salt=bytes(16))
+        handovers.resume(replica.signer, origin="log.example", reason="why", known=known)
+    handovers.resume(replica.signer, origin="second", reason="why", known=known)
     assert replica.checkpoint().origin == "second"
 
 
 def test_a_log_is_resumed_after_its_rotation_was_lost(replica, database):
     replica.sign(2)
     older = Copy(database)
-    handovers.rotate(replica.signer, replica.key, salt=bytes(16))
+    handovers.rotate(replica.signer, replica.key)
     older.restore()
     with pytest.raises(CheckpointRefused):
         replica.signer.checkpoint()
-    handovers.resume(replica.signer, origin="second", reason="why", known=None, salt=bytes(16))
+    handovers.resume(replica.signer, origin="second", reason="why", known=None)
     assert replica.sign().origin == "second"
 
 

@@ -14,8 +14,8 @@ import pytest
 from forelock.transparency.checkpoints import open_checkpoint
 from forelock.transparency.notes import VerifierKey
 from service.domain.ledger import Frontier
-from service.keyring import SigningKeyFile
-from service.store import ledger, ledger_signers
+from service.keyring.keyring import SigningKeyFile
+from service.store.ledger import ledger, ledger_signers
 from tests.actions.signing_replicas import ALL_STEPS, signer_of
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from service.actions import verdicts as actions
+from service.actions.verdicts import verdicts as actions
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
 from service.errors import Conflict, RecordAltered
-from service.store import batches, ledger, plan_keys, verdicts
+from service.store.ledger import ledger
+from service.store.plans import plan_keys
+from service.store.results import batches
+from service.store.verdicts import verdicts
 
-from .conftest import BASELINE, CANDIDATE, NOW, SALT, World
+from .conftest import BASELINE, CANDIDATE, MOMENT, NOW, World
 
 
 def open_(world: World, record: Preregistration) -> actions.Inputs:
@@ -41,7 +45,7 @@ def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> N
     found, private = actions.compute(open_(world, record)), world.keyring.opener()
 
     def store() -> object:
-        return world.write(actions.record, "project", found, seal_private=private, salt=SALT, now=NOW)
+        return world.write(actions.record, "project", found, MOMENT, seal_private=private)
 
     with pytest.raises(Conflict):
         world.write(plan_keys.released, record.id)
@@ -59,6 +63,7 @@ def test_rows_that_are_not_those_of_the_commitment_are_not_opened(world: World) 
     record = world.judged()
     private = world.write(plan_keys.released, record.id)
     batch = world.write(batches.get, record.id, 2)
-    assert actions.open_batch(batch, record.plan_sha256, private).values.tolist() == CANDIDATE
+    placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256, private)
+    assert placed.rows.values.tolist() == CANDIDATE
     with pytest.raises(RecordAltered):
-        actions.open_batch(replace(batch, commitment_sha256="0" * 64), record.plan_sha256, private)
+        sealing.open_batch(replace(batch.sealed, commitment_sha256="0" * 64), record.plan_sha256, private)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.voids import void
+from service.actions.results.voids import void
 from service.errors import Conflict, NotFound
-from service.store import batches
+from service.store.results import batches
 
-from .conftest import NOW, SALT, World
+from .conftest import MOMENT, World
 
 
 def strike(world: World, record: object, batch: int) -> object:
-    return world.write(void, world.ada, record, batch, "the wrong arm", salt=SALT, now=NOW)
+    return world.write(void, world.ada, record, batch, "the wrong arm", MOMENT)
 
 
 def test_the_cells_of_a_struck_batch_take_other_results(world: World) -> None:

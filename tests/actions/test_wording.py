@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.actions.wording import shown
+from service.actions.verdicts.wording import shown
 
 from .conftest import World
 

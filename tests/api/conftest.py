@@ -21,9 +21,9 @@ from starlette.testclient import TestClient
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES, Key, Project, Scope, new_secret, secret_prefix, secret_sha256
-from service.keyring import Keyring
-from service.store import keys, projects
-from service.store.engine import Database
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.projects import keys, projects
 
 NOW = datetime(2027, 1, 4, 9, tzinfo=UTC)
 

@@ -37,7 +37,7 @@ from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.markdown import print_plan
 from service.reports.verdict.content import report_of
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 N = 40
 _AT = datetime(2027, 1, 4, 9, tzinfo=UTC)

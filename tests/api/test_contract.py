@@ -21,8 +21,8 @@ from starlette.testclient import TestClient
 from service.api.examples import common as examples
 from service.app import create_app
 from service.config import Settings
-from service.keyring import Keyring
-from service.store.engine import Database
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
 from tests.every_route import DOCUMENT
 
 from .conftest import add_key, add_project, bearer

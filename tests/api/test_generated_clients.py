@@ -13,7 +13,7 @@ import pytest
 
 from service.api import openapi
 from service.app import routes
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 from .conftest import on_a_socket
 

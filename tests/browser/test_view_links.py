@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.store import coverage
+from service.store.results import coverage
 from tests.api.conftest import bearer
 
 pytestmark = pytest.mark.browser

@@ -19,9 +19,9 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
-from service.stats.shared import registry
-from service.store.engine import Database
-from service.store.tables import jobs, ledger_entries
+from service.stats.shared.declaring import registry
+from service.store.database.engine import Database
+from service.store.database.tables import jobs, ledger_entries
 from tests.chaos import world as worlds
 from tests.chaos.world import World, gone, kill
 from tests.journeys.plans import items, small_plan

@@ -279,8 +279,8 @@ def _refuse(constant: str) -> None:
 
 
 def _migrated(url: str) -> None:
-    from service.store import schema
-    from service.store.engine import Database
+    from service.store.database import schema
+    from service.store.database.engine import Database
 
     database = Database(url)
     schema.upgrade(database.engine)

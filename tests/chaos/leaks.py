@@ -37,10 +37,10 @@ from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store import schema
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database import schema
+from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
 from tests.chaos.ending import ENOUGH, by_status, end_on, told

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -18,16 +17,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import sqlalchemy as sa
 
 from benchmarks.servers import Served
 from service.domain.access import SCOPES
+from service.store.database.engine import Database
+from service.store.database.tables import jobs
 from tests.chaos.stalls import probing
 from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
 from tests.loopback import serving
@@ -36,6 +38,7 @@ from tests.mlflow_server import FakeMlflow
 SECONDS, PAUSE_SECONDS, PATIENCE_SECONDS = 12.0, 2.5, 60.0
 N = 10
 CONNECTIONS, UPLOADS = 300, 4
+LARGE_BYTES = 99_000_000
 ALLOWED = {"FORELOCK_OUTGOING_ALLOW": "127.0.0.1"}
 
 
@@ -75,20 +78,20 @@ def new_project(served: Served, name: str) -> str:
     return secret
 
 
-def measured(served: Served, data: Path, attack: str) -> Waited:
-    """Run an attack on a deployment with that data directory while another project works."""
+def measured(served: Served, database: Database, attack: str) -> Waited:
+    """Run an attack on a deployment with that database while another project works."""
     attacker, other = (new_project(served, f"{attack} {role}") for role in ("attacker", "other"))
     with client_of(served.url, other) as client:
         waiting = [locked(client, small_plan(N)) for _ in range(4)]  # type: ignore[arg-type]
         for prereg_id in waiting:
             post(client, prereg_id, "A", items(N), [0] * N)  # type: ignore[arg-type]
         check_small(client)
-        _begin_verdict(client, data, waiting.pop())  # which starts the pool
+        _begin_verdict(client, database, waiting.pop())  # which starts the pool
         imports, verdicts = [], []
         with probing(served) as told, _attacking(attack, served.url, attacker):
             for prereg_id in waiting:
                 imports.append(check_small(client))
-                verdicts.append(_begin_verdict(client, data, prereg_id))
+                verdicts.append(_begin_verdict(client, database, prereg_id))
                 time.sleep(PAUSE_SECONDS)
     return Waited(attack, told[0]["own"], told[0]["failed"], tuple(imports), tuple(verdicts))
 
@@ -101,18 +104,20 @@ def check_small(client: httpx.Client) -> float:
     return time.perf_counter() - began
 
 
-def _begin_verdict(client: httpx.Client, data: Path, prereg_id: str) -> float:
+def _begin_verdict(client: httpx.Client, database: Database, prereg_id: str) -> float:
     """Seconds from a record's last row to a runner that works on its verdict, as the database has it."""
     assert post(client, prereg_id, "B", items(N), [1] * N).status_code == 201  # type: ignore[arg-type]
-    asked = "SELECT created_at, claimed_at FROM jobs WHERE kind = 'verdict' AND subject = ?"
+    asked = sa.select(jobs.c.created_at, jobs.c.claimed_at).where(
+        jobs.c.kind == "verdict", jobs.c.subject == prereg_id
+    )
     until = time.monotonic() + PATIENCE_SECONDS
-    with contextlib.closing(sqlite3.connect(f"file:{data / 'forelock.db'}?mode=ro", uri=True)) as database:
-        while time.monotonic() < until:
-            row = database.execute(asked, (prereg_id,)).fetchone()
-            if row is not None and row[1] is not None:
-                created, claimed = map(datetime.fromisoformat, row)
-                return (claimed - created).total_seconds()
-            time.sleep(0.05)
+    while time.monotonic() < until:
+        with database.read() as session:
+            row = session.execute(asked).first()
+        if row is not None and row.claimed_at is not None:
+            waited: timedelta = row.claimed_at - row.created_at
+            return waited.total_seconds()
+        time.sleep(0.05)
     return PATIENCE_SECONDS
 
 
@@ -162,14 +167,24 @@ def uploads(url: str, key: str) -> None:
     with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(1):
             archive.writestr(f"samples_{number}.jsonl", b"[" + b"[]," * (35 * 2**20) + b"1]")
-    sent = body.getvalue()
+    _upload(url, key, "lm_eval", body.getvalue())
+
+
+def bodies(url: str, key: str) -> None:
+    """Tables of 99 MB, four at once."""
+    lines = (b"item-%08d,%d\n" % (number, number % 2) for number in range(LARGE_BYTES // 16))
+    _upload(url, key, "csv", b"item_id,value\n" + b"".join(lines))
+
+
+def _upload(url: str, key: str, form: str, sent: bytes) -> None:
+    """Have a file read over and over, several at once."""
 
     def upload() -> None:
         until = time.monotonic() + SECONDS
         with client_of(url, key) as client:
             while time.monotonic() < until:
                 with contextlib.suppress(httpx.HTTPError):
-                    client.post("/v1/imports/check?format=lm_eval", content=sent, headers=_FILE)
+                    client.post(f"/v1/imports/check?format={form}", content=sent, headers=_FILE)
 
     with ThreadPoolExecutor(UPLOADS) as threads:
         running = [threads.submit(upload) for _ in range(UPLOADS)]
@@ -207,7 +222,9 @@ def pipelining(url: str, _key: str) -> None:
 
 
 _FILE = {"Content-Type": "application/octet-stream"}
-ATTACKS: dict[str, Callable[[str, str], Any]] = {each.__name__: each for each in (marks, uploads, pipelining)}
+ATTACKS: dict[str, Callable[[str, str], Any]] = {
+    attack.__name__: attack for attack in (marks, uploads, bodies, pipelining)
+}
 
 
 def main(arguments: list[str]) -> None:
@@ -219,10 +236,10 @@ def main(arguments: list[str]) -> None:
     from benchmarks.servers import service
 
     with tempfile.TemporaryDirectory(prefix="fltenants") as directory:
-        data = Path(directory)
-        with service(settings=ALLOWED, data=data) as served:
+        database = Database(f"sqlite:///{directory}/forelock.db")
+        with service(settings=ALLOWED, data=Path(directory)) as served:
             for name in ATTACKS:
-                sys.stdout.write(f"{measured(served, data, name)}\n")
+                sys.stdout.write(f"{measured(served, database, name)}\n")
                 sys.stdout.flush()
 
 

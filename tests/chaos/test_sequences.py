@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.actions import posting
+from service.actions.results import posting
 from service.domain.results import sealing
+from service.domain.results.batches import PlacedBatch
 from tests.chaos import leaks
 from tests.every_route import OPERATIONS
 
@@ -84,18 +84,18 @@ def test_no_sequence_of_calls_tells_outcomes(origin: leaks.Origin) -> None:
 def test_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit log counts what a batch holds."""
     ones: dict[tuple[str, int], int] = {}
-    seal, done = sealing.seal_rows, posting._Taken.done
+    seal, done = sealing.seal_batch, posting._Taken.done
 
-    def spy(public: bytes, rows: sealing.SecretRows, salt: bytes, facts: sealing.BatchFacts) -> Any:
-        ones[facts.preregistration_id, facts.sequence] = int(np.nansum(rows.values))
-        return seal(public, rows, salt, facts)
+    def spy(batch: PlacedBatch, salt: bytes, **named: Any) -> Any:
+        ones[named["preregistration_id"], named["sequence"]] = int(np.nansum(batch.rows.values))
+        return seal(batch, salt, **named)
 
-    def tell(taken: Any, batch: Any, now: datetime) -> Any:
-        found = done(taken, batch, now)
-        counted = ones[batch.preregistration_id, batch.sequence]
+    def tell(taken: Any, batch: Any) -> Any:
+        found = done(taken, batch)
+        counted = ones[batch.sealed.preregistration_id, batch.sealed.sequence]
         return replace(found, facts={**found.facts, "ones": counted})
 
-    monkeypatch.setattr(sealing, "seal_rows", spy)
+    monkeypatch.setattr(sealing, "seal_batch", spy)
     monkeypatch.setattr(posting._Taken, "done", tell)
     steps = [(NAMED["postResults"], seed) for seed in range(40)]
     steps += [(NAMED["listAuditEvents"], seed) for seed in range(40)]

@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 
 from service.jobs.dask_pool import SETTINGS
-from service.store import schema
-from service.store.engine import Database
+from service.store.database import schema
+from service.store.database.engine import Database
 from tests.certificates import certificates
 from tests.postgres import Postgres
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.preregistrations import acknowledged
+from service.actions.plans.preregistrations import acknowledged
 from service.domain.plans.findings import warning
 from service.errors import InvalidData
 

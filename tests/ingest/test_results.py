@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.results.batches import NO_TIME, ResultBatch
+from service.domain.results.batches import ReceivedBatch
+from service.domain.results.secret_rows import NO_TIME
 from service.errors import ForelockError, InvalidData, MalformedBody, TooLarge, UnsupportedMediaType
 from service.ingest.results import parse
 
@@ -74,13 +75,13 @@ def posted_every_way(rows):
     yield b"\xef\xbb\xbf" + as_csv(rows), "text/csv; header=present"
 
 
-def contents(batch: ResultBatch):
+def contents(batch: ReceivedBatch):
     return (
         (batch.population, batch.arm, batch.endpoint, batch.run, batch.item_ids),
-        [None if math.isnan(value) else value for value in batch.values],
-        batch.statuses.tolist(),
+        [None if math.isnan(value) else value for value in batch.rows.values],
+        batch.rows.statuses.tolist(),
         batch.replicates.tolist(),
-        None if batch.observed_at is None else batch.observed_at.tolist(),
+        None if batch.rows.observed_at is None else batch.rows.observed_at.tolist(),
     )
 
 
@@ -93,8 +94,8 @@ def test_columns_are_read():
         [1, 1],
         None,
     )
-    assert batch.values.dtype == np.float64
-    assert batch.statuses.dtype == np.uint8
+    assert batch.rows.values.dtype == np.float64
+    assert batch.rows.statuses.dtype == np.uint8
     assert batch.replicates.dtype == np.uint16
 
 
@@ -164,8 +165,8 @@ def test_odd_json_raises_only_our_errors(fields, rows):
             batch = read(body)
         except ForelockError:
             continue
-        assert len(batch.item_ids) == len(batch.values)
-        assert not np.isinf(batch.values).any()
+        assert len(batch.item_ids) == len(batch.rows.values)
+        assert not np.isinf(batch.rows.values).any()
 
 
 @PATIENT
@@ -204,12 +205,12 @@ def test_numbers_beyond_the_double_range_are_refused():
 
 
 def test_large_integers_become_floats():
-    assert read({**COLUMNS, "values": [2**60, -(2**53) - 1]}).values.tolist() == [2.0**60, -(2.0**53)]
+    assert read({**COLUMNS, "values": [2**60, -(2**53) - 1]}).rows.values.tolist() == [2.0**60, -(2.0**53)]
 
 
 @pytest.mark.parametrize("cell", ["1", "-1.5", "+2", ".5", "5.", "1e3", "1E-3"])
 def test_decimal_cells_are_numbers(cell):
-    assert read(f"arm,endpoint,item_id,value\nC1,a,q1,{cell}\n", CSV).values.tolist() == [float(cell)]
+    assert read(f"arm,endpoint,item_id,value\nC1,a,q1,{cell}\n", CSV).rows.values.tolist() == [float(cell)]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_replicates_are_whole_numbers_from_one(value):
 def test_an_absent_replicate_or_status_is_one_and_ok():
     batch = read({**COLUMNS, "replicates": [2, None], "status": [None, "ok"]})
     assert batch.replicates.tolist() == [2, 1]
-    assert batch.statuses.tolist() == [0, 0]
+    assert batch.rows.statuses.tolist() == [0, 0]
 
 
 def test_ok_needs_a_value_and_other_statuses_have_none():
@@ -261,7 +262,7 @@ def test_unknown_statuses_are_refused(status):
     ],
 )
 def test_times_become_microseconds(text, expected):
-    assert read({**COLUMNS, "observed_at": [text, None]}).observed_at.tolist() == [expected, NO_TIME]
+    assert read({**COLUMNS, "observed_at": [text, None]}).rows.observed_at.tolist() == [expected, NO_TIME]
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ def test_times_without_date_or_offset_are_refused(text):
 
 
 def test_a_column_of_no_times_is_no_column():
-    assert read({**COLUMNS, "observed_at": [None, None]}).observed_at is None
+    assert read({**COLUMNS, "observed_at": [None, None]}).rows.observed_at is None
 
 
 def test_names_and_ids_are_nfc():
@@ -445,7 +446,7 @@ def test_errors_keep_no_reference_to_the_text():
 
 
 def test_a_batch_shows_no_outcome_in_its_repr():
-    assert repr(read(COLUMNS)) == "ResultBatch(population=None, arm='C1', endpoint='accuracy', run=None)"
+    assert repr(read(COLUMNS)) == "ReceivedBatch(population=None, arm='C1', endpoint='accuracy', run=None)"
 
 
 @pytest.mark.parametrize("kind", [JSON, NDJSON, CSV])

@@ -14,18 +14,19 @@ import pytest
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from service.actions import jobs as actions
+from service.actions.verdicts import jobs as actions
 from service.config import Settings
+from service.domain.moment import Moment
 from service.jobs.pool import Pool
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.stats.shared import registry
-from service.stats.shared.common import Analysis, Request
-from service.stats.shared.registry import Blocks, Drawn, StatTest
-from service.store import job_leases, jobs
-from service.store.engine import Database
-from service.store.jobs import Job
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Analysis, Request
+from service.stats.shared.declaring.registry import Blocks, Drawn, StatTest
+from service.store.database.engine import Database
+from service.store.jobs import job_leases, jobs
+from service.store.jobs.jobs import Job
 from tests.api.conftest import add_project
 from tests.pools import InlinePool
 
@@ -134,11 +135,10 @@ class World:
                     body=asked.sent_bytes(),
                     work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
                 ),
+                Moment(datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered)),
                 project_id=self.projects[project],
                 keyring=self.keyring,
                 quota=actions.Quota(10_000, 2**30),
-                job_id=f"j{self.numbered}",
-                now=datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered),
             )
 
     def read(self, job: Job) -> Job:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from service.errors import Unavailable
 from service.jobs.absence import PAUSES, Absence
-from service.store.engine import Database
+from service.store.database.engine import Database
 
 
 def test_an_absence_is_said_once_with_its_cause_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:

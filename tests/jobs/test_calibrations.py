@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from service.actions import calibration as actions
-from service.actions.jobs import Quota, enqueue_once
+from service.actions.verdicts import calibration as actions
+from service.actions.verdicts.jobs import Quota, enqueue_once
 from service.domain.calibration.calibration import Calibrator, block_count, conclude
+from service.domain.moment import Moment
 from service.jobs import calibrations
-from service.store import job_work, jobs
+from service.store.jobs import job_work, jobs
 from tests.domain.calibration.test_calibration import ABOUT, case_of, sample
 from tests.pools import InlinePool, ThreadPool
 
@@ -30,11 +31,10 @@ def queued(world, seconds=20.0):
         return enqueue_once(
             session,
             actions.computation(case(), seconds),
+            Moment(AT),
             project_id=world.projects["one"],
             keyring=world.keyring,
             quota=Quota(jobs=10, input_bytes=2**30),
-            job_id="c1",
-            now=AT,
         )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from service.config import Settings
 from service.errors import Unavailable
-from service.jobs.outgoing import OutgoingProcess
+from service.jobs.outgoing import RESTART_SECONDS, STEADY_SECONDS, OutgoingProcess, Restarts
 
 BEATING = """
 import os, sys, select, pathlib
@@ -102,6 +102,24 @@ def test_one_that_ended_is_started_again(started, tmp_path: Path, program: str) 
     if program == BEATING:
         os.kill(first, signal.SIGKILL)
     processes(tmp_path, 2)
+
+
+def test_one_that_keeps_ending_is_started_later_and_later_until_one_does_well() -> None:
+    now = 0.0
+    restarts = Restarts(lambda: now)
+    pauses = []
+    for _ in range(len(RESTART_SECONDS) + 1):
+        restarts.begin()
+        restarts.end()
+        ended = now
+        while not restarts.may_start():
+            now += 0.5
+        pauses.append(now - ended)
+    assert pauses == [*RESTART_SECONDS, RESTART_SECONDS[-1]]
+    restarts.begin()
+    now += STEADY_SECONDS
+    restarts.end()
+    assert restarts.may_start()
 
 
 def test_nothing_is_started_while_nothing_is_to_be_sent_or_the_database_is_away(

@@ -14,8 +14,8 @@ from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
 from service.jobs.pool import PoolLost, WorkerDied
 from service.jobs.verdicts import VerdictJob
-from service.store import job_leases, job_work, jobs
-from service.store.job_work import Shard
+from service.store.jobs import job_leases, job_work, jobs
+from service.store.jobs.job_work import Shard
 from tests.pools import InlinePool, StuckPool, ThreadPool
 
 from .conftest import DICE, DiceRequest

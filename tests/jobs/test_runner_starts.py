@@ -10,7 +10,7 @@ import time
 from service.errors import Unavailable
 from service.jobs import attempt as attempts
 from service.jobs.pool import PoolUnavailable
-from service.store import jobs
+from service.store.jobs import jobs
 from tests.pools import InlinePool
 
 

@@ -17,11 +17,11 @@ from starlette.testclient import TestClient
 from service.api.examples.deviations import FILING
 from service.api.http import middleware
 from service.domain.outgoing import EVENTS
-from service.domain.results import sealing
+from service.domain.results.secret_rows import ROW_BYTES
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
-from service.store.tables import metadata
+from service.store.database.tables import metadata
 from service.web import collecting
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES
@@ -235,7 +235,7 @@ def lengths(service: Service) -> None:
     for arm, values in (("A", [0] * 1000), ("B", [i * i % 7 % 2 for i in range(999)])):
         assert post(service.client, prereg_id, arm, items(1000)[: len(values)], values).status_code == 201
     a, b = (row["sealed"] for row in stored(service, "batches"))
-    assert len(a) - len(b) == sealing.ROW_BYTES
+    assert len(a) - len(b) == ROW_BYTES
 
 
 def files(service: Service) -> None:
@@ -296,7 +296,7 @@ def outgoing(service: Service) -> None:
         sending = Delivering(
             service.database,
             lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
-            seal_private=service.keyring.opener(),
+            seal_private=service.keyring.keyring.opener(),
             unsigned_most=timedelta(0),
         )
         for values in (ONE, OTHER):

@@ -14,9 +14,9 @@ from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project
 from tests.pools import InlinePool
 

@@ -8,7 +8,7 @@ from typing import Any
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
-from service.store.engine import Database
+from service.store.database.engine import Database
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -22,7 +22,7 @@ def sender(service: Service, database: Database | None = None, **given: Any) -> 
     return Delivering(
         database or service.database,
         lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
-        seal_private=service.keyring.opener(),
+        seal_private=service.keyring.keyring.opener(),
         **{"waits": (AT_ONCE,), "public_url": "https://evals.example.org"} | given,
     )
 

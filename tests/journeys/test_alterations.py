@@ -18,7 +18,11 @@ from sqlalchemy.orm import Session
 from forelock.cli import main
 from service.domain.canonical import canonical
 from service.domain.results import sealing
-from service.store import batches, ledger, verdicts
+from service.domain.results.batches import PlacedBatch
+from service.domain.results.secret_rows import SecretRows
+from service.store.ledger import ledger
+from service.store.results import batches
+from service.store.verdicts import verdicts
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, locked, post, small_plan
 
@@ -283,9 +287,22 @@ def test_results_put_in_the_place_of_others_are_not_judged(service: Service, com
         batch = batches.get(session, prereg_id, 2)
     (sha256,) = stored(service, "sha256", "plans", prereg_id)
     (public,) = stored(service, "public_key", "plan_keys", prereg_id)
-    rows = sealing.SecretRows(np.zeros(N), np.zeros(N, dtype=np.uint8))
-    forged = sealing.seal_rows(bytes(public), rows, secrets.token_bytes(16), batch.facts(sha256))
-    said = forged.commitment_sha256 if commitment == "forged too" else batch.commitment_sha256
+    true = batch.sealed
+    placed = PlacedBatch(
+        true.head,
+        np.frombuffer(true.positions, "<i4"),
+        np.frombuffer(true.replicates, "<u2"),
+        SecretRows(np.zeros(N), np.zeros(N, dtype=np.uint8)),
+    )
+    forged = sealing.seal_batch(
+        placed,
+        secrets.token_bytes(16),
+        plan_public=bytes(public),
+        plan_sha256=sha256,
+        preregistration_id=prereg_id,
+        sequence=true.sequence,
+    )
+    said = forged.commitment_sha256 if commitment == "forged too" else true.commitment_sha256
     values = {"sealed": forged.ciphertext, "said": said, "id": prereg_id}
     where = "preregistration_id = :id AND sequence = 2"
     tamper(service, "batches", "sealed = :sealed, commitment_sha256 = :said", where, **values)
@@ -352,12 +369,11 @@ def test_a_receipt_carries_a_leaf_that_anybody_can_hash(service: Service) -> Non
     assert leaf["body"]["batch"] == 1
     with service.database.read() as session:
         batch = batches.get(session, prereg_id, 1)
-    (sha256,) = stored(service, "sha256", "plans", prereg_id)
-    facts, salt = batch.facts(sha256), bytes.fromhex(leaf["salt"])
+    salt = bytes.fromhex(leaf["salt"])
     for outcome in range(2**N):  # its salt does not tell what the results are
         values = np.array([outcome >> bit & 1 for bit in range(N)], dtype=np.float64)
-        rows = sealing.SecretRows(values, np.zeros(N, dtype=np.uint8))
-        assert sealing.commitment_sha256(salt, facts, rows) != batch.commitment_sha256
+        rows = SecretRows(values, np.zeros(N, dtype=np.uint8))
+        assert batch.sealed.commitment(salt, rows) != batch.sealed.commitment_sha256
 
 
 def fresh(service: Service) -> None:

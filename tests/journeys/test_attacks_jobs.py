@@ -104,7 +104,7 @@ def test_a_look_that_fails_does_not_say_how(service: Service, monkeypatch: pytes
         raise ZeroDivisionError("0.4 / 0")
 
     job_id = ask(service, prereg_id).json()["id"]
-    monkeypatch.setattr("service.actions.looks.compute", broken)
+    monkeypatch.setattr("service.actions.verdicts.looks.compute", broken)
     service.run_jobs()
     shown = service.client.get(f"/v1/jobs/{job_id}")
     assert shown.json()["state"] == "failed"

@@ -128,7 +128,8 @@ def test_pages_and_filters_find_every_event_once(service: Service) -> None:
 def test_events_of_one_moment_are_paged_too(service: Service) -> None:
     """Batches that are stored together have one time."""
     with service.database.write() as session:
-        from service.store import audit, clock
+        from service.store.database import clock
+        from service.store.projects import audit
 
         now = clock.now(session)
         audit.record_all(

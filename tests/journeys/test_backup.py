@@ -15,17 +15,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from forelock.cli import main
-from service import ledger_commands
 from service.app import create_app
-from service.backups import back_up_database, back_up_keys, restore_database, restore_keys, standing
 from service.config import Settings
 from service.jobs.runner import Runner
-from service.keyring import FILES, Keyring, KeyringError
-from service.starting import signer_of
-from service.store.backups import BackupFailed
-from service.store.engine import Database
-from service.store.schema import SchemaUnknown, newest
-from service.wake import Alarm
+from service.keyring.keyring import FILES, Keyring, KeyringError
+from service.operation import ledger_commands
+from service.operation.backups import back_up_database, back_up_keys, restore_database, restore_keys, standing
+from service.operation.starting import signer_of
+from service.processes.wake import Alarm
+from service.store.database.backups import BackupFailed
+from service.store.database.engine import Database
+from service.store.database.schema import SchemaUnknown, newest
 from tests.pools import InlinePool
 
 from .conftest import Service

@@ -10,8 +10,8 @@ import pytest
 from forelock.bundles.container import Reader
 from forelock.bundles.findings import Report
 from forelock.bundles.verifying import Kept, exit_status, verify
-from service.actions.recomputing import recompute
 from service.api.examples.deviations import FILING
+from service.offline.recomputing import recompute
 
 from .conftest import Service
 from .plans import idempotent, locked, post, small_plan

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from service.actions import calibration as actions
+from service.actions.verdicts import calibration as actions
 from service.domain.calibration.case import unpack
-from service.store import job_work
+from service.store.jobs import job_work
 from tests.api.conftest import bearer
 
 from .conftest import Service

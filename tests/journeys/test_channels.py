@@ -18,14 +18,17 @@ import numpy as np
 import pytest
 
 from service import app as app_module
-from service.actions import messages, posting, progress, voids
-from service.actions import results as result_actions
+from service.actions.delivery import messages
+from service.actions.results import posting, progress, voids
+from service.actions.results import results as result_actions
 from service.api.http import metrics, middleware
-from service.api.routes import imports as import_routes
-from service.api.routes import jobs as job_routes
-from service.api.routes import results as result_routes
+from service.api.routes.calculations import jobs as job_routes
+from service.api.routes.results import imports as import_routes
+from service.api.routes.results import results as result_routes
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.batches import PlacedBatch
+from service.domain.results.secret_rows import SecretRows
 from service.errors import Conflict, InvalidData
 from tests.journeys.channels import (
     Sealed,
@@ -61,13 +64,14 @@ NEEDLE = 0.7310585786
 @pytest.fixture
 def sealed(monkeypatch: pytest.MonkeyPatch) -> Sealed:
     found: Sealed = Counter()
-    seal = sealing.seal_rows
+    seal = sealing.seal_batch
 
-    def spy(public: bytes, rows: sealing.SecretRows, salt: bytes, facts: sealing.BatchFacts) -> Any:
-        found[facts.preregistration_id] += int(np.nansum(rows.values)) + 100 * int(np.sum(rows.statuses))
-        return seal(public, rows, salt, facts)
+    def spy(batch: PlacedBatch, salt: bytes, *, preregistration_id: str, **more: Any) -> Any:
+        rows = batch.rows
+        found[preregistration_id] += int(np.nansum(rows.values)) + 100 * int(np.sum(rows.statuses))
+        return seal(batch, salt, preregistration_id=preregistration_id, **more)
 
-    monkeypatch.setattr(sealing, "seal_rows", spy)
+    monkeypatch.setattr(sealing, "seal_batch", spy)
     return found
 
 
@@ -89,31 +93,31 @@ def _in_progress(patch: Patch, sealed: Sealed) -> None:
 def _in_conflicts(patch: Patch, sealed: Sealed) -> None:
     true = posting.Group._claim
 
-    def leak(group: posting.Group, prereg_id: str, prepared: Any) -> None:
+    def leak(group: posting.Group, submission: posting.Submission, batch: PlacedBatch) -> None:
         try:
-            true(group, prereg_id, prepared)
+            true(group, submission, batch)
         except Conflict as refused:
-            same = int(prepared.placed.values.sum()) == sealed[prereg_id]
+            same = int(batch.rows.values.sum()) == sealed[submission.preregistration_id]
             raise Conflict(refused.detail + " again" * same, refused.faults) from None
 
     patch.setattr(posting.Group, "_claim", leak)
 
 
 def _in_texts(patch: Patch, _sealed: Sealed) -> None:
-    true = result_actions.check
+    true = result_actions.place
 
     def leak(batch: Any, *more: Any) -> Any:
         try:
             return true(batch, *more)
         except InvalidData as refused:
-            raise InvalidData(f"{refused.detail}: {batch.values[0]}") from None
+            raise InvalidData(f"{refused.detail}: {batch.rows.values[0]}") from None
 
-    patch.setattr(result_actions, "check", leak)
+    patch.setattr(result_actions, "place", leak)
 
 
 def _in_fingerprints(patch: Patch, _sealed: Sealed) -> None:
     true = result_routes.fingerprint_parts
-    patch.setattr(result_routes, "fingerprint_parts", lambda batch: true(batch) + batch.values.tobytes())
+    patch.setattr(result_routes, "fingerprint_parts", lambda batch: true(batch) + batch.rows.values.tobytes())
 
 
 def _in_tags(patch: Patch, sealed: Sealed) -> None:
@@ -128,7 +132,7 @@ def _in_imports(patch: Patch, _sealed: Sealed) -> None:
     true = import_routes._batch
 
     def leak(fitted: Any, accepted: Any) -> Any:
-        return true(replace(fitted, unknown=int(fitted.batch.values.sum())), accepted)
+        return true(replace(fitted, unknown=int(fitted.batch.rows.values.sum())), accepted)
 
     patch.setattr(import_routes, "_batch", leak)
 
@@ -161,7 +165,7 @@ def _in_counters(patch: Patch, sealed: Sealed) -> None:
 
 def _in_hashes(patch: Patch, _sealed: Sealed) -> None:
     true = sealing._commitment
-    patch.setattr(sealing, "_commitment", lambda _salt, facts, secret: true(bytes(16), facts, secret))
+    patch.setattr(sealing, "_commitment", lambda _salt, *columns: true(bytes(16), *columns))
 
 
 def _in_job_rows(patch: Patch, sealed: Sealed) -> None:
@@ -177,19 +181,19 @@ def _in_job_rows(patch: Patch, sealed: Sealed) -> None:
 def _in_lengths(patch: Patch, _sealed: Sealed) -> None:
     import zlib
 
-    true = sealing.SecretRows.with_salt
+    true = SecretRows.with_salt
     short = lambda rows, salt: bytearray(salt + zlib.compress(bytes(true(rows, b""))))  # noqa: E731
-    patch.setattr(sealing.SecretRows, "with_salt", short)
+    patch.setattr(SecretRows, "with_salt", short)
 
 
 def _in_files(patch: Patch, _sealed: Sealed) -> None:
-    true = posting._sealed
+    true = sealing.seal_batch
 
-    def leak(*arguments: Any) -> Any:
+    def leak(*arguments: Any, **named: Any) -> Any:
         with tempfile.NamedTemporaryFile(dir=Path(tempfile.gettempdir())):
-            return true(*arguments)
+            return true(*arguments, **named)
 
-    patch.setattr(posting, "_sealed", leak)
+    patch.setattr(sealing, "seal_batch", leak)
 
 
 def _in_the_open(patch: Patch, _sealed: Sealed) -> None:
@@ -199,9 +203,9 @@ def _in_the_open(patch: Patch, _sealed: Sealed) -> None:
 def _in_the_audit_log(patch: Patch, sealed: Sealed) -> None:
     true = posting._Taken.done
 
-    def leak(taken: Any, batch: Any, now: Any) -> Any:
-        found = true(taken, batch, now)
-        return replace(found, facts={**found.facts, "sum": sealed[batch.preregistration_id]})
+    def leak(taken: Any, batch: Any) -> Any:
+        found = true(taken, batch)
+        return replace(found, facts={**found.facts, "sum": sealed[batch.sealed.preregistration_id]})
 
     patch.setattr(posting._Taken, "done", leak)
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.api.conftest import bearer
 
 from .conftest import Service, only_sqlite

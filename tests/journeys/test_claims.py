@@ -188,7 +188,7 @@ OLD_PLANS = [
 def test_a_plan_locked_by_an_earlier_version_is_seen_to_at_the_verdict(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.actions.preregistrations.lint", lambda plan, facts: ())
+    monkeypatch.setattr("service.actions.plans.preregistrations.lint", lambda plan, facts: ())
     for claim, rule, wins, losses, outcome in OLD_PLANS:
         found = judged(service, planned(claim, rule), wins, losses)
         assert (found["outcome"], found["rule_holds"]) == (outcome, True), rule
@@ -200,7 +200,7 @@ def test_a_plan_locked_by_an_earlier_version_is_seen_to_at_the_verdict(
 def test_a_stated_size_that_is_missed_is_not_supported(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.actions.preregistrations.lint", lambda plan, facts: ())
+    monkeypatch.setattr("service.actions.plans.preregistrations.lint", lambda plan, facts: ())
     plan = planned("superiority", "delta > 0 and cm.p_value < 0.05", "B beats A by at least 20 points")
     found = judged(service, plan, 20, 0)
     assert (found["outcome"], found["rule_holds"]) == ("not_supported", True)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from service.actions import deviations as actions
+from service.actions.verdicts import deviations as actions
 from service.api.examples.deviations import FILING
 from service.domain.canonical import canonical, sha256_hex
-from service.store import audit, clock, ledger, plan_keys, preregistrations
+from service.store.database import clock
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, preregistrations
+from service.store.projects import audit
 from tests.api.conftest import bearer
 
 from .conftest import Service
@@ -248,10 +251,9 @@ def test_an_unblinding_in_the_ledger_counts_whatever_the_author_says(service: Se
             session,
             "unblinding",
             {"preregistration_id": prereg_id},
+            clock.moment(session),
             project_id=service.project_id,
             preregistration_id=prereg_id,
-            salt=bytes(16),
-            now=clock.now(session),
         )
     filed = file(service, prereg_id, outcomes_seen=False).json()
     assert (filed["facts"]["unblinded"], filed["classification"]) == (True, "needs_review")

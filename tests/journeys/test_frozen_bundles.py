@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from forelock.bundles.verifying import Kept, Opened, Recomputed, exit_status, verify
-from service.actions.recomputing import _judged, recompute
-from service.stats.shared.registry import library_versions
+from service.offline.recomputing import _judged, recompute
+from service.stats.shared.declaring.registry import library_versions
 
 FROZEN = sorted((Path(__file__).parent / "frozen").glob("*.zip"))
 

@@ -16,9 +16,9 @@ from service.api.http import uploads
 from service.errors import ReadOnly, StorageFull
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
-from service.keyring import Keyring
-from service.starting import CannotStart, require_opens
-from service.store.engine import translated
+from service.keyring.keyring import Keyring
+from service.operation.starting import CannotStart, require_opens
+from service.store.database.engine import translated
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -129,4 +129,4 @@ def test_keys_of_another_deployment_are_told(
     prereg_id = locked(service.client, small_plan(N))
     with pytest.raises(CannotStart, match=f"does not open preregistration {prereg_id}"):
         require_opens(other, service.database)
-    require_opens(service.keyring, service.database)
+    require_opens(service.keyring.keyring, service.database)

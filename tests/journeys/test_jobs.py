@@ -15,9 +15,10 @@ import sqlalchemy as sa
 
 from service.errors import InvalidData
 from service.jobs.pool import PoolUnavailable
-from service.stats.shared import registry
-from service.store import clock, job_leases, tables
-from service.store import jobs as stored
+from service.stats.shared.declaring import registry
+from service.store.database import clock, tables
+from service.store.jobs import job_leases
+from service.store.jobs import jobs as stored
 from tests.pools import InlinePool
 
 from .conftest import Service
@@ -82,7 +83,7 @@ def test_every_test_computes_the_same_as_a_job(service: Service, test: registry.
 
 
 def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.api.routes.stats.AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr("service.api.routes.calculations.stats.AT_ONCE_SECONDS", 0.0)
     path, body = "/v1/tests/clustered-mcnemar", dict(registry.find("clustered-mcnemar").example)
     queued = run(service, {}, body, path)
     assert queued.status_code == 202
@@ -210,7 +211,7 @@ def test_a_verdict_job_cannot_be_called_off_and_shows_no_outcome(service: Servic
 
 
 def verdict_job(service: Service, prereg_id: str) -> str:
-    from service.store import jobs
+    from service.store.jobs import jobs
 
     with service.database.read() as session:
         job = jobs.latest(session, service.project_id, kind="verdict", subject=prereg_id)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from service.actions import looks as looks_action
-from service.store import clock, jobs, preregistrations
+from service.actions.verdicts import looks as looks_action
+from service.store.database import clock
+from service.store.jobs import jobs
+from service.store.plans import preregistrations
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -217,9 +219,7 @@ def test_a_look_goes_on_record_once(service: Service) -> None:
     late = looks_action.Found(((1, "stop"),), None, False)
     with service.database.write() as session:
         record = preregistrations.get(session, service.project_id, prereg_id, for_update=True)
-        answer = looks_action.record(
-            session, record, late, job_ids=("a", "b"), salts=[bytes(16)], now=clock.now(session)
-        )
+        answer = looks_action.record(session, record, late, clock.moment(session))
     assert answer["looks"] == []
     assert [each["decision"] for each in looks(service, prereg_id)["taken"]] == ["continue"]
 

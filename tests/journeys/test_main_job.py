@@ -125,7 +125,7 @@ def test_a_locked_plan_refuses_edits_and_remembers_the_attempt(service: Service)
     ):
         assert refused.status_code == 409
         assert "submit results" in refused.json()["detail"]
-    from service.store import audit
+    from service.store.projects import audit
 
     with service.database.read() as session:
         events, _ = audit.page(session, service.project_id)

@@ -11,7 +11,7 @@ from service.api.examples.deviations import FILING
 from service.api.parsing.markdown import MAX_MARKDOWN
 from service.domain.plans.plan import Plan
 from service.reports.prereg.markdown import parse_plan, print_plan
-from service.store import verdicts
+from service.store.verdicts import verdicts
 from tests.api.conftest import bearer
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 

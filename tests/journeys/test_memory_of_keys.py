@@ -10,9 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.results import sealing
-from service.keyring import Keyring
-from service.store.engine import Database
-from service.store.tables import plan_keys
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.database.tables import plan_keys
 
 from .plans import items, locked, post, small_plan
 from .test_processes import children, serving, wait_for_verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions import deviations as actions
+from service.actions.verdicts import deviations as actions
 from tests.api.conftest import bearer
 
 from .conftest import Service

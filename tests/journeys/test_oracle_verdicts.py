@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forelock.bundles.verifying import verify
-from service.actions.recomputing import recompute
+from service.offline.recomputing import recompute
 from tests.stats.oracle import family, table
 
 from .conftest import Service

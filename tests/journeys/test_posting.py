@@ -12,15 +12,17 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from service.actions import group_commit
+from service.actions.results import group_commit
 from service.app import create_app
 from service.domain.ledger import Frontier, leaf_hash
 from service.errors import Unavailable
-from service.store import idempotency, intakes, ledger
-from service.store.engine import Database
-from service.store.tables import batches, ledger_entries, preregistrations
-from service.store.tables import idempotency as kept_answers
-from service.store.tables import jobs as jobs_table
+from service.store.database import idempotency
+from service.store.database.engine import Database
+from service.store.database.tables import batches, ledger_entries, preregistrations
+from service.store.database.tables import idempotency as kept_answers
+from service.store.database.tables import jobs as jobs_table
+from service.store.ledger import ledger
+from service.store.results import intakes
 
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
@@ -406,7 +408,9 @@ def test_processes_on_one_database_lose_and_double_nothing(service: Service, dat
     prereg_id = locked(service.client, small_plan(n))
     others = [Database(database_url) for _ in range(2)]
     clients = [
-        TestClient(create_app(service.settings, database, service.keyring), headers=service.client.headers)
+        TestClient(
+            create_app(service.settings, database, service.keyring.keyring), headers=service.client.headers
+        )
         for database in others
     ]
     ids = items(n)

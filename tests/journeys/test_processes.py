@@ -225,7 +225,7 @@ def test_calculators_are_forked_where_no_settings_are_and_from_elsewhere_once_th
 
 
 def test_a_taken_port_is_one_sentence_and_not_a_traceback(tmp_path: Path) -> None:
-    from service.supervise import listen
+    from service.processes.supervise import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])

@@ -14,10 +14,10 @@ from service.app import create_app
 from service.config import Settings
 from service.jobs import tasks
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store import schema
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database import schema
+from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project, bearer
 from tests.pools import ThreadPool
 from tests.postgres import Postgres

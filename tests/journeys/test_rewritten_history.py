@@ -21,20 +21,20 @@ from starlette.testclient import TestClient
 
 from forelock.bundles.findings import Report
 from forelock.bundles.verifying import Kept, exit_status, verify
-from service.actions import verdicts as verdict_actions
-from service.actions.recomputing import recompute
+from service.actions.verdicts import verdicts as verdict_actions
 from service.api.examples.deviations import FILING
 from service.app import create_app
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.verdicts.outcomes import Outcomes
-from service.keyring import Keyring
-from service.starting import signer_of
-from service.store import batches, clock, ledger, plan_keys, preregistrations
-from service.store.engine import Database
-from service.store.tables import batches as batches_table
-from service.store.tables import (
+from service.keyring.keyring import Keyring
+from service.offline.recomputing import recompute
+from service.operation.starting import signer_of
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.database.tables import batches as batches_table
+from service.store.database.tables import (
     deviations,
     ledger_checkpoints,
     ledger_entries,
@@ -44,7 +44,10 @@ from service.store.tables import (
     verdict_hypotheses,
     verdicts,
 )
-from service.store.tables import preregistrations as heads
+from service.store.database.tables import preregistrations as heads
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, preregistrations
+from service.store.results import batches
 
 from .conftest import Service
 from .plans import idempotent, items, locked, post, small_plan
@@ -168,7 +171,7 @@ def judged(service: Service) -> str:
 
 def keep(service: Service) -> bytes:
     """A checkpoint of everything that is committed, taken home."""
-    signed = signer_of(service.settings, service.database, service.keyring).checkpoint()
+    signed = signer_of(service.settings, service.database, service.keyring.keyring).checkpoint()
     assert signed is not None
     return signed.note.encode()
 
@@ -219,12 +222,20 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         verdict = json.loads(session.scalar(sa.select(verdicts.c.canonical)) or "")
     outcomes, sealed = Outcomes.empty(record.plan), {}
     for batch in stored:
-        facts = batch.facts(record.plan_sha256 or "")
-        rows, salt = sealing.open_rows(private, batch.sealed, facts)
-        if batch.arm == "B":
-            rows.values[:] = 1.0
-        sealed[batch.sequence] = sealing.seal_rows(sealing.public_half(private), rows, salt, facts)
-        outcomes.place(verdict_actions.placed(batch, rows))
+        sha256 = record.plan_sha256 or ""
+        placed, salt = sealing.open_batch(batch.sealed, sha256, private)
+        if placed.head.arm == "B":
+            placed.rows.values[:] = 1.0
+        sequence = batch.sealed.sequence
+        sealed[sequence] = sealing.seal_batch(
+            placed,
+            salt,
+            plan_public=sealing.public_half(private),
+            plan_sha256=sha256,
+            preregistration_id=prereg_id,
+            sequence=sequence,
+        )
+        outcomes.place(placed)
     with service.database.read() as session:
         inputs = verdict_actions.Inputs(
             prereg_id,

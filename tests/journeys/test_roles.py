@@ -16,11 +16,11 @@ from starlette.testclient import TestClient
 from service.app import create_app
 from service.config import Settings
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store import roles, schema
-from service.store.engine import Database
-from service.store.tables import metadata
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database import roles, schema
+from service.store.database.engine import Database
+from service.store.database.tables import metadata
 from tests.api.conftest import add_key, add_project
 from tests.journeys.conftest import Service
 from tests.journeys.outbox import drain, judge, sender

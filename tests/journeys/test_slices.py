@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from forelock.bundles.verifying import Opened, Recomputed, exit_status, verify
 from forelock.cli import main
-from service.actions.recomputing import recompute
+from service.offline.recomputing import recompute
 
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, small_plan

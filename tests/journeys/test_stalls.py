@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from service.actions import preregistrations as actions
+from service.actions.plans import preregistrations as actions
 from service.domain.plans.plan import Plan
-from service.store import preregistrations
+from service.store.plans import preregistrations
 
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, small_plan

@@ -19,7 +19,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from service.store import coverage, ledger
+from service.store.ledger import ledger
+from service.store.results import coverage
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, post, small_plan
 from tests.journeys.test_deviations import deviations, filing

@@ -9,7 +9,7 @@ import pytest
 from service.app import routes
 from service.domain.canonical import sha256_hex
 from service.domain.plans.preregistration import ALLOWED, OPERATIONS
-from service.store import clock
+from service.store.database import clock
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, lock, locked, post, small_plan
 from tests.journeys.test_bundles import bundle, checked, failures

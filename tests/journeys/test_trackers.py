@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from service.store import clock, tables
+from service.store.database import clock, tables
 from tests.loopback import serving
 from tests.mlflow_server import FakeMlflow, basic
 

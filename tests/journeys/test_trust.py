@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.api.routes import jobs as api_jobs
-from service.store import clock
+from service.api.routes.calculations import jobs as api_jobs
+from service.store.database import clock
 from tests.api.conftest import add_key, bearer
 
 from .conftest import Service

@@ -6,9 +6,10 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.access import SCOPES
-from service.keyring import Keyring
-from service.store import ledger, plan_keys
-from service.store.tables import plan_keys as keys_table
+from service.keyring.keyring import Keyring
+from service.store.database.tables import plan_keys as keys_table
+from service.store.ledger import ledger
+from service.store.plans import plan_keys
 
 from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from service.actions import view_links as actions
+from service.actions.projects import view_links as actions
 from service.domain.access import new_token
-from service.store import clock, preregistrations
-from service.store import view_links as stored
+from service.store.database import clock
+from service.store.plans import preregistrations
+from service.store.projects import view_links as stored
 from tests.api.conftest import add_key, bearer
 
 from .conftest import Service, only_sqlite

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from service.domain.outgoing import EVENTS
 from service.jobs.delivering import Delivering
-from service.store import clock, deliveries, tables
+from service.store.database import clock, tables
+from service.store.delivery import deliveries
 from tests.loopback import Asked, Loopback, serving
 
 from .conftest import Service, only_sqlite
@@ -323,7 +324,7 @@ def test_a_message_waits_for_its_checkpoint_and_not_for_ever(
 ) -> None:
     webhook(service, receiver)
     sending = sender(service)
-    monkeypatch.setattr("service.actions.messages.is_signed", lambda _session, _due: False)
+    monkeypatch.setattr("service.actions.delivery.messages.is_signed", lambda _session, _due: False)
     lock(service)
     assert sending.step()
     assert receiver.requests == []
@@ -352,7 +353,10 @@ def test_a_name_that_leads_inside_is_not_called_and_not_told(service: Service, r
     service.client.post(f"/v1/webhooks/{made['webhook']['id']}/ping")
     guarded = Outgoing(resolve=lambda _host, _port: ["10.9.8.7"])
     sending = Delivering(
-        service.database, lambda: guarded, seal_private=service.keyring.opener(), waits=(timedelta(1),)
+        service.database,
+        lambda: guarded,
+        seal_private=service.keyring.keyring.opener(),
+        waits=(timedelta(1),),
     )
     drain(sending)
     (delivery,) = sent(service, made)

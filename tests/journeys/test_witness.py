@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from forelock import witness
 from forelock.transparency.merkle import leaf_hash
 from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
 from forelock.witness import opentimestamps
+from forelock.witness.checking import verify
 from forelock.witness.found import Stamp
 from service.jobs.witnessing import Witnessing
 from service.publish.addresses import read_allowed
@@ -97,7 +97,7 @@ def test_a_lock_is_stamped_and_checked_offline(
         assert checked.size > each["sequence"]
         assert proof.checkpoint == each["checkpoint"]
         stamp = Stamp(each["kind"], base64.b64decode(each["stamp"]))
-        found = witness.verify(stamp, each["checkpoint"].encode(), [authority.root])
+        found = verify(stamp, each["checkpoint"].encode(), [authority.root])
         assert found.state == ("verified" if each["kind"] == "rfc3161" else "pending")
     assert by_kind["opentimestamps"]["waiting"] is True
     assert by_kind["rfc3161"]["waiting"] is False
@@ -182,7 +182,8 @@ def test_a_death_while_asking_loses_nothing(service: Service, tsa: Loopback, aut
     again = Witnessing(service.database, [TimeStampAuthority(tsa.url("/"), outgoing, [authority.root])])
     assert again.step() == 0, "the lease still runs"
     with service.database.write() as session:
-        from service.store import clock, stamps
+        from service.store.database import clock
+        from service.store.ledger import stamps
 
         stamps.end_turn(session, "rfc3161", next_at=clock.now(session))
     assert again.step() == 1

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels import confidence_sequence as cs
-from service.kernels.e_process import betting_log_e, log_e, running_counts
-from service.kernels.order import completion_order, few_runs_p, permutation, sorted_p
+from service.kernels.numeric.order import completion_order, few_runs_p, permutation, sorted_p
+from service.kernels.sequential import confidence_sequence as cs
+from service.kernels.sequential.e_process import betting_log_e, log_e, running_counts
 
 signs = st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=80).map(np.array)
 

@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels.clusters import (
+from service.kernels.numeric.clusters import (
     cluster_sums,
     codes_of,
     design_effect,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.kernels import cumulative
+from service.kernels.bootstrap import cumulative
 
 
 def test_percentile_by_brute_force():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from service.kernels import paired_ratio, quantile_bootstrap
+from service.kernels.bootstrap import paired_ratio, quantile_bootstrap
 
 N, CHUNK = 1000, 20_000
 

@@ -8,17 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from service.kernels import cumulative
-from service.kernels.clusters import codes_of
-from service.kernels.independent_bootstrap import exact_bootstrap
-from service.kernels.inversion import smooth_mean
-from service.kernels.metric_bootstrap import bca_ends
-from service.kernels.metrics import ratio_units
-from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.ratio_bootstrap import enumerated, ratio_bootstrap
-from service.kernels.ratio_moments import ratio_moments
-from service.kernels.sign_flip import sign_flip
-from service.kernels.trinomial_quantiles import quantiles
+from service.kernels.bootstrap import cumulative
+from service.kernels.bootstrap.independent_bootstrap import exact_bootstrap
+from service.kernels.bootstrap.metric_bootstrap import bca_ends
+from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
+from service.kernels.bootstrap.ratio_bootstrap import enumerated, ratio_bootstrap
+from service.kernels.bootstrap.ratio_moments import ratio_moments
+from service.kernels.bootstrap.trinomial_quantiles import quantiles
+from service.kernels.exact.inversion import smooth_mean
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.metrics import ratio_units
+from service.kernels.randomization.sign_flip import sign_flip
 
 DRAWS = 1_000_000
 SMALL = 6
@@ -74,7 +74,7 @@ def test_kept_multisets_agree_with_listing_them(monkeypatch):
     rng = np.random.default_rng(8)
     sums, sizes = rng.normal(size=9), rng.integers(1, 9, 9).astype(float)
     kept = enumerated(sums, sizes)
-    monkeypatch.setattr("service.kernels.ratio_bootstrap.KEPT_UP_TO", 0)
+    monkeypatch.setattr("service.kernels.bootstrap.ratio_bootstrap.KEPT_UP_TO", 0)
     listed = enumerated(sums, sizes)
     np.testing.assert_allclose(kept.ratios, listed.ratios, atol=1e-12)
     np.testing.assert_allclose(kept.cdf, listed.cdf, atol=1e-12)
@@ -171,7 +171,7 @@ def test_means_and_bca_against_a_million_draws(shape, n):
     # BCa reads the same distribution at levels moved by z0 and a: with z0 from the draws the ends agree
     acceleration = ratio_units(values, np.ones(n)).acceleration()
     ends = bca_ends(found, float(values.mean()), acceleration, 0.025)
-    from service.kernels.bootstrap_draws import Draws
+    from service.kernels.bootstrap.bootstrap_draws import Draws
 
     drawn = bca_ends(Draws(means), float(values.mean()), acceleration, 0.025)
     np.testing.assert_allclose(ends, drawn, atol=0.03 * values.std() / math.sqrt(n) + 2 * tie)

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernels.flip_interval import LISTED_UP_TO, MOST_CLUSTERS, _lower_end, flip_interval, flip_tail
-from service.kernels.sign_flip import sign_flip
+from service.kernels.randomization.flip_interval import (
+    LISTED_UP_TO,
+    MOST_CLUSTERS,
+    _lower_end,
+    flip_interval,
+    flip_tail,
+)
+from service.kernels.randomization.sign_flip import sign_flip
 
 STEP = 1e-7
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from service.kernels import gaffke
-from service.kernels.gaffke import lower_end, weighted_below_zero
+from service.kernels.pairs import gaffke
+from service.kernels.pairs.gaffke import lower_end, weighted_below_zero
 
 
 def low(values, alpha=0.025, limit=0.0):

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy import special
 from scipy.stats import multivariate_normal
 
-from service.kernels.group_sequential import boundaries, exits, spent, stagewise_drift, stagewise_tail
+from service.kernels.sequential.group_sequential import (
+    boundaries,
+    exits,
+    spent,
+    stagewise_drift,
+    stagewise_tail,
+)
 
 KINDS = ("obrien_fleming_spending", "pocock_spending", "obrien_fleming", "pocock")
 FOUR = (0.25, 0.5, 0.75, 1.0)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels import bootstrap_intervals as intervals
-from service.kernels import independent_bootstrap as bootstrap
+from service.kernels.bootstrap import bootstrap_intervals as intervals
+from service.kernels.bootstrap import independent_bootstrap as bootstrap
 
 PATIENT = settings(deadline=None, max_examples=60)
 

@@ -12,19 +12,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import streams, tango
-from service.kernels.bootstrap_draws import (
+from service.kernels.bootstrap.bootstrap_draws import (
     draw_means,
     ratio_blocks,
     seed_cluster_means,
     seed_means,
     sum_blocks,
 )
-from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.paired_intervals import newcombe_interval, wald_interval, wilson_interval
-from service.kernels.roots import rising_root
-from service.kernels.two_one_sided import by_tango
+from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
+from service.kernels.numeric import streams
+from service.kernels.numeric.roots import rising_root
+from service.kernels.pairs import tango
+from service.kernels.pairs.paired_exact import exact_p_below
+from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval, wilson_interval
+from service.kernels.pairs.two_one_sided import by_tango
 
 tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).filter(lambda t: sum(t) > 0)
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import characteristic, inversion, lattice
-from service.kernels.inversion import continuous, smooth_flips, smooth_mean
+from service.kernels.exact import characteristic, inversion, lattice
+from service.kernels.exact.inversion import continuous, smooth_flips, smooth_mean
 
 seeds = st.integers(0, 10_000)
 shapes = st.sampled_from(["normal", "skewed", "bimodal", "tied"])

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import lattice
-from service.kernels.lattice import Group, distribution, integer_grid, log_at_least, log_at_most
+from service.kernels.exact import lattice
+from service.kernels.exact.lattice import Group, distribution, integer_grid, log_at_least, log_at_most
 
 
 def brute(groups):

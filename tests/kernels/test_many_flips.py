@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from service.kernels.flip_interval import flip_interval, flip_tail
-from service.kernels.many_flips import low_of_many, tail_of_many
-from service.kernels.sign_flip import sign_flip
+from service.kernels.randomization.flip_interval import flip_interval, flip_tail
+from service.kernels.randomization.many_flips import low_of_many, tail_of_many
+from service.kernels.randomization.sign_flip import sign_flip
 
 
 def clusters(g, seed):

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sacrebleu.metrics import BLEU
 
-from service.kernels import metric_flips, metrics
-from service.kernels.metric_bootstrap import difference_blocks, draw_differences, seed_differences
-from service.kernels.metric_flips import flip_blocks
-from service.kernels.metric_flips import metric_flips as flips_of
-from service.kernels.metrics import MEAN, METRICS, PairedSums, distinct_rows, in_single
-from service.kernels.streams import BLOCK
+from service.kernels.bootstrap.metric_bootstrap import difference_blocks, draw_differences, seed_differences
+from service.kernels.numeric import metrics
+from service.kernels.numeric.metrics import MEAN, METRICS, PairedSums, distinct_rows, in_single
+from service.kernels.numeric.streams import BLOCK
+from service.kernels.randomization import metric_flips
+from service.kernels.randomization.metric_flips import flip_blocks
+from service.kernels.randomization.metric_flips import metric_flips as flips_of
 
 F1 = METRICS["f1"]
 decisions = st.lists(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels.effect_sizes import pooled_sd, small_sample_factor, standardized
-from service.kernels.moments import difference_noise, moments, paired_differences
+from service.kernels.effects.effect_sizes import pooled_sd, small_sample_factor, standardized
+from service.kernels.numeric.moments import difference_noise, moments, paired_differences
 
 PATIENT = settings(deadline=None, max_examples=60)
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from service.kernels import cluster_power, power, tango
-from service.kernels.equivalence_power import tango_power
-from service.kernels.mcnemar import p_value, p_values
-from service.kernels.sign_flip import sign_flip
-from service.kernels.streams import block_count
+from service.kernels.numeric.streams import block_count
+from service.kernels.pairs import tango
+from service.kernels.pairs.mcnemar import p_value, p_values
+from service.kernels.planning import cluster_power, power
+from service.kernels.planning.equivalence_power import tango_power
+from service.kernels.randomization.sign_flip import sign_flip
 from tests.stats.oracle import analyse
 
 PATIENT = settings(deadline=None, max_examples=60)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels import ranks
+from service.kernels.numeric import ranks
 
 PATIENT = settings(deadline=None, max_examples=60)
 

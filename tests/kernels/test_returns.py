@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from service.kernels import inversion, lattice, returns
+from service.kernels.exact import inversion, lattice, returns
 
 
 def transform(values, t):

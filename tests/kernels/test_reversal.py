@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from service.kernels.reversal import gail_simon, mixture_tail
+from service.kernels.numeric.reversal import gail_simon, mixture_tail
 
 TABLE = {
     2: 2.71,

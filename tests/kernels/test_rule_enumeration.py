@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernels import binomial, mcnemar
-from service.kernels.mcnemar import p_value
-from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.rule_enumeration import first_true, share_at_most
+from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
+from service.kernels.numeric import binomial
+from service.kernels.pairs import mcnemar
+from service.kernels.pairs.mcnemar import p_value
+from service.kernels.pairs.paired_exact import exact_p_below
+from service.kernels.planning.rule_enumeration import first_true, share_at_most
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 21])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels import sign_flip as kernel
-from service.kernels.sign_flip import sign_flip
+from service.kernels.randomization import sign_flip as kernel
+from service.kernels.randomization.sign_flip import sign_flip
 
 
 def every_pattern(values):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from service.kernels.t_distribution import (
+from service.kernels.numeric.t_distribution import (
     noncentral_t_cdf,
     noncentral_t_sf,
     noncentrality_interval,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels import tango
+from service.kernels.pairs import tango
 
 tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).filter(any)
 

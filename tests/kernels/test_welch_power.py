@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.kernels.power import t_power, welch_se_and_df
-from service.kernels.welch_power import welch_power
+from service.kernels.planning.power import t_power, welch_se_and_df
+from service.kernels.planning.welch_power import welch_power
 
 
 def by_definition(delta, sd0, sd1, n, alpha):

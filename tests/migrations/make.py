@@ -15,9 +15,9 @@ from service import main
 from service.app import create_app
 from service.config import Settings
 from service.jobs.runner import Runner
-from service.keyring import FILES, Keyring
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import FILES, Keyring
+from service.processes.wake import Alarm
+from service.store.database.engine import Database
 from tests.journeys.plans import draft, items, locked, post, small_plan
 from tests.pools import InlinePool
 

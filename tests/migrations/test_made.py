@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 from service.app import create_app
 from service.config import Settings
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store import guards, schema
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database import guards, schema
+from service.store.database.engine import Database
 from tests.journeys.plans import items, lock, post
 from tests.migrations.make import MADE
 from tests.pools import InlinePool

@@ -14,9 +14,13 @@ from alembic.config import main as alembic_main
 from alembic.migration import MigrationContext
 
 from service.domain.ledger import Frontier, leaf_hash
-from service.store import guards, keys, ledger, ledger_tree, preregistrations, schema
-from service.store.engine import Database
-from service.store.tables import metadata
+from service.domain.moment import Moment
+from service.store.database import guards, schema
+from service.store.database.engine import Database
+from service.store.database.tables import metadata
+from service.store.ledger import ledger, ledger_tree
+from service.store.plans import preregistrations
+from service.store.projects import keys
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,7 +131,7 @@ def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size
         assert ledger_tree.root(session, size) == log.root()
         where = {"project_id": None, "preregistration_id": None}
         for _ in range(3):
-            ledger.append(session, "close", {}, **where, salt=bytes(16), now=datetime(2027, 1, 5, tzinfo=UTC))
+            ledger.append(session, "close", {}, Moment(datetime(2027, 1, 5, tzinfo=UTC)), **where)
         assert ledger_tree.root(session, size + 3) == ledger.head(session).root()
         assert ledger_tree.root(session, size) == log.root()
     assert guards.faults(empty.engine) == []

@@ -20,7 +20,7 @@ from tests.reports.test_hostile import SLICES
 NAMES = ("code", "math", "prose")
 REVERSAL = {
     "en": "The arms change sides between slices (Gail and Simon: p = 0.010).",
-    "zh": "两臂的优劣随切片反转(Gail-Simon 检验:p = 0.010)。",
+    "zh": "两组的优劣随切片反转(Gail-Simon 检验:p = 0.010)。",
 }
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy import special, stats
 
-from service.kernels.clusters import cluster_sums, robust_errors
-from service.kernels.flip_interval import MOST_CLUSTERS, flip_tail
-from service.kernels.many_flips import tail_of_many
-from service.stats.shared.bounded import Bounded
+from service.kernels.numeric.clusters import cluster_sums, robust_errors
+from service.kernels.randomization.flip_interval import MOST_CLUSTERS, flip_tail
+from service.kernels.randomization.many_flips import tail_of_many
+from service.stats.shared.methods.bounded import Bounded
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rare-losses.md"
 MARGIN, TAIL, SEED, RUNS, DRAWS = 0.05, 0.025, 20_261_123, 400, 400

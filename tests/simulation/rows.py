@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation.record import Key, Record
 from tests.simulation.worlds import WORLDS, Body
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from service.stats.shared.one_mean import OneMean
-from service.stats.shared.score_range import UNIT
+from service.stats.shared.data.score_range import UNIT
+from service.stats.shared.methods.one_mean import OneMean
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "score-coverage.md"
 LEVEL, TAIL, SEED, RUNS, SIZE = 0.95, 0.025, 20_261_124, 1000, 20

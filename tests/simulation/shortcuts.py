@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from service.kernels import bootstrap_intervals
-from service.kernels import independent_bootstrap as bootstrap
-from service.kernels.bootstrap_draws import draw_ratios
+from service.kernels.bootstrap import bootstrap_intervals
+from service.kernels.bootstrap import independent_bootstrap as bootstrap
+from service.kernels.bootstrap.bootstrap_draws import draw_ratios
 from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
-from service.stats.shared.clustering import lopsided_clusters
-from service.stats.shared.common import Interval
-from service.stats.shared.resampling import Reading
+from service.stats.shared.data.clustering import lopsided_clusters
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.methods.resampling import Reading
 
 DRAWS = 2_000
 

@@ -24,9 +24,9 @@ from service.domain.plans.plan import Clusters, Population
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import in_order, look_units
 from service.stats.mcnemar import McNemarRequest, mcnemar
-from service.stats.shared.anytime import judge_e, judge_sequence
-from service.stats.shared.looks import Design, observe
-from service.stats.shared.orders import OrderOptions, arrange
+from service.stats.sequential.anytime import judge_e, judge_sequence
+from service.stats.shared.data.orders import OrderOptions, arrange
+from service.stats.shared.methods.looks import Design, observe
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stopping-rules.md"
 BEGIN, END = "<!-- simulated -->", "<!-- end of what is simulated -->"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.stats.shared import registry, warnings
+from service.stats.shared.declaring import registry, warnings
 from tests.simulation.catalogue import NOTES, batches
 from tests.simulation.record import PAGE, band, read_page, render, split_page
 from tests.stats.cases import cases_of, file_of

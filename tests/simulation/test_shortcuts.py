@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation import shortcuts
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

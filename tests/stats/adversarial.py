@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from service.stats import clustered_mcnemar
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 Body = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 if TYPE_CHECKING:
     from tests.simulation.rows import Batch

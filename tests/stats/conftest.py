@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from service.api.routes.stats import AT_ONCE_SECONDS
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS
 from service.app import create_app
 from service.config import Settings
 from service.errors import ForelockError
-from service.keyring import Keyring
-from service.stats.shared import registry
-from service.stats.shared.common import Request
-from service.store.engine import Database
+from service.keyring.keyring import Keyring
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Request
+from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project, bearer
 
 

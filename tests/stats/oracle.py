@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 OWN = Path(__file__).parent / "oracles"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from service.kernels import max_t
+from service.kernels.randomization import max_t
 from tests.simulation.worlds import GRADED
 
 

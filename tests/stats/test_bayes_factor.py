@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from scipy import integrate, special, stats
 
 from service.errors import InvalidData
-from service.kernels import bayes_factors as kernel
+from service.kernels.effects import bayes_factors as kernel
 from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.cases import Cases
 from tests.stats.oracle import named
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.stats.shared.cell_bootstrap import FEW
-from service.stats.shared.certainty import SIGNS
-from service.stats.shared.sentences import bound_text
+from service.stats.shared.declaring.certainty import SIGNS
+from service.stats.shared.declaring.sentences import bound_text
+from service.stats.shared.methods.cell_bootstrap import FEW
 from tests.stats.oracle import analyse, ask, codes
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.stats.shared import registry
-from service.stats.shared.registry import joined
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.registry import joined
 
 RNG = np.random.default_rng(5)
 HEAVY = np.where(np.arange(60) < 58, 0.0, 1.0) * RNG.normal(3, 1, 60) + np.r_[1e4, np.zeros(59)]

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.flip_interval import flip_interval
-from service.stats.shared.bounded import Bounded
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.randomization.flip_interval import flip_interval
+from service.stats.shared.methods.bounded import Bounded
 from tests.stats.bodies import bodies_of_pairs, clustered
 from tests.stats.cases import Cases
 from tests.stats.oracle import ask

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation import shortcuts
 from tests.simulation.reads import CLUSTERED, coverage, errors
 from tests.simulation.rows import Batch

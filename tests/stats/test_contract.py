@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from service.errors import NotFound
 from service.records import Record
-from service.stats.shared import registry, warnings
-from service.stats.shared.common import Analysis, Request
-from service.stats.shared.registry import SECTIONS, Answer
+from service.stats.shared.declaring import registry, warnings
+from service.stats.shared.declaring.common import Analysis, Request
+from service.stats.shared.declaring.registry import SECTIONS, Answer
 from tests.stats.soundness import sound
 
 TESTS = [pytest.param(test, id=f"{test.name}-{test.version}") for test in registry.every()]

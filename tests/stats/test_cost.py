@@ -8,7 +8,7 @@ import math
 import pytest
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.bodies import counted, flips, values
 from tests.stats.cases import declared
 

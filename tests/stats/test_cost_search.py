@@ -27,9 +27,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.api.http.body import INLINE_BYTES
 from service.api.parsing.models import validate
-from service.api.routes.stats import AT_ONCE_SECONDS
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS
 from service.errors import ForelockError
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats import adversarial
 
 UNDERESTIMATED = 3.0

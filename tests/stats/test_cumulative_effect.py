@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidData
-from service.kernels import tango
+from service.kernels.pairs import tango
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

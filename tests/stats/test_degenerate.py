@@ -14,9 +14,9 @@ from typing import Literal, get_args, get_origin
 import pytest
 from pydantic import ValidationError
 
-from service.api.routes.stats import AT_ONCE_SECONDS
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.cases import cases_of
 from tests.stats.soundness import sound
 

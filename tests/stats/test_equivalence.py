@@ -14,9 +14,9 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from service.errors import InvalidData
-from service.kernels.paired_bootstrap import BinaryPairs
-from service.kernels.two_one_sided import by_tango
-from service.stats.shared import registry
+from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
+from service.kernels.pairs.two_one_sided import by_tango
+from service.stats.shared.declaring import registry
 from tests.simulation import reads
 from tests.simulation.reads import BINARY, CLUSTERED, RUNS, predicted, size
 from tests.simulation.rows import Batch

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from service.stats.shared import warnings
+from service.stats.shared.declaring import warnings
 from tests.stats.oracle import ask, codes
 from tests.stats.shapes import columns, counts, table_of
 

@@ -14,9 +14,9 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from service.errors import InvalidData
-from service.kernels import max_t
-from service.kernels.standings import follow, tied_sets
-from service.stats.shared import registry
+from service.kernels.effects.standings import follow, tied_sets
+from service.kernels.randomization import max_t
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import WORLDS

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import RUNS, coverage, errors
 from tests.simulation.rows import Batch
 from tests.stats.bodies import bodies_of_pairs, scores

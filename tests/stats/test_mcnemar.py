@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from service.errors import InvalidData
-from service.kernels.mcnemar import p_value
+from service.kernels.pairs.mcnemar import p_value
 from service.stats.mcnemar import min_attainable_p
 from tests.simulation.reads import BINARY, MEMOISED, coverage, errors, predicted
 from tests.simulation.rows import Batch

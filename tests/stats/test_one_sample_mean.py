@@ -13,8 +13,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from service.errors import InvalidData
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.stats.shared import registry
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.stats.shared.declaring import registry
 from tests.stats.bodies import CLUSTERS, COLUMNS
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import BINARY, MEMOISED, SCORES, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.oracle import analyse, ask, cases, close, codes, corpus, table, tolerance
 from tests.stats.shapes import columns, counts, table_of
 from tests.stats.soundness import sound

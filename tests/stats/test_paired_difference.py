@@ -12,8 +12,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from service.errors import InvalidData
-from service.kernels import tango
-from service.kernels.paired_intervals import newcombe_interval, wald_interval
+from service.kernels.pairs import tango
+from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval
 from tests.simulation.reads import BINARY, MEMOISED, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

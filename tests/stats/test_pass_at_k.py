@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.pass_at_k import pass_at_k
-from service.stats.shared import registry
+from service.kernels.effects.pass_at_k import pass_at_k
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

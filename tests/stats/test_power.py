@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels import tango
+from service.kernels.pairs import tango
 from tests.stats.bodies import designs, flips
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 from service.errors import InvalidData
-from service.kernels.prediction_powered import powered
+from service.kernels.effects.prediction_powered import powered
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import labelled_pairs
 from tests.stats.cases import Cases

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from service.errors import InvalidData
-from service.kernels import max_t, preferences
-from service.stats.shared import registry
+from service.kernels.effects import preferences
+from service.kernels.randomization import max_t
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.stats.cases import Cases

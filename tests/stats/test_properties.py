@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from service.errors import ForelockError
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.cases import cases_of, declared, file_of, on_arms
 from tests.stats.oracle import ask
 from tests.stats.properties import FEW, assert_same, new_names, randoms

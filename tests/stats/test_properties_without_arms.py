@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernels.bayes_factors import jzs_t
+from service.kernels.effects.bayes_factors import jzs_t
 from tests.stats.oracle import ask
 from tests.stats.properties import FEW, assert_same, new_names, randoms
 

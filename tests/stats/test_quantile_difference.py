@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.quantile_bootstrap import order_ranks, resampled_quantiles, weighted_quantile
-from service.kernels.streams import generator, picks
-from service.stats.shared import registry
-from service.stats.shared.simulated import Asked, Units
+from service.kernels.bootstrap.quantile_bootstrap import order_ranks, resampled_quantiles, weighted_quantile
+from service.kernels.numeric.streams import generator, picks
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.simulated import Asked, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.stats.bodies import bodies_of_pairs
 from tests.stats.cases import Cases

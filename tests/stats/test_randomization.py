@@ -15,7 +15,7 @@ from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.simulation.reads import CLUSTERED, SCORES, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS

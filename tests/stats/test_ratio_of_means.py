@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.paired_ratio import PairedRatio, pivots
-from service.stats.shared import registry
-from service.stats.shared.simulated import Asked, Units
+from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.simulated import Asked, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import amounts
 from tests.stats.bodies import bodies_of_pairs

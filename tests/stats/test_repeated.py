@@ -12,10 +12,10 @@ import pytest
 import statsmodels.formula.api as smf
 
 from service.errors import InvalidData
-from service.kernels import allocation
-from service.kernels.allocation import Costs, Spread
-from service.kernels.repeated_runs import reml
-from service.stats.shared.repeats import flattened
+from service.kernels.effects.repeated_runs import reml
+from service.kernels.planning import allocation
+from service.kernels.planning.allocation import Costs, Spread
+from service.stats.repeated.repeats import flattened
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import judged_runs
 from tests.stats.cases import Cases

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from service.errors import InvalidData
-from service.kernels.bootstrap_draws import seed_means
-from service.kernels.streams import generator, picks
+from service.kernels.bootstrap.bootstrap_draws import seed_means
+from service.kernels.numeric.streams import generator, picks
 from tests.stats.oracle import analyse, ask, codes
 
 CLUSTERS = [k // 3 for k in range(30)]

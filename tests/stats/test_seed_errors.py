@@ -14,7 +14,7 @@ import pytest
 from service.domain.rules.grammar import parse
 from service.domain.rules.truth import evaluate
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.shapes import columns
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from service.stats.shared import registry
-from service.stats.shared.common import Interval
-from service.stats.shared.sentences import amount, disagreement, level_text, p_text, percent, within
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.declaring.sentences import amount, disagreement, level_text, p_text, percent, within
 from tests.stats.oracle import analyse
 from tests.strategies import paired_binary, paired_scores
 

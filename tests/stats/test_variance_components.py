@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound

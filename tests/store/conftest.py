@@ -14,40 +14,28 @@ from service.domain.access import Key, Project, new_secret, secret_prefix, secre
 from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
 from service.domain.ledger import Kind, Receipt
+from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.runs import Run
-from service.domain.results.sealing import BatchFacts, SecretRows
+from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.records import Verdict
-from service.store import (
-    audit,
-    batches,
-    checkpoints,
-    coverage,
-    deviations,
-    imports,
-    keys,
-    ledger,
-    ledger_signers,
-    plan_keys,
-    populations,
-    preregistrations,
-    projects,
-    runs,
-    stamps,
-    verdicts,
-)
-from service.store.batches import NewBatch
-from service.store.checkpoints import StoredCheckpoint
-from service.store.engine import Database
-from service.store.imports import StoredImport
+from service.store.database.engine import Database
+from service.store.ledger import checkpoints, ledger, ledger_signers, stamps
+from service.store.ledger.checkpoints import StoredCheckpoint
+from service.store.plans import plan_keys, populations, preregistrations
+from service.store.projects import audit, keys, projects
+from service.store.results import batches, coverage, imports, runs
+from service.store.results.batches import StoredBatch
+from service.store.results.imports import StoredImport
+from service.store.verdicts import deviations, verdicts
 from tests import records as made
 from tests.store.attacker import Attacker
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SALT = bytes(16)
 ITEMS = ("a", "b", "c", "d")
 
 
@@ -117,7 +105,7 @@ class World:
         return self.lock(session, self.draft(session, **draft))
 
     def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
-        return ledger.append_of(session, record, kind, body, salt=SALT, now=NOW)
+        return ledger.append_of(session, record, kind, body, Moment(NOW))
 
     def batch(
         self,
@@ -126,29 +114,26 @@ class World:
         arm: str = "C1",
         rows: SecretRows | None = None,
         status_counts: dict[str, int] | None = None,
-    ) -> NewBatch:
+    ) -> StoredBatch:
         if rows is None:
             rows = SecretRows(np.array([1.0, 0.0, 1.0, np.nan]), np.array([0, 0, 0, 2], dtype=np.uint8))
         n = len(rows.values)
-        facts = BatchFacts(
-            preregistration_id=record.id,
+        sealed = sealing.seal_batch(
+            PlacedBatch(
+                BatchHead("p", arm, "accuracy", None),
+                np.arange(n, dtype=np.int32),
+                np.ones(n, dtype=np.uint16),
+                rows,
+            ),
+            bytes(range(16)),
+            plan_public=plan_keys.public(session, record.id),
             plan_sha256=record.plan_sha256 or "",
+            preregistration_id=record.id,
             sequence=batches.next_sequence(session, record.id),
-            population="p",
-            arm=arm,
-            endpoint="accuracy",
-            run=None,
-            positions=np.arange(n, dtype="<i4").tobytes(),
-            replicates=np.ones(n, dtype="<u2").tobytes(),
         )
-        sealed = sealing.seal_rows(plan_keys.public(session, record.id), rows, bytes(range(16)), facts)
-        batch = NewBatch.of(
-            facts, sealed, n=n, status_counts=status_counts, received_at=NOW, key_id=self.key.id
-        )
+        batch = StoredBatch(sealed=sealed, status_counts=status_counts, received_at=NOW, key_id=self.key.id)
         batches.append(session, batch)
-        said = {name: getattr(batch, name) for name in ("population", "arm", "endpoint", "run", "n")}
-        said |= {"batch": batch.sequence, "commitment_sha256": batch.commitment_sha256}
-        self.leaf(session, record, "batch", **said)
+        self.leaf(session, record, "batch", **sealed.leaf())
         return batch
 
     def bind(self, session: Session, record: Preregistration, name: str = "first") -> Run:

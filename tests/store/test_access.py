@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.access import Key, new_secret, secret_sha256
 from service.errors import Conflict, NotFound
-from service.store import keys, projects
+from service.store.projects import keys, projects
 
 
 def more_keys(session, world, count, project_id="project"):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import make_url
 
-from service.store import backups
-from service.store.backups import BackupFailed
+from service.store.database import backups
+from service.store.database.backups import BackupFailed
 
 
 @pytest.fixture

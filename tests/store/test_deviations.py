@@ -6,8 +6,9 @@ import sqlalchemy as sa
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.deviations.deviation import Decision
 from service.errors import NotFound
-from service.store import deviations, preregistrations
-from service.store.tables import deviations as table
+from service.store.database.tables import deviations as table
+from service.store.plans import preregistrations
+from service.store.verdicts import deviations
 
 from .conftest import NOW
 

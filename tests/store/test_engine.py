@@ -7,9 +7,11 @@ import sqlalchemy as sa
 
 from service.domain.access import Project
 from service.errors import ForelockError, InvalidData, Unavailable
-from service.store import clock, engine, keys, pipeline, preregistrations, projects
-from service.store.engine import Database
-from service.store.tables import projects as projects_table
+from service.store.database import clock, engine, pipeline
+from service.store.database.engine import Database
+from service.store.database.tables import projects as projects_table
+from service.store.plans import preregistrations
+from service.store.projects import keys, projects
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

@@ -5,7 +5,7 @@ import pytest
 from service.domain.plans.family import in_order
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.store import families, populations, preregistrations
+from service.store.plans import families, populations, preregistrations
 
 ITEMS = {"x": ("a", "b"), "y": ("b", "c"), "z": ("d",)}
 SETS = ("x", "y", "z", "xy", "xz", "yx", "xx", "xyz", "xxy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from service.store import guards
+from service.store.database import guards
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

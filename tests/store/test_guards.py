@@ -8,8 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.access import ViewLink
-from service.store import coverage, guards, idempotency, jobs, preregistrations, view_links
-from service.store.tables import metadata
+from service.store.database import guards, idempotency
+from service.store.database.tables import metadata
+from service.store.jobs import jobs
+from service.store.plans import preregistrations
+from service.store.projects import view_links
+from service.store.results import coverage
 from tests.store.conftest import NOW
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

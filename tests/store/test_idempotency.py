@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 from service.errors import Conflict, InvalidData
-from service.store import idempotency
-from service.store.idempotency import Attempt, StoredResponse
-from service.store.tables import idempotency as table
+from service.store.database import idempotency
+from service.store.database.idempotency import Attempt, StoredResponse
+from service.store.database.tables import idempotency as table
 
 ANSWER = StoredResponse(201, {"Location": "/v1/x/1"}, b"\x00{}")
 

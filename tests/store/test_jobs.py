@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from service.errors import NotFound
-from service.store import clock, job_leases, jobs
+from service.store.database import clock
+from service.store.jobs import job_leases, jobs
 
 
 class Passing:

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 
 from forelock.transparency.merkle import verify_consistency, verify_inclusion
 from service.domain.ledger import EMPTY_ROOT, Frontier, leaf_hash
+from service.domain.moment import Moment
 from service.errors import RecordAltered
-from service.store import ledger, ledger_tree
-from service.store.tables import ledger_entries
+from service.store.database.tables import ledger_entries
+from service.store.ledger import ledger, ledger_tree
 
 
 def naive_root(leaves):
@@ -26,7 +27,9 @@ def naive_root(leaves):
 def append(session, world, number, **changes):
     where = {"project_id": "project", "preregistration_id": None} | changes
     body = {"number": number}
-    return ledger.append(session, "batch", body, **where, salt=bytes([number] * 16), now=world.now)
+    return ledger.append(
+        session, "batch", body, Moment(world.now, lambda size: bytes([number]) * size), **where
+    )
 
 
 def test_an_empty_log_has_no_leaf(database):

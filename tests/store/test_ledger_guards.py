@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.store import ledger, ledger_signers
+from service.store.ledger import ledger, ledger_signers
 from tests.store.conftest import NOW
 
 

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidData
-from service.store import audit, preregistrations, verdicts
+from service.store.plans import preregistrations
+from service.store.projects import audit
+from service.store.verdicts import verdicts
 
 
 def cursor_of(value):

@@ -8,7 +8,7 @@ import pytest
 
 from service.domain.plans.population import Manifest
 from service.domain.recent import Recent
-from service.store import populations
+from service.store.plans import populations
 
 PLAIN = Manifest.create(("a", "b/c", "日本", "nul \x00", "😀"))
 CLUSTERED = Manifest.create(("a", "b", "c"), ("x", "y", "x"), ("1", "1", "2"))

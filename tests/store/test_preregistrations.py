@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from service.domain.plans.findings import error, warning
 from service.domain.plans.population import Manifest
 from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
-from service.store import integrity, plan_keys, plans, populations, preregistrations
-from service.store.tables import plans as plans_table
+from service.store.database import integrity
+from service.store.database.tables import plans as plans_table
+from service.store.plans import plan_keys, plans, populations, preregistrations
 from tests import records as made
 
 

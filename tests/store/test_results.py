@@ -8,10 +8,11 @@ import psycopg
 import pytest
 
 from service.domain.results import sealing
-from service.domain.results.sealing import SecretRows
+from service.domain.results.secret_rows import ROW_BYTES, SecretRows
 from service.errors import Blinded, Conflict, NotFound
-from service.store import batches, coverage, plan_keys, preregistrations
-from service.store.coverage import CoverageCount
+from service.store.plans import plan_keys, preregistrations
+from service.store.results import batches, coverage
+from service.store.results.coverage import CoverageCount
 
 
 def test_a_batch_opens_after_it_was_stored(world):
@@ -23,12 +24,11 @@ def test_a_batch_opens_after_it_was_stored(world):
         (stored,) = batches.every(session, record.id)
         info = sealing.key_info(record.id, record.plan_sha256)
         private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), world.runner_private, info)
-    opened, salt = sealing.open_rows(private, stored.sealed, stored.facts(record.plan_sha256))
+    placed, _salt = sealing.open_batch(stored.sealed, record.plan_sha256, private)
+    opened = placed.rows
     np.testing.assert_array_equal(opened.values, sent.values)
     np.testing.assert_array_equal(opened.statuses, sent.statuses)
     np.testing.assert_array_equal(opened.observed_at, sent.observed_at)
-    commitment = sealing.commitment_sha256(salt, stored.facts(record.plan_sha256), opened)
-    assert commitment == stored.commitment_sha256
 
 
 def test_every_field_of_a_batch_is_kept(world):
@@ -36,9 +36,7 @@ def test_every_field_of_a_batch_is_kept(world):
         record = world.locked(session)
         sent = world.batch(session, record)
         stored = batches.get(session, record.id, 1)
-    assert {name: getattr(stored, name) for name in type(sent).__dataclass_fields__} == {
-        name: getattr(sent, name) for name in type(sent).__dataclass_fields__
-    }
+    assert stored == sent
     assert not stored.void
 
 
@@ -46,7 +44,11 @@ def test_batches_are_numbered_from_one_in_each_record(world):
     with world.database.write() as session:
         for _ in range(2):
             record = world.locked(session)
-            assert [world.batch(session, record, arm).sequence for arm in ("C1", "C2", "C3")] == [1, 2, 3]
+            assert [world.batch(session, record, arm).sealed.sequence for arm in ("C1", "C2", "C3")] == [
+                1,
+                2,
+                3,
+            ]
             assert batches.count(session, record.id) == 3
 
 
@@ -60,9 +62,9 @@ def test_a_voided_batch_stays_and_is_left_out(world):
             batches.void(session, record.id, 2, "again", "key", world.now)
         with pytest.raises(NotFound):
             batches.void(session, record.id, 4, "none", "key", world.now)
-        assert [each.arm for each in batches.every(session, record.id)] == ["C1", "C3"]
+        assert [each.sealed.head.arm for each in batches.every(session, record.id)] == ["C1", "C3"]
         kept = list(batches.every(session, record.id, include_void=True))
-        assert [(each.sequence, each.void) for each in kept] == [(1, False), (2, True), (3, False)]
+        assert [(each.sealed.sequence, each.void) for each in kept] == [(1, False), (2, True), (3, False)]
         shown, cursor = batches.page(session, record.id, limit=2)
         rest, end = batches.page(session, record.id, limit=2, cursor=cursor)
     assert [each.batch for each in (*shown, *rest)] == [3, 2, 1]
@@ -126,7 +128,7 @@ def test_a_million_rows_are_one_row(world):
         world.batch(session, record, rows=rows)
     with world.database.read() as session:
         (stored,) = batches.every(session, record.id)
-    assert (stored.n, len(stored.sealed)) == (n, 48 + sealing.SALT_BYTES + sealing.ROW_BYTES * n)
+    assert (stored.sealed.n, len(stored.sealed.ciphertext)) == (n, 48 + sealing.SALT_BYTES + ROW_BYTES * n)
 
 
 CELL = ("p", "C1", "accuracy", 1)
@@ -168,7 +170,7 @@ def test_posts_at_once_lose_and_double_nothing(world):
                 return None
             bitmap[item // 8] |= 1 << (item % 8)
             coverage.save(session, record.id, CELL, bitmap, int.from_bytes(bitmap, "little").bit_count())
-            return world.batch(session, held).sequence
+            return world.batch(session, held).sealed.sequence
 
     with ThreadPoolExecutor(12) as pool:
         numbers = [number for number in pool.map(post, range(2 * size)) if number is not None]
@@ -188,7 +190,7 @@ def test_rows_stay_sealed_until_the_verdict_and_can_be_erased(world):
         private = plan_keys.released(session, record.id)
         assert sealing.public_half(private) == plan_keys.public(session, record.id)
         for batch in batches.every(session, record.id):
-            sealing.open_rows(private, batch.sealed, batch.facts(record.plan_sha256))
+            sealing.open_batch(batch.sealed, record.plan_sha256, private)
         world.leaf(session, record, "erasure")
         plan_keys.erase(session, record.id)
         for read in (plan_keys.released, plan_keys.wrapped):

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from service.store import ledger, runs
+from service.store.ledger import ledger
+from service.store.results import runs
 
 NAMES = [f"run-{number}" for number in range(1, 6)]
 

@@ -4,8 +4,10 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.canonical import sha256_hex
-from service.store import audit, preregistrations, verdicts
-from service.store.tables import verdicts as verdicts_table
+from service.store.database.tables import verdicts as verdicts_table
+from service.store.plans import preregistrations
+from service.store.projects import audit
+from service.store.verdicts import verdicts
 
 
 @pytest.fixture

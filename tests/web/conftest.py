@@ -14,14 +14,21 @@ from service.app import create_app
 from service.config import Settings
 from service.domain.access import Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.domain.ledger import Kind
+from service.domain.moment import Moment
 from service.domain.plans.findings import Finding
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results.batches import BatchHead
+from service.domain.results.sealing import SealedBatch
 from service.domain.verdicts.records import Verdict
-from service.keyring import Keyring
-from service.store import batches, coverage, keys, ledger, populations, preregistrations, projects, verdicts
-from service.store.batches import NewBatch
-from service.store.engine import Database
+from service.keyring.keyring import Keyring
+from service.store.database.engine import Database
+from service.store.ledger import ledger
+from service.store.plans import populations, preregistrations
+from service.store.projects import keys, projects
+from service.store.results import batches, coverage
+from service.store.results.batches import StoredBatch
+from service.store.verdicts import verdicts
 from tests import records as made
 from tests.web.samples import NOW, draft_of, verdict_of
 
@@ -150,31 +157,21 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
 
 
 def _leaf(session: Session, record: Preregistration, kind: Kind, **body: object) -> None:
-    ledger.append_of(session, record, kind, body, salt=bytes(16), now=NOW)
+    ledger.append_of(session, record, kind, body, Moment(NOW))
 
 
 def _batch(session: Session, record: Preregistration, key: Key) -> None:
     """One batch of one result, which completes the record as far as coverage is asked."""
-    batch = NewBatch(
+    sealed = SealedBatch(
         preregistration_id=record.id,
         sequence=1,
-        population="dev",
-        arm="C1",
-        endpoint="accuracy",
-        run=None,
+        head=BatchHead("dev", "C1", "accuracy", None),
         n=1,
         positions=bytes(4),
         replicates=b"\x01\x00",
-        sealed=b"sealed",
+        ciphertext=b"sealed",
         commitment_sha256="ab" * 32,
-        status_counts=None,
-        received_at=NOW,
-        key_id=key.id,
     )
-    batches.append(session, batch)
+    batches.append(session, StoredBatch(sealed=sealed, status_counts=None, received_at=NOW, key_id=key.id))
     coverage.save(session, record.id, ("dev", "C1", "accuracy", 1), b"\x01", 1)
-    said = {
-        name: getattr(batch, name)
-        for name in ("population", "arm", "endpoint", "run", "n", "commitment_sha256")
-    }
-    _leaf(session, record, "batch", batch=1, **said)
+    _leaf(session, record, "batch", **sealed.leaf())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.domain.access import parse_secret
-from service.store import audit, job_leases, jobs, keys
+from service.store.jobs import job_leases, jobs
+from service.store.projects import audit, keys
 from tests.web.samples import NOW
 from tests.web.test_pages import Outline, page
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from service.stats.shared import registry
-from service.store import job_leases, jobs
+from service.stats.shared.declaring import registry
+from service.store.jobs import job_leases, jobs
 from tests.api.conftest import bearer
 from tests.web.samples import NOW
 from tests.web.test_pages import Outline, page

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from service.store import coverage
+from service.store.results import coverage
 from service.web import collecting
 from tests.web.samples import PLAN
 from tests.web.test_pages import page

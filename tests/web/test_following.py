@@ -12,7 +12,8 @@ import pytest
 from service.api.http import following
 from service.api.http.following import Following, Seen
 from service.errors import NotFound, Unauthorized
-from service.store import coverage, preregistrations
+from service.store.plans import preregistrations
+from service.store.results import coverage
 from service.web import collecting
 
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from service.app import create_app
 from service.config import Settings
 from service.errors import InvalidData
-from service.keyring import Keyring
+from service.keyring.keyring import Keyring
 from service.web.forms import MOST_FIELDS, WITH_FILES, _parsed
 
 KIND = f"{WITH_FILES}; boundary=b"

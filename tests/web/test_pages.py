@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.store import coverage, job_leases, jobs
+from service.store.jobs import job_leases, jobs
+from service.store.results import coverage
 from tests.web.samples import NOW, PLAN, RULE
 
 VOID = {"meta", "link", "input", "br", "img", "hr", "source"}
@@ -136,7 +137,7 @@ def test_an_expired_key_cannot_sign_in(browser, new_key):
 
 
 def test_a_revoked_key_ends_its_sessions(browser, new_key, database):
-    from service.store import keys
+    from service.store.projects import keys
 
     key, secret = new_key("read")
     browser.post("/login", data={"key": secret})
@@ -170,7 +171,7 @@ def test_signing_out_ends_a_copied_cookie_and_no_other_session(browser, new_key)
 
 
 def test_ended_sessions_are_kept_until_they_would_have_ended(database):
-    from service.store import ended_sessions
+    from service.store.projects import ended_sessions
 
     with database.write() as session:
         for name, ends_at in (("old", NOW), ("new", NOW + timedelta(hours=2))):

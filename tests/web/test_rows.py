@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from service.actions import rows
+from service.actions.verdicts import rows
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.plans import locked, post, small_plan
 from tests.journeys.test_deviations import BASELINE, CANDIDATE, N

@@ -8,7 +8,7 @@ import pytest
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
-from service.store.preregistrations import Line
+from service.store.plans.preregistrations import Line
 from service.web import shown, view
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 

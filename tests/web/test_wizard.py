@@ -14,9 +14,9 @@ from forelock import wizard
 from service.app import create_app
 from service.config import Settings
 from service.domain.plans.plan import Plan
-from service.keyring import Keyring
+from service.keyring.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
-from service.store import preregistrations
+from service.store.plans import preregistrations
 from service.web.asked import DEFAULTS, asked_of
 from service.web.forms import Form
 from service.web.gaps import Gaps

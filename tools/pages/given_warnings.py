@@ -8,8 +8,8 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from service.stats.shared.registry import Blocks, StatTest
-from service.stats.shared.warnings import WarningKind
+from service.stats.shared.declaring.registry import Blocks, StatTest
+from service.stats.shared.declaring.warnings import WarningKind
 
 OURS = "service.stats"
 

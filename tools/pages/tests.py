@@ -18,9 +18,9 @@ from typing import Any
 
 from service.domain.rules.feeding import DATA_FIELDS, ordered_of
 from service.domain.rules.fields import choices
-from service.stats.shared import registry, warnings
-from service.stats.shared.registry import StatTest
-from service.stats.shared.warnings import WarningKind
+from service.stats.shared.declaring import registry, warnings
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.declaring.warnings import WarningKind
 from tools.pages.given_warnings import given_warnings
 from tools.pages.schema_tables import plain, tables
 

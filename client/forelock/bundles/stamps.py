@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
 from forelock.bundles.findings import Report, State
-from forelock.witness import Kind, Stamp, WitnessFault, verify
+from forelock.witness import Kind, Stamp, WitnessFault
+from forelock.witness.checking import verify
 from forelock.witness.found import MAX_STAMP_BYTES
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.logs import open_newest, require_grown
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
-from forelock.witness import WitnessFault, read_certificates
+from forelock.witness import WitnessFault
+from forelock.witness.chain import read_certificates
 
 VERIFY_EPILOG = """\
 exit status:

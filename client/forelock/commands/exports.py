@@ -15,7 +15,9 @@ from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import bare, command, group, put_out
 from forelock.problem import FileFault, ForelockError, ForelockProblem
-from forelock.witness import Found, Kind, Stamp, WitnessFault, read_certificates, verify
+from forelock.witness import Found, Kind, Stamp, WitnessFault
+from forelock.witness.chain import read_certificates
+from forelock.witness.checking import verify
 from forelock.witness.found import KINDS, require_size
 from forelock.witness.opentimestamps import MAGIC, merge
 

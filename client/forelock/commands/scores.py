@@ -64,7 +64,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if bar is not None:
         request["threshold"] = threshold_of(bar)
     if options.lower or options.at_most is not None:
-        request["better"] = "lower"
+        request["prefers"] = "lower"
     rows = rows_of_one(asked_of, options.inputs, asked)
     answer = asked_of.score({**rows.body, **request})
     encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)

@@ -1,9 +1,10 @@
-"""Stamps of outside witnesses: proof that bytes existed by a time, which does not rest on who runs the service."""
+"""Stamps of outside witnesses: proof that bytes existed by a time, which does not rest on who runs the service.
+
+What reads them, `checking` and `chain`, takes its time to load: whoever only names a stamp does without.
+"""
 
 from __future__ import annotations
 
-from forelock.witness.chain import read_certificates
-from forelock.witness.checking import verify
 from forelock.witness.found import KINDS, Found, Kind, Stamp, State, WitnessFault
 
 __all__ = [
@@ -13,6 +14,4 @@ __all__ = [
     "Stamp",
     "State",
     "WitnessFault",
-    "read_certificates",
-    "verify",
 ]

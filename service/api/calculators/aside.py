@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from service.api.calculators.process import begin
+from service.api.calculators.messages import begin
 from service.api.parsing import models as parsing
 from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed
@@ -24,7 +24,7 @@ from service.domain.plans.plan import Plan
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
-from service.domain.results.batches import ResultBatch
+from service.domain.results.batches import ReceivedBatch
 from service.domain.score.request import ScoreRequest
 from service.domain.score.score import score
 from service.ingest import manifests as manifest_ingest
@@ -34,8 +34,8 @@ from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.verdict.pdf import set_pdf
-from service.stats.shared import registry
-from service.store.populations import Packed, packed
+from service.stats.shared.declaring import registry
+from service.store.plans.populations import Packed, packed
 
 R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0
@@ -66,7 +66,7 @@ def model(body: bytes, limit: int | None, kind: Any) -> Any:
     return parsing.validate(adapter, _plain(body, limit), closed)
 
 
-def results(body: bytes, limit: int | None, media_type: str, most: int) -> ResultBatch:
+def results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
     """A batch of results."""
     return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from service.api.http.idempotency import Once
 from service.api.http.shared import Services
 from service.domain.ledger import Receipt
-from service.logs import ERRORS, location
+from service.telemetry.logs import ERRORS, location
 
 CHECKPOINT = "Forelock-Checkpoint"
 """The header: base64 of a signed note (C2SP tlog-checkpoint)."""

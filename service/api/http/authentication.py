@@ -10,8 +10,8 @@ from threading import Lock
 
 from service.domain.access import Key, parse_secret, secret_sha256
 from service.errors import Unauthorized
-from service.store import keys
-from service.store.engine import Database
+from service.store.database.engine import Database
+from service.store.projects import keys
 
 MAX_CACHED = 10_000
 

@@ -15,16 +15,30 @@ from service.api.http.problems import may_answer
 from service.api.http.shared import Services, services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, InvalidData, PreconditionFailed, PreconditionRequired
+from service.store.database.engine import Database
 
 
 @may_answer(503)
-def _read_session(request: Request) -> Iterator[Session]:
+async def database_of(request: Request) -> Database:
+    """What `Route` opens a route's `ReadSession` from, in the thread that the route runs in."""
+    return services(request).database
+
+
+ReadSession = Annotated[Session, Depends(database_of)]
+"""A session that sees committed rows. A route that writes opens its transaction itself, or `Once` does.
+
+FastAPI would open and close a session of a dependency in threads of their own: three turns behind everybody else's
+where one is enough. So it is for routes of the API alone, which `Route` calls; not for dependencies.
+"""
+
+
+def _page_session(request: Request) -> Iterator[Session]:
     with services(request).database.read() as session:
         yield session
 
 
-ReadSession = Annotated[Session, Depends(_read_session, scope="function")]
-"""A session that sees committed rows. A route that writes opens its transaction itself, or `Once` does."""
+PageSession = Annotated[Session, Depends(_page_session, scope="function")]
+"""The same for pages, whose dependencies read with it too."""
 
 
 async def _shared(request: Request) -> Services:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from anyio import to_thread
 
-from service.actions.results import expected_total
+from service.actions.results.results import expected_total
 from service.domain.plans.preregistration import State
 from service.errors import NotFound
-from service.store import coverage, preregistrations
-from service.store.engine import Database
+from service.store.database.engine import Database
+from service.store.plans import preregistrations
+from service.store.results import coverage
 
 FRESH_SECONDS = 0.9
 """A reading is everybody's that asks so soon after it."""

@@ -9,13 +9,14 @@ from datetime import timedelta
 
 from anyio import to_thread
 
-from service.actions.signer import CheckpointRefused
+from service.actions.ledger.signer import CheckpointRefused
 from service.api.http.shared import Services
-from service.logs import ERRORS, location
-from service.memory import give_back
-from service.signer_state import SignerStateError
-from service.stats.shared import registry
-from service.store import clock, ended_sessions, idempotency
+from service.keyring.signer_state import SignerStateError
+from service.processes.memory import give_back
+from service.stats.shared.declaring import registry
+from service.store.database import clock, idempotency
+from service.store.projects import ended_sessions
+from service.telemetry.logs import ERRORS, location
 
 EVERY_SECONDS = 60.0
 SIGN_SECONDS = 10.0

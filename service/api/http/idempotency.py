@@ -10,12 +10,12 @@ from fastapi import Depends, Header, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions.group_commit import Answer
+from service.actions.results.group_commit import Answer
 from service.api.http.body import Content
 from service.api.http.problems import may_answer
 from service.api.http.shared import services
 from service.errors import InvalidData, MissingIdempotencyKey
-from service.store import clock, idempotency
+from service.store.database import clock, idempotency
 
 _USABLE = re.compile("[!-~]{1,255}")
 REPLAYED = "Idempotency-Replayed"

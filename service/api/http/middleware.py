@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.http import problems
 from service.api.http.metrics import Metrics
-from service.logs import ERRORS, location, log_access
+from service.telemetry.logs import ERRORS, location, log_access
 
 CLIENT_GONE = 499
 """What the log says when the caller hung up before the answer."""

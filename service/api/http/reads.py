@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from threading import Lock
 
 from service.domain.access import Key
-from service.store import audit, clock
-from service.store.engine import Database
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.projects import audit
 
 WINDOW_SECONDS = 60.0
 """Reads of this long after one that was written wait, and are written as one event."""

@@ -10,8 +10,8 @@ from fastapi import Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions import charts as pictures
-from service.actions import reports as actions
+from service.actions.verdicts import charts as pictures
+from service.actions.verdicts import reports as actions
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.http.body import READ_SECONDS

@@ -1,4 +1,4 @@
-"""How many bytes of bodies one API process holds at a time."""
+"""How many bytes of bodies one API process holds at a time, in memory or on the disk."""
 
 from __future__ import annotations
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 from fastapi import APIRouter, Body, Depends, Request
+from fastapi.datastructures import DefaultPlaceholder
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.utils import create_model_field
@@ -17,9 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api.http import problems
 from service.api.http.body import BodyDoc
+from service.api.http.deps import database_of
 from service.api.http.headers import refuse_repeated_headers
 from service.api.http.shared import services
 from service.errors import Blinded, Fault, ForelockError, InvalidData, NotFound
+from service.store.database.engine import Database
 
 E = TypeVar("E", bound=Callable[..., Any])
 R = TypeVar("R", bound=APIRoute)
@@ -40,19 +44,35 @@ class Route(APIRoute):
         options["operation_id"] = options.get("operation_id") or camel(endpoint.__name__)
         if hasattr(endpoint, "asks"):  # for OpenAPI, and for what a route says of its dependencies
             options["dependencies"] = [Depends(call) for call in endpoint.asks]
+        # What makes its own answer is not asked for another: the model is for OpenAPI, which few ask for.
+        self._answered: Any = None
+        if endpoint.__annotations__.get("return") in ("Response", Response):
+            model, options["response_model"] = options.get("response_model"), None
+            self._answered = None if isinstance(model, DefaultPlaceholder) else model
         super().__init__(path, endpoint, **options)
         if hasattr(endpoint, "asks"):
             self.app = _plain(self.get_route_handler())
         if self.body_field is not None:
             raise TypeError(f"{path}: take the body with StrictBody or RawBody; FastAPI's parser is lenient")
-        if self.body_doc is not None:  # for OpenAPI alone: the handler, made above, does not see it
+
+    def complete(self) -> None:
+        """Add what OpenAPI says of bodies and answers and no request needs."""
+        if self.body_doc is not None:
             first = next(iter(self.body_doc.content.values()))
             self.body_field = create_model_field(
                 name=f"Body_{self.unique_id}", type_=first, field_info=_body_info(first), mode="validation"
             )
+        if self._answered is not None:
+            self.response_model = self._answered
+            self.response_field = create_model_field(
+                name=f"Response_{self.unique_id}", type_=self._answered, mode="serialization"
+            )
 
     def get_route_handler(self) -> Handler:
         """FastAPI's handler behind the checks that it does not make."""
+        for dependency in self.dependant.dependencies:
+            if dependency.call is database_of:
+                self.dependant.call = _within_session(self.endpoint, str(dependency.name))
         handler = _own(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
         known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
         numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
@@ -103,6 +123,18 @@ class Route(APIRoute):
             (found for call in calls(self.dependant) if (found := getattr(call, "scopes", None)) is not None),
             None,
         )
+
+
+def _within_session(endpoint: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The endpoint, which opens the session that it is given by that name where it runs, and closes it there."""
+
+    @wraps(endpoint)
+    def call(**given: Any) -> Any:
+        database: Database = given.pop(name)
+        with database.read() as session:
+            return endpoint(**given, **{name: session})
+
+    return call
 
 
 def _own(endpoint: Callable[..., Any]) -> Handler:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 from anyio import CapacityLimiter
 from fastapi import Request
 
-from service.actions.group_commit import Posting
-from service.actions.jobs import Quota
-from service.actions.results import LockedPlans
-from service.actions.signer import Signer
+from service.actions.ledger.signer import Signer
+from service.actions.results.group_commit import Posting
+from service.actions.results.results import LockedPlans
+from service.actions.verdicts.jobs import Quota
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
 from service.api.http.following import Following
@@ -26,12 +26,14 @@ from service.api.http.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:
-    from service.keyring import Keyring
-    from service.store.engine import Database
+    from service.keyring.keyring import Keyring
+    from service.store.database.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
 MOST_SLOW = 2
 IMPORT_NICENESS = 5
+UPLOADED_FILES = 4
+"""So many files of the largest size one API process has on the disk at a time; one project half as many."""
 
 
 def importers() -> int:
@@ -62,6 +64,8 @@ class Services:
     importers: Calculators = field(default_factory=lambda: Calculators(importers(), niceness=IMPORT_NICENESS))
     """Calculators that read result files: these may take minutes, and nobody else waits for them."""
     room: Room = field(default_factory=Room)
+    uploads: Room = field(default_factory=Room)
+    """On the disk, for files that are received or read."""
     streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
     waits: Turns = field(default_factory=lambda: Turns(MOST_WAITS))
     public: PublicAnswers = field(default_factory=PublicAnswers)

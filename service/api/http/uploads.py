@@ -15,6 +15,7 @@ from anyio import to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
+from service.api.calculators.pool import project_of
 from service.api.http.body import GRACE_SECONDS, LEAST_RATE, BodyDoc
 from service.api.http.headers import header
 from service.api.http.problems import may_answer
@@ -57,7 +58,10 @@ takes_file.body_doc = BodyDoc(dict.fromkeys(FILES, bytes), {}, True)  # type: ig
 
 @asynccontextmanager
 async def receive(request: Request) -> AsyncIterator[Upload]:
-    """The body as a file within the limits, for as long as the block lasts."""
+    """The body as a file within the limits, for as long as the block lasts.
+
+    Room on the disk is taken before the first byte is written: as much as the head says, or as a file may have.
+    """
     settings = services(request).settings
     media_type = (header(request, b"content-type") or FILES[0]).partition(";")[0].strip().lower()
     if media_type not in FILES:
@@ -70,13 +74,18 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
     if announced is not None and size > limit:
         raise too_large(limit)
     scratch = settings.data_dir / "scratch"
-    with told_when_full(), await to_thread.run_sync(_opened, scratch) as file:
-        try:
-            async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
-                received = await _take(request, file, limit)
-        except TimeoutError:
-            raise RequestTimeout("the file came too slowly; send it again") from None
-        yield Upload(file, received, scratch)
+    room, project = services(request).uploads, project_of(request)
+    await room.take(project, size)
+    try:
+        with told_when_full(), await to_thread.run_sync(_opened, scratch) as file:
+            try:
+                async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
+                    received = await _take(request, file, limit)
+            except TimeoutError:
+                raise RequestTimeout("the file came too slowly; send it again") from None
+            yield Upload(file, received, scratch)
+    finally:
+        room.give_back(project, size)
 
 
 def _opened(scratch: Path) -> BinaryIO:

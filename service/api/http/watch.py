@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from anyio import to_thread
 
 from service.errors import Unavailable
-from service.store import jobs
-from service.store.engine import Database
-from service.store.jobs import JobState
+from service.store.database.engine import Database
+from service.store.jobs import jobs
+from service.store.jobs.jobs import JobState
 
 SOONEST, LATEST = 0.004, 0.25
 """Seconds between two looks; in between, a tenth of how long the newest waiter has waited."""

@@ -40,9 +40,9 @@ from service.domain.verdicts.family import is_secondary, members
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
-from service.kernels.streams import BIT_GENERATOR, generator, octets
-from service.stats.shared.common import Interval
-from service.stats.shared.registry import Drawn, library_versions
+from service.kernels.numeric.streams import BIT_GENERATOR, generator, octets
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.declaring.registry import Drawn, library_versions
 
 VERSION = 1
 BLOCK = 50

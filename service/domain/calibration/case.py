@@ -20,7 +20,7 @@ from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import NOT_RECEIVED, OK, Cell, Outcomes
 from service.errors import Conflict
-from service.kernels.clusters import codes_of
+from service.kernels.numeric.clusters import codes_of
 
 Bools = NDArray[np.bool_]
 Key = tuple[str, str, str]

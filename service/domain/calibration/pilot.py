@@ -17,7 +17,7 @@ from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import MISSING, OK, Cell
 from service.errors import InvalidData
 from service.records import StrictRecord
-from service.stats.shared.common import MAX_ITEMS, Finite
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite
 
 _Values = Annotated[tuple[Finite | None, ...], Field(min_length=1, max_length=MAX_ITEMS)]
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from service.domain.plans.plan import Claim
 from service.domain.verdicts.records import Role
 from service.records import Record
-from service.stats.shared.common import Interval
+from service.stats.shared.declaring.common import Interval
 
 Reading = Literal["liberal", "as_stated", "conservative"]
 

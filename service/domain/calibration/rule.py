@@ -16,7 +16,7 @@ from service.domain.verdicts.family import asks_small_p
 from service.domain.verdicts.outcomes import OK
 from service.domain.verdicts.stopping import is_sequential
 from service.errors import ForelockError
-from service.kernels import binomial
+from service.kernels.numeric import binomial
 
 
 def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:

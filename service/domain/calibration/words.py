@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service.domain.calibration.records import CalibratedHypothesis
-from service.stats.shared.common import Interval
+from service.stats.shared.declaring.common import Interval
 
 ASSUMES = (
     "Flipping the labels within items (or within whole clusters) assumes that without a difference the two arms are "

@@ -15,8 +15,8 @@ from service.domain.rules.claims.clauses import Reader, denying, effect_of, mean
 from service.domain.rules.claims.words import claimed, quantity
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
 from service.domain.rules.settings import Setting
-from service.stats.shared.shows import Covers, PValue
-from service.stats.shared.shows import Finding as Found
+from service.stats.shared.declaring.shows import Covers, PValue
+from service.stats.shared.declaring.shows import Finding as Found
 
 ABSENCE = (
     "the absence of a finding is no evidence: a large p-value, or an interval that holds 0, is what too few items "

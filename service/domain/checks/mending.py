@@ -23,10 +23,10 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule, sentence
 from service.domain.rules.settings import Setting, registered, settings
 from service.errors import InvalidData
-from service.stats.shared import registry
-from service.stats.shared.registry import StatTest
-from service.stats.shared.shows import ABOVE_ZERO, Bounds, Covers, PValue
-from service.stats.shared.shows import Finding as Found
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.declaring.shows import ABOVE_ZERO, Bounds, Covers, PValue
+from service.stats.shared.declaring.shows import Finding as Found
 
 
 @dataclass(frozen=True, slots=True)

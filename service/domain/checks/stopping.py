@@ -9,8 +9,8 @@ from service.domain.plans.plan import GroupSequential, Plan, Population
 from service.domain.plans.unit_order import look_units
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
-from service.stats.shared import registry
-from service.stats.shared.looks import MOST_LOOKS
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.looks import MOST_LOOKS
 
 LEAST_ITEMS, LEAST_CLUSTERS = 2, 15
 """Units at the first planned look. Under Pocock spending 5.2 of 100 plans err with 15 clusters there, 5.5 with 10

@@ -22,7 +22,7 @@ from service.domain.rules.feeding import (
 from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
-from service.stats.shared.score_range import ScoreRange
+from service.stats.shared.data.score_range import ScoreRange
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
 

@@ -14,7 +14,7 @@ from service.domain.comparison.records import Unpaired
 from service.domain.comparison.request import ArmRows, ComparisonRequest
 from service.domain.faults import Faults
 from service.errors import InvalidData
-from service.stats.shared.score_range import ScoreRange
+from service.stats.shared.data.score_range import ScoreRange
 
 Floats = NDArray[np.float64]
 SHOWN = 5
@@ -93,27 +93,52 @@ class Everything:
         return [each for each in self.item_ids if self.has(0, each) and self.has(1, each)]
 
     @cached_property
+    def known(self) -> list[str]:
+        """Items of which some arm has a result; of the others nothing is known, least of all that the arms agree."""
+        return [each for each in self.item_ids if self.has(0, each) or self.has(1, each)]
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether some item has a result in one arm alone."""
+        return len(self.paired) < len(self.known)
+
+    @cached_property
     def outcomes(self) -> tuple[float, float]:
         """The least and the greatest outcome there is, 0 and 1 where all are one of them."""
         values = {value for arm in self.arms for of_item in arm.values.values() for value in of_item}
         return (0.0, 1.0) if values <= {0.0, 1.0} else (min(values), max(values))
 
-    def require_zero_worst(self, declared: ScoreRange | None) -> None:
+    def least(self, declared: ScoreRange | None) -> float:
+        """The worst score there can be, as far as is known."""
+        return self.outcomes[0] if declared is None else declared.low
+
+    def zero_is_worst(self, declared: ScoreRange | None) -> bool:
+        """Whether 0 is a score there can be, and none is worse."""
+        least = self.least(declared)
+        return least == 0 or (least > 0 and declared is None)
+
+    def require_zero_worst(self, declared: ScoreRange | None, *, lower: bool) -> None:
         """Refuse to count what is missing as 0 where 0 is no score there can be, or scores can be worse.
+
+        `lower`: the outcomes are turned round, since lower ones are better.
 
         Raises:
             InvalidData: some result is missing, and 0 would not speak against the arm that lacks it.
         """
-        if all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.item_ids):
+        every = all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.known)
+        if every or self.zero_is_worst(declared):
             return
-        least = self.outcomes[0] if declared is None else declared.low
-        if least < 0 or (declared is not None and least > 0):
-            what = "is better than the worst score" if least < 0 else "is no score there can be"
-            raise InvalidData.field(
-                "missing",
-                f"counts what has no result as 0, which {what}: scores begin at {least:.10g}",
-                "leave such items out (exclude_pair), or send the score of a failure as their value",
-            )
+        least, what = self.least(declared), "is better than the worst score"
+        if lower:
+            seen = f"scores reach {-least:.10g}"
+        else:
+            what = what if least < 0 else "is no score there can be"
+            seen = f"scores begin at {least:.10g}"
+        raise InvalidData.field(
+            "missing",
+            f"counts what has no result as 0, which {what}: {seen}",
+            "leave such items out (exclude_pair), or send the score of a failure as their value",
+        )
 
     def pairs(self, item_ids: Sequence[str], *, fail: bool) -> Pairs:
         """Of these items; an arm that has no result of one has 0.
@@ -123,13 +148,16 @@ class Everything:
         """
         return self._columns(item_ids, _complete(item_ids, self.clusters), (0.0, 0.0), fail=fail)
 
-    def filled(self, instead: tuple[float, float], *, fail: bool) -> Pairs:
+    def filled(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
         """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
 
-        An item that says no cluster is one of its own: it may be none of the items that are compared.
+        `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may
+        be none of the items that are compared.
         """
         clusters = [self.clusters.get(each, f"{each} alone") for each in self.item_ids]
-        return self._columns(self.item_ids, clusters if self.clusters else None, instead, fail=fail)
+        return self._columns(
+            self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone
+        )
 
     def _columns(
         self,
@@ -138,14 +166,14 @@ class Everything:
         instead: tuple[float, float],
         *,
         fail: bool,
+        alone: float | None = None,
     ) -> Pairs:
-        columns = [
-            np.array(
-                [arm.mean(each, fail=fail) if self.has(at, each) else instead[at] for each in item_ids],
-                dtype=np.float64,
-            )
-            for at, arm in enumerate(self.arms)
-        ]
+        def outcome(at: int, item_id: str) -> float:
+            if self.has(at, item_id):
+                return self.arms[at].mean(item_id, fail=fail)
+            return instead[at] if alone is None or not self.has(1 - at, item_id) else alone
+
+        columns = [np.array([outcome(at, each) for each in item_ids], dtype=np.float64) for at in (0, 1)]
         return Pairs(
             item_ids,
             columns[0],
@@ -156,10 +184,11 @@ class Everything:
         )
 
 
-def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
+def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unpaired, Everything]:
     """Pair by item id, in the order of the baseline's rows.
 
-    A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`.
+    A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`
+    and the other arm has a result. `lower`: the outcomes are turned round.
 
     Raises:
         InvalidData: an item twice in an arm (or twice in a run of it), an item in two clusters or slices, or only
@@ -174,15 +203,25 @@ def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
     everything = Everything(every, (before, after), labels["clusters"], labels["slices"])
     fail = request.missing == "fail"
     if fail:
-        everything.require_zero_worst(request.range)
-    pairs = everything.pairs(every if fail else everything.paired, fail=fail)
-    kept = set(everything.paired)
+        everything.require_zero_worst(request.range, lower=lower)
+    pairs = everything.pairs(everything.known if fail else everything.paired, fail=fail)
+    return pairs, _unpaired(everything, before, after, fail=fail), everything
+
+
+def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool) -> Unpaired:
+    """What became of the items that are not in both arms."""
+    paired, known = set(everything.paired), set(everything.known)
     lone = [
-        [each for each in arm.values if each not in other.values]
+        [each for each in arm.values if each in known and each not in other.values]
         for arm, other in ((before, after), (after, before))
     ]
-    without = [each for each in every if each in before.values and each in after.values and each not in kept]
-    return pairs, Unpaired(
+    without = [
+        each
+        for each in everything.known
+        if each in before.values and each in after.values and each not in paired
+    ]
+    neither = [each for each in everything.item_ids if each not in known]
+    return Unpaired(
         counted="as_0" if fail else "left_out",
         only_baseline=len(lone[0]),
         only_baseline_ids=tuple(lone[0][:SHOWN]),
@@ -190,7 +229,9 @@ def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
         only_candidate_ids=tuple(lone[1][:SHOWN]),
         missing=len(without),
         missing_ids=tuple(without[:SHOWN]),
-    ), everything  # fmt: skip
+        neither=len(neither),
+        neither_ids=tuple(neither[:SHOWN]),
+    )
 
 
 def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken
-from service.stats.shared.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
 
 
 def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:

@@ -39,7 +39,7 @@ from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.records import Record
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 OVERHEAD = 0.002
 """Seconds that one test of one hypothesis takes beside its computation."""

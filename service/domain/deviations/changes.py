@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from service.domain.plans.plan import MAX_LIST, MAX_RULE_LENGTH, MissingPolicy, MultiplicityPolicy
 from service.domain.plans.strings import Line, Name, Token
 from service.records import StrictRecord
-from service.stats.shared.common import MAX_ITEMS, Finite, Margin
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
 
 MAX_IDS = 10_000
 """Items or clusters one deviation may name."""

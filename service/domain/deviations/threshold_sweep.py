@@ -24,7 +24,7 @@ from service.domain.rules.truth import Ends
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
 from service.errors import ForelockError
 from service.records import Record
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 NO_ROWS = "no results at this value: a plan that sweeps it has the secondary endpoint '{}'"
 

@@ -37,7 +37,7 @@ from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import invalidating
 from service.domain.verdicts.worst_case import Extremes, against, fill
 from service.records import Record
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 Key = tuple[str, str, str]
 """Population, arm and endpoint."""

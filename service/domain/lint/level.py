@@ -18,8 +18,8 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import asks_small_p, members, p_clauses
-from service.stats.shared import registry
-from service.stats.shared.shows import PValue, by_alpha
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.shows import PValue, by_alpha
 
 
 def level_findings(

@@ -15,8 +15,8 @@ from service.domain.plans.slices import Slices
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import asked_of
 from service.errors import InvalidData
-from service.stats.shared.sliced import MOST_SLICES
-from service.stats.shared.slicing import weigh_counts
+from service.stats.shared.methods.sliced import MOST_SLICES
+from service.stats.shared.methods.slicing import weigh_counts
 
 NAMED = 5
 

@@ -24,11 +24,10 @@ from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Wit
 from service.domain.rules.settings import settings
 from service.domain.verdicts.family import asks_small_p
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
-from service.domain.verdicts.words.chinese import amount as amount_zh
-from service.domain.verdicts.words.chinese import margin_text as margin_zh
-from service.domain.verdicts.words.english import amount, margin_text
+from service.domain.verdicts.words.amounts import amount, both_ways
 from service.domain.verdicts.words.facts import Facts, facts_of, interval_of
 from service.domain.verdicts.words.numbers import percentage
+from service.words import Listed, Message, listed, message
 
 TARGET = 0.8
 MOST = 10_000_000
@@ -130,57 +129,26 @@ def within(margin: float, alpha: float) -> tuple[Bound, ...]:
     return Bound(1, -margin, z), Bound(-1, margin, z)
 
 
-def next_step(plan: Plan, found: HypothesisVerdict) -> tuple[str, str]:
-    """What can be done, in English and Chinese."""
-    if found.outcome == "invalid" and found.delta is not None:
-        return (
-            "Next: what happened to the record stands against it, and no deviation undoes that. Register the next run "
-            "anew.",
-            "下一步:记录中发生的事使其无效,任何偏离说明都无法挽回。请为下一次运行重新登记。",
-        )
+def next_step(plan: Plan, found: HypothesisVerdict) -> Message | Listed:
+    """What can be done, with how many items where the observed spread tells."""
     if found.outcome == "invalid":
-        return (
-            "Next: the results broke the plan, so they cannot answer it. File a deviation that says what happened, "
-            "and register the next run anew.",
-            "下一步:结果违反了计划,无法据此回答。请提交偏离说明发生了什么,并为下一次运行重新登记。",
-        )
+        return message("notes.results_broke_plan" if found.delta is None else "notes.record_stands_against")
     if found.outcome == "inconclusive":
         if found.n == 0:
-            return (
-                "Next: no item has a result in both arms. Find out why, and register the next run anew.",
-                "下一步:没有任何题目在两臂都有结果。请查明原因,并为下一次运行重新登记。",
-            )
+            return message("notes.no_results")
         if not found.rule_holds:
             return open_step(plan, found)
     if found.outcome in ("not_supported", "inconclusive") and found.rule_holds:
-        return (
-            "Next: the rule held without its claim, so more items would not help. Write a rule that holds only where "
-            "the claim does, and register the next run with it.",
-            "下一步:规则成立而主张并未由此得出,再多的题目也无济于事。请写出只在主张成立时才成立的规则,并据此登记下一次运行。",
-        )
-    steps = list(_steps(plan, found))
-    if not steps:
-        steps = [
-            (
-                "how many items another study needs cannot be said from what the tests report; repeat it on fresh "
-                "items under a new plan.",
-                "仅凭检验的输出无法说明另一项研究需要多少题目;请在新计划下用新的题目重复。",
-            )
-        ]
+        return message("notes.held_without_claim")
+    steps = list(_steps(plan, found)) or [message("notes.size_unknown")]
     lacking = found.excluded.filled + found.excluded.pairs
     if lacking and found.outcome == "not_supported":
-        steps.append(
-            (
-                f"find out why {lacking} items lack a result: what is missing can hide a difference or make one.",
-                f"请查明为何有 {lacking} 个题目缺少结果:缺失可能掩盖差异,也可能造成差异。",
-            )
-        )
-    first, *more = (en for en, _ in steps)
-    said = [first, *(f"{each[0].upper()}{each[1:]}" for each in more)]
-    return f"Next: {' '.join(said)}", "下一步:" + "".join(zh for _, zh in steps)
+        steps.append(message("notes.results_lacking", count=lacking))
+    first, *more = steps
+    return listed([message("notes.next", step=first), *(message("notes.then", step=each) for each in more)])
 
 
-def _steps(plan: Plan, found: HypothesisVerdict) -> Iterator[tuple[str, str]]:
+def _steps(plan: Plan, found: HypothesisVerdict) -> Iterator[Message]:
     spread = spread_of(plan, found)
     if (
         spread is None
@@ -200,59 +168,31 @@ def _steps(plan: Plan, found: HypothesisVerdict) -> Iterator[tuple[str, str]]:
     size = needed(within(margin, alpha), spread, 0.0)
     if size is None:
         return
-    (en, zh), given = _size(plan, found, spread, size), _given(spread)
-    near, near_zh = margin_text(margin, facts), margin_zh(margin, facts)
-    if found.outcome == "equivalent":
-        yield (
-            f"for a margin half as wide, {near}, a new plan of {en} would do in about 80 of 100 studies, if the arms "
-            f"do not differ at all{given[0]}.",
-            f"若两臂完全相同{given[1]},要在减半的界限 {near_zh} 下判为等价,新计划用{zh}时约 100 "
-            "次研究中有 80 次可以做到。",
-        )
-    else:
-        yield (
-            f"to show differences within {near} at alpha = {alpha:.3g}, a new plan of {en} would do in about 80 of "
-            f"100 studies, if the arms do not differ at all{given[0]}.",
-            f"若两臂完全相同{given[1]},要在 alpha = {alpha:.3g} 下表明差异在 {near_zh} 之内,新计划用{zh}时约 100 "
-            "次研究中有 80 次可以做到。",
-        )
+    yield message(
+        "notes.half_margin" if found.outcome == "equivalent" else "notes.within_margin",
+        margin=both_ways(margin, facts),
+        alpha=f"{alpha:.3g}",
+        size=_size(plan, found, spread, size),
+        given=_given(spread),
+    )
 
 
-def _repeated(
-    plan: Plan, found: HypothesisVerdict, spread: Spread, facts: Facts
-) -> Iterator[tuple[str, str]]:
+def _repeated(plan: Plan, found: HypothesisVerdict, spread: Spread, facts: Facts) -> Iterator[Message]:
     """The size at which the rule would hold, if the truth is what was seen."""
     bounds = bounds_of(found)
     if not bounds or found.delta is None:
         return
-    seen = f"the observed {amount(found.delta, facts)}", f"观察到的 {amount_zh(found.delta, facts)}"
+    delta = amount(found.delta, facts)
+    seen = message("notes.observed", amount=delta)
     if count := found.excluded.filled:
-        seen = (
-            f"{amount(found.delta, facts)}, as with the {count} filled in",
-            f" {amount_zh(found.delta, facts)}(含填补的 {count} 个)",
-        )
-    size, given = needed(bounds, spread, found.delta), _given(spread)
+        seen = message("notes.with_filled", amount=delta, count=count)
+    size = needed(bounds, spread, found.delta)
     if size is not None:
-        en, zh = _size(plan, found, spread, _refined(plan, found, spread, size))
-        yield (
-            f"a new plan of {en} would make the rule hold in about 80 of 100 studies, if the true difference is "
-            f"{seen[0]}{given[0]}.",
-            f"若真实差异为{seen[1]}{given[1]},新计划用{zh}时,约 100 次研究中有 80 次规则成立。",
-        )
+        words = _size(plan, found, spread, _refined(plan, found, spread, size))
+        yield message("notes.rule_holds", size=words, seen=seen, given=_given(spread))
     else:
-        again = ("repeat it on fresh items under a new plan; ", "请在新计划下用新的题目重复;")
-        start = again if found.outcome == "supported" else ("", "")
-        other = ("", "")
-        if found.outcome == "not_supported":
-            other = (
-                " Plan another study for another claim, or a smaller size.",
-                "请只为另一主张或更小的量规划新的研究。",
-            )
-        yield (
-            f"{start[0]}if the true difference is {seen[0]}, no number of items makes the rule hold in 80 of 100 "
-            f"studies.{other[0]}",
-            f"{start[1]}若真实差异为{seen[1]},再多的题目也不会使规则在 100 次研究中有 80 次成立。{other[1]}",
-        )
+        ending = {"supported": "_again", "not_supported": "_otherwise"}.get(found.outcome, "")
+        yield message(f"notes.never_holds{ending}", seen=seen)
 
 
 def _refined(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> int:
@@ -304,28 +244,30 @@ def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float
     return None, None
 
 
-def _size(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> tuple[str, str]:
+def _size(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> Message:
     """A size in words, beside the one that was."""
-    population = plan.population(found.population)
-    total = about(size)
-    more = total - spread.units if size > spread.units else 0
-    extra = (f" ({about(more):,} more than here)", f"(比本次多约 {about(more):,})") if more > 0 else ("", "")
+    population, total = plan.population(found.population), about(size)
+    more = about(total - spread.units) if size > spread.units and total > spread.units else 0
+    code, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
-        key, items = population.clusters.key, about(round(size * spread.items))
-        return (
-            f"about {total:,} clusters by {key}, about {items:,} items{extra[0].replace(' more', ' clusters more')}",
-            f"约 {total:,} 个 {key} 聚类、约 {items:,} 个题目{extra[1].replace(')', ' 个聚类)')}",
+        items = about(round(size * spread.items))
+        code, values = (
+            "clusters",
+            {
+                "clusters": f"{total:,}",
+                "key": population.clusters.key,
+                "items": f"{items:,}",
+            },
         )
-    return f"about {total:,} items{extra[0]}", f"约 {total:,} 个题目{extra[1]}"
+    return message(f"notes.more_{code}" if more else f"notes.{code}", more=f"{more:,}", **values)
 
 
-def _given(spread: Spread) -> tuple[str, str]:
+def _given(spread: Spread) -> Message:
     if spread.clustered:
-        return " and clusters vary as observed", "、聚类间变异如观察所见"
+        return message("notes.clusters_vary")
     if spread.discordance is not None:
-        share = percentage(float(f"{spread.discordance:.3g}"))
-        return f" and {share} of items are discordant as observed", f"、不一致题目占比为观察到的 {share}"
-    return " and items vary as observed", "、题目间变异如观察所见"
+        return message("notes.items_discordant", share=percentage(float(f"{spread.discordance:.3g}")))
+    return message("notes.items_vary")
 
 
 def about(count: int) -> int:

@@ -15,11 +15,13 @@ from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.chinese import amount_zh, sentence_zh
-from service.domain.verdicts.words.chinese_reasons import reason_zh
+from service.domain.verdicts.words.amounts import difference
 from service.domain.verdicts.words.facts import interval_of
-from service.domain.verdicts.words.numbers import points, score
+from service.domain.verdicts.words.numbers import points
+from service.domain.verdicts.words.reasons import reason_message
+from service.domain.verdicts.words.sentences import sentence
 from service.records import Record
+from service.words import Value, listed, message, text_of
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
 
@@ -60,39 +62,35 @@ def sentences(
             notes=tuple(
                 note for note in [winners_curse(plan, found, powers.get(found.id))] if note is not None
             ),
-            next=_next(plan, found),
+            next=_in_words(next_step(plan, found)),
         )
         for found in verdict.hypotheses
     )
 
 
-def _next(plan: Plan, found: HypothesisVerdict) -> Words:
-    en, zh = next_step(plan, found)
-    return Words(en=en, zh=zh)
+def _in_words(value: Value) -> Words:
+    """A message in every language that records have."""
+    return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
 
 
 def _chinese(plan: Plan, found: HypothesisVerdict, marks: Sequence[Mark]) -> str:
-    return sentence_zh(plan, found, interval_of(plan, found), marks)
+    return sentence(plan, found, interval_of(plan, found), marks, "zh")
 
 
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
-    """What stands against a verdict, each with what it does."""
-    effects = {
-        "invalid": ("Outcomes are invalid", "结论无效"),
-        "flag": ("Outcomes stand, marked", "结论保留,但带有标记"),
-    }
+    """What stands against a verdict, each with what it does, and to which hypotheses where it is not all of them."""
     return tuple(
-        Words(
-            en=f"{effects[each.effect][0]}: {each.says}{_of(each, ' (', ', ', ')')}.",
-            zh=f"{effects[each.effect][1]}:{reason_zh(each.says)}{_of(each, '(', '、', ')')}。",
+        _in_words(
+            message(
+                f"notes.marks_{each.effect}",
+                mark=reason_message(each.says),
+                hypotheses=""
+                if each.hypotheses is None
+                else message("notes.of_hypotheses", hypotheses=listed(each.hypotheses, "lists.comma")),
+            )
         )
         for each in verdict.marks
     )
-
-
-def _of(mark: Mark, begin: str, between: str, end: str) -> str:
-    """The hypotheses that a mark concerns, where it is not all of them."""
-    return "" if mark.hypotheses is None else begin + between.join(mark.hypotheses) + end
 
 
 def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None) -> Note | None:
@@ -110,55 +108,40 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
         return None
     endpoint = plan.endpoint(found.endpoint)
     binary = endpoint is not None and endpoint.kind == "binary"
+    given: Value = ""
     if at.discordance is not None:
-        given = (
-            f" with {100 * at.discordance:g}% discordant items",
-            f"、{100 * at.discordance:g}% 的题目不一致",
-        )
-    else:
-        given = (
-            ("", "")
-            if at.spread is None
-            else (f" with an SD of {at.spread:.4g}", f"、标准差为 {at.spread:.4g}")
-        )
-    truth = f"{points(at.truth)} pp" if binary else score(at.truth)
-    share = f"{100 * at.power:.0f}%"
+        given = message("notes.given_discordant", share=f"{100 * at.discordance:g}")
+    elif at.spread is not None:
+        given = message("notes.given_sd", sd=f"{at.spread:.4g}")
+    truth, share = difference(at.truth, binary=binary), f"{100 * at.power:.0f}%"
     return Note(
         code="WINNERS_CURSE",
-        says=Words(
-            en=f"If the true difference were {truth}{given[0]}, this rule would hold in about {share} of such "
-            "studies. Among results that pass a rule this seldom, estimates exceed the true difference on average; by "
-            "how much is worked out for independent right and wrong answers alone. This does not undo the outcome.",
-            zh=f"若真实差异为 {amount_zh(at.truth, binary)}{given[1]},同类研究中约有 {share} 会通过此规则。"
-            "规则越难通过,通过者的估计值平均越高于真实差异;高出多少仅对相互独立的对错结果计算。这并不推翻结论。",
-        ),
+        says=_in_words(message("notes.weak_study", truth=truth, given=given, share=share)),
     )
 
 
 def _weighed(found: HypothesisVerdict, known: Exaggeration) -> Note:
-    truth, mean, seen = (f"{points(each)}" for each in (known.truth, known.mean, found.delta or 0.0))
-    (share, share_zh), (smaller, smaller_zh) = (_share(each) for each in (known.power, known.smaller))
-    discordant = f"{100 * known.discordance:.3g}%"
     corrected = found.family is not None and found.family.policy != "none"
-    before = (
-        (", before the correction for several hypotheses,", "(未计多重比较校正)") if corrected else ("", "")
-    )
     return Note(
         code="WINNERS_CURSE",
-        says=Words(
-            en=f"If the true difference were the smallest of interest, {truth} pp, with {discordant} of items "
-            f"discordant, this rule{before[0]} would hold in {share} of such studies, and their estimates would "
-            f"average {mean} pp, {known.factor:.2g} times the true one. Of all such studies {smaller} would find less "
-            f"than {seen} pp. This does not undo the outcome.",
-            zh=f"若真实差异恰为最小关注效应量 {truth} 个百分点、{discordant} 的题目不一致,同类研究中有 {share_zh} "
-            f"会通过此规则{before[1]},其估计值平均为 {mean} 个百分点,是真实差异的 {known.factor:.2g} 倍。"
-            f"全部此类研究中有 {smaller_zh} 的估计值低于 {seen} 个百分点。这并不推翻结论。",
+        says=_in_words(
+            message(
+                "notes.exaggerated",
+                truth=points(known.truth),
+                discordant=f"{100 * known.discordance:.3g}%",
+                corrected=message("notes.before_correction") if corrected else "",
+                share=_share(known.power),
+                mean=points(known.mean),
+                factor=f"{known.factor:.2g}",
+                smaller=_share(known.smaller),
+                seen=points(found.delta or 0.0),
+            )
         ),
     )
 
 
-def _share(chance: float) -> tuple[str, str]:
+def _share(chance: float) -> Value:
     """A chance as a share that is never rounded to none or all."""
     if chance < 0.01:
-        return "less than 1%", "不到 1%"
-    return ("more than 99%", "超过 99%") if chance > 0.99 else (f"{100 * chance:.0f}%",) * 2
+        return message("notes.less_than_1")
+    return message("notes.more_than_99") if chance > 0.99 else f"{100 * chance:.0f}%"

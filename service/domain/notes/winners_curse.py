@@ -18,7 +18,7 @@ from service.domain.power.enumerated.truth_sets import TRUE
 from service.domain.recent import remembered
 from service.domain.rules.settings import settings
 from service.domain.verdicts.records import HypothesisVerdict
-from service.kernels import binomial
+from service.kernels.numeric import binomial
 
 MOST_ITEMS = 20_000
 REMEMBERED = 256

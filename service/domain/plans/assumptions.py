@@ -12,7 +12,7 @@ from pydantic import Field
 
 from service.domain.plans.strings import Line, Name, Token
 from service.errors import InvalidData
-from service.stats.shared.common import Request
+from service.stats.shared.declaring.common import Request
 
 Rate = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 

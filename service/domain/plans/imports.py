@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from service.domain.plans.strings import Line, Token
 from service.records import StrictRecord
-from service.stats.shared.common import Finite
+from service.stats.shared.declaring.common import Finite
 
 CountsAs = Literal["error", "missing", "score"]
 """What a sample counts as whose score something stands beside: a row of that status, or its score all the same."""

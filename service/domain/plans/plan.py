@@ -19,7 +19,7 @@ from service.domain.plans.slices import Slices
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.errors import InvalidData
 from service.records import StrictRecord
-from service.stats.shared.common import MAX_ITEMS, Finite, Margin
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
 Collapse = Literal["mean", "majority", "first", "any_of_k"]

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from service.domain.plans.plan import Population
 from service.domain.plans.population import Manifest
-from service.kernels.clusters import codes_of
-from service.kernels.order import permutation
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.order import permutation
 
 
 def ranks(population: Population, manifest: Manifest) -> NDArray[np.int64]:

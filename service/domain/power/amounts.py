@@ -31,7 +31,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.fields import RATIO
 from service.domain.rules.rule import Clause, Comparison, Excludes, Within
 from service.domain.rules.settings import Setting, settings
-from service.stats.shared.simulated import Units
+from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]
 Side = Literal[1, -1]

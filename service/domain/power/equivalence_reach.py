@@ -8,8 +8,8 @@ import numpy as np
 
 from service.domain.power.enumerated.tests import BinaryTest
 from service.domain.power.records import EquivalenceReach
-from service.kernels.paired_exact import SPARSE
-from service.stats.shared.cell_lines import ABOVE, Line
+from service.kernels.pairs.paired_exact import SPARSE
+from service.stats.shared.declaring.cell_lines import ABOVE, Line
 
 MOST_ITEMS = 20_000
 

@@ -31,8 +31,8 @@ from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import members, places
-from service.kernels.simulated_pairs import RESAMPLES
-from service.stats.shared.common import Margin
+from service.kernels.planning.simulated_pairs import RESAMPLES
+from service.stats.shared.declaring.common import Margin
 
 Others = Literal["not_true", "at_goal"]
 

@@ -11,7 +11,7 @@ from service.domain.plans.plan import Population
 from service.domain.plans.population import ManifestFacts
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.settings import Use
-from service.stats.shared.plan_use import Extent
+from service.stats.shared.declaring.plan_use import Extent
 
 
 @dataclass(frozen=True, slots=True)

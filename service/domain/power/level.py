@@ -32,8 +32,8 @@ from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Excludes
 from service.domain.rules.settings import Setting, settings
-from service.kernels import binomial
-from service.stats.shared.shows import Covers, Finding, PValue, Share, by_alpha
+from service.kernels.numeric import binomial
+from service.stats.shared.declaring.shows import Covers, Finding, PValue, Share, by_alpha
 
 DEFAULT_ALPHA = 0.05
 GRID = 25

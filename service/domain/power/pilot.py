@@ -19,9 +19,9 @@ from service.domain.plans.assumptions import Assumed, Assumptions, MissingByArm
 from service.domain.plans.plan import MAX_LIST, Endpoint, Hypothesis, Plan
 from service.domain.plans.strings import Name, Token
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of
+from service.kernels.numeric.clusters import codes_of
 from service.records import Record, StrictRecord
-from service.stats.shared.common import MAX_ITEMS, Finite
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite
 
 LEVEL = 0.8
 """Of the one-sided bounds that stand in for estimates of spread: small pilots underestimate it."""

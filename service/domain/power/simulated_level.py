@@ -34,10 +34,10 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
 from service.domain.verdicts.worst_case import extremes
-from service.kernels.simulated_pairs import SharedResamples, draw_binary
-from service.stats.shared.common import Margin
-from service.stats.shared.shows import Effect, PValue, Share
-from service.stats.shared.simulated import Units
+from service.kernels.planning.simulated_pairs import SharedResamples, draw_binary
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.shows import Effect, PValue, Share
+from service.stats.shared.declaring.simulated import Units
 
 ICCS = (0.05, 0.2)
 SPREADS = (2.0, 10.0)

@@ -21,8 +21,8 @@ from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import KNOWN, worlds_of
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import asked_of
-from service.kernels.paired_exact import SPARSE
-from service.stats.shared.slicing import weigh_counts
+from service.kernels.pairs.paired_exact import SPARSE
+from service.stats.shared.methods.slicing import weigh_counts
 
 Ints = NDArray[np.int64]
 

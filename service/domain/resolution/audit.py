@@ -7,9 +7,9 @@ import numpy as np
 from service.domain.resolution.reach import of_clusters, of_pairs
 from service.domain.resolution.records import Audit, AuditRequest, Compatible, Reach
 from service.domain.resolution.resolve import DEFAULT_EFFECT, percent
-from service.kernels.power import mcnemar_critical
-from service.stats.shared import registry
-from service.stats.shared.sentences import amount, p_text
+from service.kernels.planning.power import mcnemar_critical
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.sentences import amount, p_text
 
 ASSUMED_ICC = 0.05
 

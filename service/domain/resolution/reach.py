@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.resolution.records import PowerAgainst, Reach
-from service.kernels.clusters import ClusterSums, robust_errors
-from service.kernels.power import detectable_nc, mcnemar_power, smallest_n, t_power
-from service.kernels.roots import rising_root
+from service.kernels.numeric.clusters import ClusterSums, robust_errors
+from service.kernels.numeric.roots import rising_root
+from service.kernels.planning.power import detectable_nc, mcnemar_power, smallest_n, t_power
 
 MOST = 10_000_000
 EXACT_UP_TO = 20_000

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
 from service.records import Record
-from service.stats.shared.common import MAX_ITEMS, Finite, Request, Share
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Request, Share
 
 Alpha = Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)]
 Effect = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]

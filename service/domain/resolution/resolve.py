@@ -7,9 +7,9 @@ import numpy as np
 from service.domain.resolution.reach import of_clusters, of_items, of_pairs
 from service.domain.resolution.records import PowerAgainst, Reach, Resolution, ResolutionRequest
 from service.errors import InvalidData
-from service.kernels.clusters import codes_of, intraclass_correlation
-from service.stats.shared.columns import is_binary, require_size
-from service.stats.shared.sentences import amount
+from service.kernels.numeric.clusters import codes_of, intraclass_correlation
+from service.stats.shared.declaring.columns import is_binary, require_size
+from service.stats.shared.declaring.sentences import amount
 
 LEAST = 5
 """Items of a pilot that a spread may rest on."""

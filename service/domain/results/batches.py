@@ -1,14 +1,16 @@
-"""Results as eval jobs post them: a batch, its place in the plan, and which cells are in.
+"""The first two of a batch's four shapes, as received and as placed in the plan; and the cells that a plan expects.
 
-Nothing here says what a value is, or reads a stored outcome: whether a batch is accepted depends on
-the batch, the plan, and which cells were received, never on what was received.
+`results.sealing` seals a placed batch, `store.batches` keeps a sealed one. Nothing here says what a value is, or reads
+a stored outcome: whether a batch is accepted depends on the batch, the plan, and which cells were received, never on
+what was received.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from service.domain.faults import SHOWN, Faults, listed
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.plans.population import Manifest
+from service.domain.results.secret_rows import SecretRows
 from service.errors import Fault, InvalidData
 
 STATUSES = ("ok", "error", "missing")
@@ -28,23 +31,20 @@ PLAIN = bytes(range(0x20, 0x7F)).translate(None, b'"\\')
 """Letters that JSON writes as they are."""
 AT_ONCE = 10_000
 """Ids that are written as text at once."""
-NO_TIME = int(np.iinfo(np.int64).min)
-"""In `observed_at`: this row has no time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResultBatch:
+class ReceivedBatch:
     """A batch as posted, checked for form alone. Columns have shape (n,); its repr tells no outcome."""
 
     population: str | None
+    """None: the plan's only one is meant."""
     arm: str
     endpoint: str
     run: str | None
     item_ids: tuple[str, ...] = field(repr=False)
     replicates: NDArray[np.uint16] = field(repr=False)
-    values: NDArray[np.float64] = field(repr=False)
-    statuses: NDArray[np.uint8] = field(repr=False)
-    observed_at: NDArray[np.int64] | None = field(repr=False)
+    rows: SecretRows = field(repr=False)
     on_duplicate: OnDuplicate = field(default="refuse", repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -56,50 +56,67 @@ class ResultBatch:
         return _unpickled, (ids, *others)
 
 
-def _unpickled(ids: str | tuple[str, ...], *others: Any) -> ResultBatch:
+def _unpickled(ids: str | tuple[str, ...], *others: Any) -> ReceivedBatch:
     """What `__reduce__` wrote."""
-    names = (place.name for place in fields(ResultBatch) if place.name != "item_ids")
+    names = (place.name for place in fields(ReceivedBatch) if place.name != "item_ids")
     item_ids = tuple(ids.split("\0")) if isinstance(ids, str) else ids
-    return ResultBatch(item_ids=item_ids, **dict(zip(names, others, strict=True)))
+    return ReceivedBatch(item_ids=item_ids, **dict(zip(names, others, strict=True)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedBatch:
-    """A batch whose rows have their place in the plan: positions in the manifest, replicates from 1."""
+@dataclass(frozen=True, slots=True)
+class BatchHead:
+    """What all rows of a batch are results of; one object from the placing of a batch to its verdict."""
 
     population: str
     arm: str
     endpoint: str
     run: str | None
+
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        """Population, arm and endpoint: what a plan expects results of."""
+        return self.population, self.arm, self.endpoint
+
+    def names(self) -> dict[str, str | None]:
+        """The four names by field, as ledger, seal and database have them."""
+        return {
+            "population": self.population,
+            "arm": self.arm,
+            "endpoint": self.endpoint,
+            "run": self.run,
+        }
+
+
+# Without slots: `cached_property` keeps its value among the attributes of the object.
+@dataclass(frozen=True, eq=False)
+class PlacedBatch:
+    """A batch whose rows have their place in the plan: positions in the manifest, replicates from 1."""
+
+    head: BatchHead
     positions: NDArray[np.int32] = field(repr=False)
     replicates: NDArray[np.uint16] = field(repr=False)
-    values: NDArray[np.float64] = field(repr=False)
-    statuses: NDArray[np.uint8] = field(repr=False)
-    observed_at: NDArray[np.int64] | None = field(repr=False)
+    rows: SecretRows = field(repr=False)
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """The number of rows."""
         return len(self.positions)
 
-    def only(self, rows: NDArray[np.bool_]) -> PlacedBatch:
-        """Some of the rows, told by a mask of shape (n,)."""
-        return replace(
-            self,
-            positions=self.positions[rows],
-            replicates=self.replicates[rows],
-            values=self.values[rows],
-            statuses=self.statuses[rows],
-            observed_at=None if self.observed_at is None else self.observed_at[rows],
+    def where(self, chosen: NDArray[np.bool_]) -> PlacedBatch:
+        """The rows that a mask of shape (n,) chooses."""
+        return PlacedBatch(
+            self.head, self.positions[chosen], self.replicates[chosen], self.rows.where(chosen)
         )
 
-    def by_replicate(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    @cached_property
+    def parts(self) -> tuple[tuple[int, NDArray[np.int32]], ...]:
         """Each replicate in the batch with the positions it fills."""
         if self.n and self.replicates.min() == self.replicates.max():
-            yield int(self.replicates[0]), self.positions
-            return
-        for replicate in np.unique(self.replicates):
-            yield int(replicate), self.positions[self.replicates == replicate]
+            return ((int(self.replicates[0]), self.positions),)
+        return tuple(
+            (int(replicate), self.positions[self.replicates == replicate])
+            for replicate in np.unique(self.replicates)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +135,7 @@ class ExpectedCell:
         return self.n_items * self.replicates
 
 
-def fingerprint_parts(batch: ResultBatch) -> bytes:
+def fingerprint_parts(batch: ReceivedBatch) -> bytes:
     """What makes two posts the same post: where the rows go, and never what they say.
 
     With values in it, a retry with guessed values would be answered differently from one with the
@@ -145,13 +162,14 @@ def _listed_as_json(ids: Sequence[str]) -> bytes:
     return json.dumps(ids)[1:-1].encode()
 
 
-def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
+def place(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
     """Place a batch in the plan, or say which names, ids and rows do not belong there."""
     population = _population(batch, plan)
     _require_named("arm", batch.arm, plan.arms(population))
     endpoint = _endpoint(batch, plan, population)
     positions = _positions(batch, population, manifests[population])
     faults = Faults()
+    values, statuses = batch.rows.values, batch.rows.statuses
     beyond = np.flatnonzero(batch.replicates > endpoint.replicates)
     faults.rows(
         "replicate",
@@ -160,7 +178,7 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
         "number an item's runs from 1",
     )
     if endpoint.kind == "binary":
-        outside = (batch.statuses == 0) & (batch.values != 0) & (batch.values != 1)
+        outside = (statuses == 0) & (values != 0) & (values != 1)
         faults.rows(
             "value",
             np.flatnonzero(outside).tolist(),
@@ -170,13 +188,13 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
     if endpoint.positive:
         faults.rows(
             "value",
-            np.flatnonzero((batch.statuses == 0) & ~(batch.values > 0)).tolist(),
+            np.flatnonzero((statuses == 0) & ~(values > 0)).tolist(),
             "is not above 0, and the endpoint is positive",
             "post an amount above 0, or leave the row to the status that says why there is none",
         )
     if endpoint.bounds is not None:
         low, high = endpoint.bounds.low, endpoint.bounds.high
-        outside = (batch.statuses == 0) & ((batch.values < low) | (batch.values > high))
+        outside = (statuses == 0) & ((values < low) | (values > high))
         faults.rows(
             "value",
             np.flatnonzero(outside).tolist(),
@@ -185,17 +203,8 @@ def check(batch: ResultBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> 
         )
     faults.raise_if_any()
     _refuse_repeats(batch, positions)
-    return PlacedBatch(
-        population=population,
-        arm=batch.arm,
-        endpoint=batch.endpoint,
-        run=batch.run,
-        positions=positions,
-        replicates=batch.replicates,
-        values=batch.values,
-        statuses=batch.statuses,
-        observed_at=batch.observed_at,
-    )
+    head = BatchHead(population, batch.arm, batch.endpoint, batch.run)
+    return PlacedBatch(head, positions, batch.replicates, batch.rows)
 
 
 def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
@@ -208,7 +217,7 @@ def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
     )
 
 
-def _population(batch: ResultBatch, plan: Plan) -> str:
+def _population(batch: ReceivedBatch, plan: Plan) -> str:
     names = tuple(population.id for population in plan.populations or ())
     if batch.population is not None:
         _require_named("population", batch.population, names)
@@ -220,7 +229,7 @@ def _population(batch: ResultBatch, plan: Plan) -> str:
     return names[0]
 
 
-def _endpoint(batch: ResultBatch, plan: Plan, population: str) -> Endpoint:
+def _endpoint(batch: ReceivedBatch, plan: Plan, population: str) -> Endpoint:
     measured = {endpoint.id: endpoint for endpoint in plan.endpoints_of(population)}
     _require_named("endpoint", batch.endpoint, tuple(measured))
     endpoint = measured[batch.endpoint]
@@ -235,7 +244,7 @@ def _require_named(path: str, name: str, known: Sequence[str]) -> None:
         raise InvalidData.field(path, "is not one of the plan's", f"the plan has {', '.join(known)}")
 
 
-def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+def _positions(batch: ReceivedBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
     first = manifest.positions.get(batch.item_ids[0], 0) if batch.item_ids else 0
     last = first + len(batch.item_ids)
     if manifest.item_ids[first:last] == batch.item_ids:  # a stretch of the manifest, as most batches are
@@ -250,7 +259,7 @@ def _positions(batch: ResultBatch, population: str, manifest: Manifest) -> NDArr
     return positions
 
 
-def _refuse_repeats(batch: ResultBatch, positions: NDArray[np.int32]) -> None:
+def _refuse_repeats(batch: ReceivedBatch, positions: NDArray[np.int32]) -> None:
     """One row per item and replicate."""
     cells = positions.astype(np.int64) * 65_536 + batch.replicates
     if np.all(cells[1:] > cells[:-1]):
@@ -261,7 +270,7 @@ def _refuse_repeats(batch: ResultBatch, positions: NDArray[np.int32]) -> None:
         raise _faulty_rows(batch, repeats, "come a second time in this batch", "repeats an earlier row")
 
 
-def _faulty_rows(batch: ResultBatch, rows: NDArray[np.intp], what: str, fault: str) -> InvalidData:
+def _faulty_rows(batch: ReceivedBatch, rows: NDArray[np.intp], what: str, fault: str) -> InvalidData:
     ids = listed((batch.item_ids[row] for row in rows), len(rows))
     fix = "post ids of the population's manifest, each once per replicate"
     faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]

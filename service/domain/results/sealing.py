@@ -1,4 +1,4 @@
-"""Sealing: rows that nobody can read before the verdict, and the keys they are sealed to.
+"""Sealing: a batch in its third shape, whose rows nobody can read before the verdict, and the keys they are sealed to.
 
 Every seal is HPKE (RFC 9180, base mode): a fresh key per message, so no nonce is ever reused,
 and an `info` that binds what the message belongs to. Opening it elsewhere fails.
@@ -9,118 +9,55 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from numpy.typing import NDArray
 
 from service.domain.canonical import canonical
-from service.errors import ForelockError
+from service.domain.results.batches import BatchHead, PlacedBatch
+from service.domain.results.secret_rows import SealBroken, SecretRows
+from service.errors import RecordAltered
 
 SALT_BYTES = 16
-ROW_BYTES = 17  # value 8, status 1, observed_at 8
-NOT_OBSERVED = np.iinfo(np.int64).min
-"""Stands for "no time given": the column is always there, so its absence shows nowhere."""
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 
 
-class SealBroken(ForelockError):
-    """Sealed bytes do not open: another key, another place, or changed bytes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedBatch:
+    """A batch whose outcomes nobody can read before the verdict, with all that everybody may know of it.
 
-    code, title = "seal_broken", "Sealed rows cannot be opened"
-
-
-@dataclass(frozen=True, slots=True)
-class SecretRows:
-    """The columns of a batch that hold outcomes, each of shape (n,).
-
-    `values` is NaN where there is none, `statuses` 0 ok, 1 error, 2 missing, `observed_at`
-    microseconds since 1970 UTC or `NOT_OBSERVED`; `None` when no row has a time.
-    """
-
-    values: NDArray[np.float64]
-    statuses: NDArray[np.uint8]
-    observed_at: NDArray[np.int64] | None = None
-
-    def to_bytes(self) -> bytes:
-        """Fixed width, one column after the other, little endian: the length tells the row count only."""
-        return bytes(self.with_salt(b""))
-
-    def with_salt(self, salt: bytes) -> bytearray:
-        """The salt and then the columns of `to_bytes`: what is sealed, written once, where it is sealed from."""
-        n = len(self.values)
-        if len(self.statuses) != n or (self.observed_at is not None and len(self.observed_at) != n):
-            raise ValueError("the secret columns of a batch differ in length")
-        sealed = bytearray(len(salt) + n * ROW_BYTES)
-        sealed[: len(salt)] = salt
-        values = np.frombuffer(sealed, "<f8", n, len(salt))
-        values[:] = self.values
-        values[np.isnan(values)] = np.nan  # one NaN, without a payload
-        np.frombuffer(sealed, "u1", n, len(salt) + 8 * n)[:] = self.statuses
-        times = np.frombuffer(sealed, "<i8", n, len(salt) + 9 * n)
-        times[:] = NOT_OBSERVED if self.observed_at is None else self.observed_at
-        return sealed
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> SecretRows:
-        """The inverse of `to_bytes`."""
-        n, rest = divmod(len(data), ROW_BYTES)
-        if rest:
-            raise SealBroken("the opened block is not a whole number of rows")
-        times = np.frombuffer(data, "<i8", n, 9 * n).astype(np.int64)
-        return cls(
-            values=np.frombuffer(data, "<f8", n).astype(np.float64),
-            statuses=np.frombuffer(data, "u1", n, 8 * n).astype(np.uint8),
-            observed_at=None if bool(np.all(times == NOT_OBSERVED)) else times,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFacts:
-    """What everybody may know of a batch; its seal holds in this place only.
-
-    `positions` is int32 and `replicates` uint16, little endian, one per row.
+    `positions` is int32 and `replicates` uint16, little endian, one per row. The seal is bound to these, to the head,
+    to the record, to the plan and to the number of the batch in its record, from 1; the commitment can be checked
+    once the salt is known.
     """
 
     preregistration_id: str
-    plan_sha256: str
     sequence: int
-    population: str
-    arm: str
-    endpoint: str
-    run: str | None
-    positions: bytes
-    replicates: bytes
-
-    def info(self) -> bytes:
-        """The associated data of the seal."""
-        return canonical(
-            {
-                "purpose": "forelock/rows/1",
-                "preregistration_id": self.preregistration_id,
-                "plan_sha256": self.plan_sha256,
-                "sequence": self.sequence,
-                "population": self.population,
-                "arm": self.arm,
-                "endpoint": self.endpoint,
-                "run": self.run,
-                "positions_sha256": hashlib.sha256(self.positions).hexdigest(),
-                "replicates_sha256": hashlib.sha256(self.replicates).hexdigest(),
-            }
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SealedRows:
-    """A sealed batch, and the commitment that anyone can check once its salt is known."""
-
-    ciphertext: bytes
+    head: BatchHead
+    n: int
+    positions: bytes = field(repr=False)
+    replicates: bytes = field(repr=False)
+    ciphertext: bytes = field(repr=False)
     commitment_sha256: str
+
+    def leaf(self) -> dict[str, object]:
+        """What the ledger has of it."""
+        return {
+            "preregistration_id": self.preregistration_id,
+            "batch": self.sequence,
+            **self.head.names(),
+            "n": self.n,
+            "commitment_sha256": self.commitment_sha256,
+        }
+
+    def commitment(self, salt: bytes, rows: SecretRows) -> str:
+        """What `commitment_sha256` has to be, if these are the rows that were sealed."""
+        return _commitment(salt, self.positions, self.replicates, rows.to_bytes())
 
 
 def new_keypair() -> tuple[bytes, bytes]:
@@ -155,24 +92,87 @@ def unwrap_key(wrapped: bytes, with_private: bytes, info: bytes) -> bytes:
     return _open(wrapped, with_private, info)
 
 
-def seal_rows(plan_public: bytes, rows: SecretRows, salt: bytes, facts: BatchFacts) -> SealedRows:
+def seal_batch(
+    batch: PlacedBatch,
+    salt: bytes,
+    *,
+    plan_public: bytes,
+    plan_sha256: str,
+    preregistration_id: str,
+    sequence: int,
+) -> SealedBatch:
     """Seal a batch's outcomes to its plan's public key. The salt goes inside, and nowhere else."""
     if len(salt) != SALT_BYTES:
         raise ValueError(f"a salt has {SALT_BYTES} bytes, not {len(salt)}")
-    n = len(rows.values)
-    if (len(facts.positions), len(facts.replicates)) != (4 * n, 2 * n):
+    if not len(batch.positions) == len(batch.replicates) == len(batch.rows.values):
         raise ValueError("positions or replicates do not have one entry per row")
-    plain = rows.with_salt(salt)
-    return SealedRows(
-        ciphertext=_seal(plain, plan_public, facts.info()),
-        commitment_sha256=_commitment(salt, facts, memoryview(plain)[SALT_BYTES:]),
+    positions = batch.positions.astype("<i4", copy=False).tobytes()
+    replicates = batch.replicates.astype("<u2", copy=False).tobytes()
+    info = _batch_info(preregistration_id, plan_sha256, sequence, batch.head, positions, replicates)
+    plain = batch.rows.with_salt(salt)
+    return SealedBatch(
+        preregistration_id=preregistration_id,
+        sequence=sequence,
+        head=batch.head,
+        n=batch.n,
+        positions=positions,
+        replicates=replicates,
+        ciphertext=_seal(plain, plan_public, info),
+        commitment_sha256=_commitment(salt, positions, replicates, memoryview(plain)[SALT_BYTES:]),
     )
 
 
-def open_rows(plan_private: bytes, ciphertext: bytes, facts: BatchFacts) -> tuple[SecretRows, bytes]:
-    """The outcomes of a sealed batch and its salt."""
-    plain = _open(ciphertext, plan_private, facts.info())
-    return SecretRows.from_bytes(plain[SALT_BYTES:]), plain[:SALT_BYTES]
+def open_batch(sealed: SealedBatch, plan_sha256: str, plan_private: bytes) -> tuple[PlacedBatch, bytes]:
+    """A sealed batch with its outcomes in the open, and its salt.
+
+    Raises:
+        SealBroken: another key, another place, or changed bytes.
+        RecordAltered: the rows are not those that the batch was committed to.
+    """
+    head, positions, replicates = sealed.head, sealed.positions, sealed.replicates
+    info = _batch_info(sealed.preregistration_id, plan_sha256, sealed.sequence, head, positions, replicates)
+    plain = _open(sealed.ciphertext, plan_private, info)
+    salt, rows = plain[:SALT_BYTES], SecretRows.from_bytes(plain[SALT_BYTES:])
+    # The public key lies in the database: whoever can write there can seal other rows, and the ledger tells them apart.
+    if _commitment(salt, positions, replicates, rows.to_bytes()) != sealed.commitment_sha256:
+        raise RecordAltered("batch", f"{sealed.preregistration_id}/{sealed.sequence}")
+    placed = PlacedBatch(
+        head,
+        positions=np.frombuffer(positions, dtype="<i4"),
+        replicates=np.frombuffer(replicates, dtype="<u2"),
+        rows=rows,
+    )
+    return placed, salt
+
+
+def _batch_info(
+    preregistration_id: str,
+    plan_sha256: str,
+    sequence: int,
+    head: BatchHead,
+    positions: bytes,
+    replicates: bytes,
+) -> bytes:
+    """The associated data of a batch's seal."""
+    return canonical(
+        {
+            "purpose": "forelock/rows/1",
+            "preregistration_id": preregistration_id,
+            "plan_sha256": plan_sha256,
+            "sequence": sequence,
+            **head.names(),
+            "positions_sha256": hashlib.sha256(positions).hexdigest(),
+            "replicates_sha256": hashlib.sha256(replicates).hexdigest(),
+        }
+    )
+
+
+def _commitment(salt: bytes, positions: bytes, replicates: bytes, secret: bytes | memoryview) -> str:
+    """SHA-256 over the salt, the public columns and the secret columns, as stored with the batch."""
+    digest = hashlib.sha256(salt)
+    for column in (positions, replicates, secret):
+        digest.update(column)
+    return digest.hexdigest()
 
 
 IMPORT_BYTES = 4096
@@ -203,18 +203,6 @@ def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str
     """The inverse of `seal_import`."""
     found: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
     return found
-
-
-def commitment_sha256(salt: bytes, facts: BatchFacts, rows: SecretRows) -> str:
-    """SHA-256 over the salt, the public columns and the secret columns, as stored with the batch."""
-    return _commitment(salt, facts, rows.to_bytes())
-
-
-def _commitment(salt: bytes, facts: BatchFacts, secret: bytes | memoryview) -> str:
-    digest = hashlib.sha256(salt)
-    for column in (facts.positions, facts.replicates, secret):
-        digest.update(column)
-    return digest.hexdigest()
 
 
 def _seal(plaintext: bytes | bytearray, public: bytes, info: bytes) -> bytes:

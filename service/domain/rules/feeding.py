@@ -13,11 +13,11 @@ from pydantic import BaseModel, JsonValue, create_model
 
 from service.domain.plans.plan import Endpoint, GroupSequential, Plan, Population, TestUse
 from service.domain.plans.unit_order import look_units
-from service.stats.shared import registry
-from service.stats.shared.common import Margin, Request
-from service.stats.shared.plan_use import InOrder, Layout
-from service.stats.shared.registry import StatTest
-from service.stats.shared.score_range import ScoreRange
+from service.stats.shared.data.score_range import ScoreRange
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Margin, Request
+from service.stats.shared.declaring.plan_use import InOrder, Layout
+from service.stats.shared.declaring.registry import StatTest
 
 DATA_FIELDS = frozenset(
     {

@@ -15,8 +15,9 @@ from service.domain.rules.truth import (
     Ends,
     Observed,
 )
-from service.stats.shared.certainty import BEYOND
-from service.stats.shared.common import Interval
+from service.stats.shared.declaring.certainty import BEYOND
+from service.stats.shared.declaring.common import Interval
+from service.words import say
 
 Shape = Literal["number", "count", "interval", "truth", "other"]
 
@@ -123,7 +124,7 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
     """A field of an answer. An interval's null end counts as unbounded where its reason is `infinite`."""
     analysis = answer.get("analysis")
     if not isinstance(analysis, Mapping):
-        return Observation(None, str(answer.get("reason") or "the test gave no analysis"))
+        return Observation(None, str(answer.get("reason") or say("reasons.no_analysis")))
     found: JsonValue = analysis
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
@@ -143,7 +144,7 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
         return Observation(found, BEYOND if beyond else None, bounds.get(dotted), within.get(dotted, ()))
     if found is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)
-    return Observation(None, reasons.get(dotted, f"{dotted} is undefined for these data"))
+    return Observation(None, reasons.get(dotted) or say("reasons.undefined_here", field=dotted))
 
 
 def beyond_resamples(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> float | None:
@@ -180,7 +181,7 @@ def _ends(
             ends[name] = unbounded if reason == "infinite" else None
             why = why or reason
     if None in ends.values():
-        return Observation(Ends(**ends), why or f"an end of {dotted} is undefined for these data")
+        return Observation(Ends(**ends), why or say("reasons.end_undefined", field=dotted))
     ranges = [within.get(f"{dotted}.{name}") for name in ("low", "high")]
     if ranges == [None, None]:
         return Observation(Ends(**ends))

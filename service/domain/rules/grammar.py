@@ -35,7 +35,7 @@ from service.domain.rules.rule import (
     sentence,
 )
 from service.errors import InvalidData
-from service.stats.shared.shows import EXAMPLE_FIELD
+from service.stats.shared.declaring.shows import EXAMPLE_FIELD
 
 EXAMPLE = f"write for instance `delta >= 2 pp and {EXAMPLE_FIELD} < 0.05`"
 MAX_DEPTH = 16

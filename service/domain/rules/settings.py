@@ -11,8 +11,8 @@ from service.domain.rules.fields import Shape, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause, Rule, clauses
 from service.errors import ForelockError, InvalidData
-from service.stats.shared import registry
-from service.stats.shared.registry import StatTest
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.registry import StatTest
 
 
 @dataclass(frozen=True, slots=True)

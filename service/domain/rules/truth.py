@@ -23,7 +23,7 @@ from service.domain.rules.rule import (
     Within,
     clauses,
 )
-from service.stats.shared import shows
+from service.stats.shared.declaring import shows
 
 TIE = shows.TIE
 """A float interval end or difference this close to a threshold counts as equal to it."""

@@ -16,8 +16,8 @@ from service.domain.score.items import Items
 from service.domain.score.records import Filled, MissingResults, Outcome
 from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
-from service.stats.shared.common import StatWarning
-from service.stats.shared.score_range import UNIT, ScoreRange
+from service.stats.shared.data.score_range import UNIT, ScoreRange
+from service.stats.shared.declaring.common import StatWarning
 
 Weigh = Callable[[Items], Any]
 """The registered test's analysis of some items."""
@@ -138,7 +138,7 @@ def _filled(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
 
 def _ends(scale: ScoreRange, request: ScoreRequest) -> tuple[float, float]:
     """The worst and the best score there can be."""
-    return (scale.low, scale.high) if request.better == "higher" else (scale.high, scale.low)
+    return (scale.low, scale.high) if request.prefers == "higher" else (scale.high, scale.low)
 
 
 def _scale(request: ScoreRequest) -> ScoreRange | None:

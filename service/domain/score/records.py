@@ -7,11 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from service.records import Record
-from service.stats.shared.common import Interval, StatWarning
-from service.stats.shared.fields import ItemCount
-from service.stats.shared.fixed_items import TheseItems
-from service.stats.shared.scored import ScoredClusters
-from service.stats.shared.thresholds import AgainstThreshold
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.fields import ItemCount
+from service.stats.shared.methods.fixed_items import TheseItems
+from service.stats.shared.methods.scored import ScoredClusters
+from service.stats.shared.methods.thresholds import AgainstThreshold
 
 Outcome = Literal["meets", "falls_short", "cannot_tell", "estimate"]
 
@@ -83,7 +83,7 @@ class Score(Record):
     clusters: ScoredClusters | None
     against: AgainstThreshold | None = Field(description="The mean against the threshold.")
     points: bool = Field(description="The mean is a share, and told in percent.")
-    better: Literal["higher", "lower"] = Field(description="As asked.")
+    prefers: Literal["higher", "lower"] = Field(description="As asked.")
     n: int = Field(description="Items that are scored, a count.")
     n_values: int = Field(description="Their runs together, a count.")
     missing: MissingResults | None

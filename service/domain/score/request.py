@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.comparison.request import ArmRows, Missing
-from service.stats.shared.columns import require_size
-from service.stats.shared.common import Finite
-from service.stats.shared.score_range import RangeField
+from service.stats.shared.data.score_range import RangeField
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import Finite
 
 
 class ScoreRequest(ArmRows):
@@ -19,7 +19,7 @@ class ScoreRequest(ArmRows):
     threshold: Finite | None = Field(
         None, description="What the mean should reach, in its unit, e.g. 0.95; null: nothing is asked of it."
     )
-    better: Literal["higher", "lower"] = Field(
+    prefers: Literal["higher", "lower"] = Field(
         "higher",
         description="Which outcomes are the better ones; with `lower` the mean should not exceed the threshold.",
     )

@@ -12,7 +12,7 @@ from service.domain.score.records import Outcome, Score
 from service.domain.score.request import ScoreRequest
 from service.domain.score.sentences import next_step, rule, sentence
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 
 def score(request: ScoreRequest) -> Score:
@@ -60,7 +60,7 @@ def score(request: ScoreRequest) -> Score:
         clusters=found.clusters,
         against=found.against,
         points=points,
-        better=request.better,
+        prefers=request.prefers,
         n=found.n,
         n_values=found.n_values,
         missing=None if missing is None else missing.record,
@@ -82,7 +82,7 @@ def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:
     once = all(len(runs) == 1 for runs in items.runs)
     body: dict[str, Any] = {
         "values": [runs[0] for runs in items.runs] if once else [list(runs) for runs in items.runs],
-        "better": request.better,
+        "better": request.prefers,
         "level": 1 - request.alpha,
         "power": request.power,
         "threshold": request.threshold,

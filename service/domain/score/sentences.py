@@ -5,8 +5,8 @@ from __future__ import annotations
 from service.domain.comparison.sentences import rounded_up
 from service.domain.faults import listed
 from service.domain.score.records import Score
-from service.stats.shared.common import Interval
-from service.stats.shared.sentences import level_text
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.declaring.sentences import level_text
 
 NAMED = 3
 """Slices that the next step names."""
@@ -32,7 +32,7 @@ def sentence(found: Score, name: str) -> str:
     against = found.against
     if against is None:
         return f"Score: {told}.{_clusters(found)}{_runs(found)}"
-    high, bar = found.better == "higher", _show(found, against.threshold)
+    high, bar = found.prefers == "higher", _show(found, against.threshold)
     if found.outcome == "meets":
         return f"{'Meets' if high else 'Keeps to at most'} {bar}: {told}.{_clusters(found)}"
     if found.outcome == "falls_short":
@@ -102,7 +102,7 @@ def _open(found: Score) -> str:
 
 def _beyond(found: Score, bound: float, threshold: float) -> bool:
     """Whether even the best data would not reach the threshold."""
-    return bound < threshold if found.better == "higher" else bound > threshold
+    return bound < threshold if found.prefers == "higher" else bound > threshold
 
 
 def _more(found: Score) -> str:

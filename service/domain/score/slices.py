@@ -9,8 +9,8 @@ from service.domain.score.items import Items
 from service.domain.score.records import SliceScore, SliceScores
 from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
-from service.stats.shared import registry
-from service.stats.shared.sliced import MOST_SLICES
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.sliced import MOST_SLICES
 
 
 def slices_of(items: Items, request: ScoreRequest, weigh: Callable[[Items], Any]) -> SliceScores:

@@ -32,12 +32,13 @@ from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.records import Record
-from service.stats.shared import registry
-from service.stats.shared.certainty import BEYOND, DRAWN
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import Request
-from service.stats.shared.registry import StatTest
-from service.stats.shared.resampling import MOST_DRAWS
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Request
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.methods.resampling import MOST_DRAWS
+from service.words import say
 
 JsonObject = dict[str, JsonValue]
 
@@ -144,7 +145,7 @@ def _each(
 def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) -> JsonObject:
     """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
     if paired.n == 0:
-        return _no_answer(use, "no item is left: every pair has a result that is not ok")
+        return _no_answer(use, say("reasons.no_item_left"))
     try:
         test = registry.find(use.test, use.version)
         request = request_for(plan, test, use, paired)
@@ -162,7 +163,7 @@ def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) ->
         first = refused.errors(include_input=False, include_url=False)[0]
         return _no_answer(use, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
     except Exception as failed:  # noqa: BLE001 - a test that cannot cope must not keep a plan from its verdict
-        return _no_answer(use, f"the test could not be computed on these results ({type(failed).__name__})")
+        return _no_answer(use, say("reasons.not_computed", error=type(failed).__name__))
     return answer
 
 

@@ -13,10 +13,10 @@ from pydantic import Field
 from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
-from service.kernels.binomial import clopper_pearson
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.moments import moments
-from service.kernels.t_distribution import t_quantile
+from service.kernels.numeric.binomial import clopper_pearson
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.moments import moments
+from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record
 
 LEVEL = 0.95

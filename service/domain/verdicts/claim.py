@@ -15,7 +15,7 @@ from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.rules.claims.assertion import Facts, Limit, States, states_seen
 from service.domain.rules.claims.claim import TIE, Gap, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of, weighs_clusters
-from service.domain.rules.claims.words import claimed, quantity
+from service.domain.rules.claims.words import claimed, in_unit
 from service.domain.rules.fields import observe
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause, Comparison, Excludes, Rule
@@ -23,7 +23,8 @@ from service.domain.rules.settings import Setting, settings
 from service.domain.rules.truth import Ends, Truth
 from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.records import HypothesisVerdict
-from service.stats.shared.shows import PValue
+from service.stats.shared.declaring.shows import PValue
+from service.words import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,16 @@ def shortfall(
     sides = _sides(setting, answers)
     missed = lacking(target, setting.rule, Reader.of(plan, setting), truths, observed, sides)
     if missed == "opposite":
-        return Shortfall("not_supported", "what it tests shows the opposite of the claim")
+        return Shortfall("not_supported", say("reasons.opposite"))
     if missed == "size":
-        size = quantity(endpoint, target.good * (target.size or Fraction(0)))
-        return Shortfall(
-            "not_supported", f"the observed difference does not reach the {size} that the statement names"
-        )
+        size = in_unit("reasons.size", endpoint, size=target.good * (target.size or Fraction(0)))
+        return Shortfall("not_supported", size)
     if missed == "direction":
-        return Shortfall("not_supported", "the observed difference does not go the way of the claim")
+        return Shortfall("not_supported", say("reasons.wrong_direction"))
     if missed == "bound":
-        return Shortfall("inconclusive", f"nothing in it shows {claimed(target, hypothesis, endpoint)}")
+        return Shortfall(
+            "inconclusive", say("reasons.nothing_shows", claimed=claimed(target, hypothesis, endpoint))
+        )
     return None
 
 
@@ -89,7 +90,8 @@ def lacking(
 ) -> Gap | None:
     """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
 
-    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1).
+    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
+    0 of a test that speaks for both, and so for neither.
     """
     facts = _known(rule, reader, truths, observed, sides)
     missed = target.missed(observed, facts)
@@ -117,7 +119,11 @@ def _known(
         ways = reader(clause)
         side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
-            ways = tuple(way for way in ways if all(each.side == side for each in way.shown))
+            kept = [way for way in ways if side == 0 or all(each.side == side for each in way.shown)]
+            if not isinstance(clause, Excludes):
+                # its own side counts, not that of the observed difference, and of neither side both do
+                return (Facts(shown=frozenset(each for way in kept for each in way.shown)),)
+            ways = tuple(kept)
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways
 
@@ -146,7 +152,7 @@ def _leans(setting: Setting, answers: Mapping[str, JsonObject]) -> Iterator[tupl
         meaning = meaning_of(use, clause.field.path)[0]
         if isinstance(meaning, PValue) and meaning.lean is not None:
             value = observe(answers.get(use.use.id, {}), meaning.lean).value
-            yield clause, (value > 0) - (value < 0) or None if isinstance(value, int | float) else None
+            yield clause, (value > 0) - (value < 0) if isinstance(value, int | float) else None
 
 
 def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int | None:

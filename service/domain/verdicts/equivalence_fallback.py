@@ -12,11 +12,10 @@ from service.domain.rules.fields import analysis_of, observe
 from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.family import Family, largest_tost_p
 from service.domain.verdicts.parts import EquivalenceFallback, Span
+from service.words import say
 
-NO_P = "it has no p-value, which the family's policy needs to correct it"
-
-
-WIDER = "its margin is wider than the SESOI, and the plan gives no reason"
+NO_P = say("reasons.no_p_value")
+WIDER = say("reasons.wider")
 
 
 def equivalence_fallback(

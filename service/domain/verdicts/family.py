@@ -34,9 +34,10 @@ from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.joint import JointP
 from service.domain.verdicts.members import asks_small_p, is_secondary, members, needs_all, p_clauses
 from service.domain.verdicts.parts import FamilyP
-from service.kernels import multiplicity
-from service.stats.shared.pairs import floored
-from service.stats.shared.sentences import bound_text
+from service.kernels.effects import multiplicity
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.sentences import bound_text
+from service.words import say
 
 __all__ = [
     "CLOSED",
@@ -89,7 +90,7 @@ class Family:
         for name in members(plan):
             hypothesis = plan.hypothesis(name)
             if hypothesis is None:
-                found[name], reasons[name] = None, "no such hypothesis"
+                found[name], reasons[name] = None, say("reasons.unknown_hypothesis")
                 continue
             seen = [_p_of(hypothesis, answers) for _, answers in analyses.of_rule(hypothesis)]
             found[name] = _largest([p for p, _ in seen])
@@ -245,7 +246,7 @@ def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[_S
         seen = observe(answer, clause.field.path)
         p = _number(seen)
         if p is None:
-            return None, seen.reason or f"{clause.field} is undefined"
+            return None, seen.reason or say("reasons.undefined", field=str(clause.field))
         found.append(p)
     return (_largest(found), None) if found else (None, NO_CLAUSE)
 

@@ -23,14 +23,15 @@ from service.domain.rules.rule import Comparison
 from service.domain.rules.settings import Setting, Use, settings
 from service.domain.verdicts.members import members, p_clauses
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
-from service.kernels.clusters import codes_of
-from service.kernels.joint_flips import joint_of, step_down
-from service.kernels.streams import block_count
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.streams import block_count
+from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.records import Record
-from service.stats.shared import registry
-from service.stats.shared.certainty import of_share
-from service.stats.shared.registry import StatTest
-from service.stats.shared.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.certainty import of_share
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, DEFAULT_SEED, MOST_DRAWS
+from service.words import say
 
 MOST_SIGNS = 4 * 10**9
 """Signs drawn at most, units times draws, for more than the usual number of draws."""
@@ -105,7 +106,7 @@ def joint_family(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcom
         try:
             found.append(pair_up(plan, each.hypothesis, manifests, outcomes))
         except PlanViolatedError:
-            return _apart(f"the results of {each.hypothesis.id} break the plan")
+            return _apart(say("multiplicity.results_break_plan", hypothesis=each.hypothesis.id))
     return _shared(family, found)
 
 
@@ -119,19 +120,19 @@ def seconds(plan: Plan, n: int) -> float:
 def _why_apart(plan: Plan, family: list[Setting]) -> str | None:
     """Why the members share no signs; None where they do."""
     if len(family) < len(members(plan)) or not family:
-        return "the family names a hypothesis that the plan does not have"
+        return say("multiplicity.unknown_member")
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        return "the plan looks before the end"
+        return say("multiplicity.looks_before_end")
     if len({each.hypothesis.population for each in family}) > 1:
-        return "the members are on different items"
+        return say("multiplicity.different_items")
     asked = [list(member_uses(each)) for each in family]
     if not all(asked) or any(each.hypothesis.claim == "equivalence" for each in family):
-        return "a member is no claim of a difference by a p-value"
+        return say("multiplicity.no_p_value")
     for setting, uses in zip(family, asked, strict=True):
         if any(use is None or not flips(use, setting) for _, use in uses):
-            return f"a p-value of {setting.hypothesis.id} is not by random signs of the {_units(setting)}"
+            return say(f"multiplicity.not_signs_of_{_units(setting)}", hypothesis=setting.hypothesis.id)
     sides = {side_of(use) == "two-sided" for uses in asked for _, use in uses if use is not None}
-    return "some members are two-sided and others one-sided" if len(sides) > 1 else None
+    return say("multiplicity.different_sides") if len(sides) > 1 else None
 
 
 def _units(setting: Setting) -> Literal["items", "clusters"]:

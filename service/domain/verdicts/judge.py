@@ -63,10 +63,11 @@ from service.domain.verdicts.records import (
 from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
-from service.domain.verdicts.words import english as verdict_words
 from service.domain.verdicts.words import facts as verdict_facts
+from service.domain.verdicts.words import sentences as verdict_words
 from service.domain.verdicts.worst_case import Way, against
-from service.stats.shared.certainty import DRAWN
+from service.stats.shared.declaring.certainty import DRAWN
+from service.words import say
 
 __all__ = [
     "Analyses",
@@ -173,7 +174,7 @@ def _judge(
     try:
         found = max((read(*each) for each in analyses.of_rule(hypothesis)), key=lambda each: each.hardness)
     except PlanViolatedError as violated:
-        violation, nothing = str(violated), Observation(None, "the results break the plan")
+        violation, nothing = str(violated), Observation(None, say("reasons.results_break_plan"))
         broken = {each: _clause(each, nothing, hypothesis, family) for each in clauses(rule)}
         found = _Read(None, None, {}, analyses.answers.get(hypothesis.id, {}), broken, None)
     paired, judged = found.paired, found.judged
@@ -264,10 +265,10 @@ def _described(
 
 def _observe(clause: Clause, delta: Fraction | None, answers: Mapping[str, JsonObject]) -> Observation:
     if clause.field.test is None:
-        return Observation(delta, None if delta is not None else "no item is left to compare")
+        return Observation(delta, None if delta is not None else say("reasons.no_item_to_compare"))
     answer = answers.get(clause.field.test)
     if answer is None:
-        return Observation(None, f"the plan has no test '{clause.field.test}'")
+        return Observation(None, say("reasons.no_test", test=clause.field.test))
     return observe(answer, clause.field.path)
 
 
@@ -277,11 +278,11 @@ def _clause(clause: Clause, raw: Observation, hypothesis: Hypothesis, family: Fa
     truth, reason = holds(clause, seen.value), seen.reason
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
-        reason = f"known only as {seen.bound}" if truth is None else reason
+        reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
     if truth is not None and told(clause, seen.value, seen.corners) is None:
         truth, reason = None, seen.reason or DRAWN
     elif truth is None and reason is None:
-        reason = f"{clause.field} is not what this clause can compare"
+        reason = say("reasons.not_comparable", field=str(clause.field))
     return ClauseVerdict(
         text=str(clause),
         observed=_shown(seen.value),

@@ -23,8 +23,8 @@ from service.domain.plans.plan import Endpoint, Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import OK, Outcomes
 from service.domain.verdicts.parts import AuditedArm, JudgeNoise, Span
-from service.kernels.clusters import codes_of
-from service.kernels.t_distribution import t_quantile
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.t_distribution import t_quantile
 
 SUFFIX = ".audit"
 LEVEL = 0.95

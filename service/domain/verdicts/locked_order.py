@@ -14,11 +14,11 @@ from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
 from service.domain.rules.feeding import margin_for
 from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
-from service.stats.shared import registry
-from service.stats.shared.columns import is_binary
-from service.stats.shared.common import Request
-from service.stats.shared.curves import Points
-from service.stats.shared.registry import StatTest
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Request
+from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.methods.curves import Points
 
 MOST_POINTS = 400
 """Points of a curve: more are closer together than the pixels of a picture."""

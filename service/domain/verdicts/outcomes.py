@@ -19,12 +19,14 @@ from pydantic import Field
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
-from service.domain.results.batches import NO_TIME, PlacedBatch, expected_cells
+from service.domain.results.batches import PlacedBatch, expected_cells
+from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
-from service.kernels.pass_at_k import pass_at_k as any_of_k
+from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
 from service.records import Record
+from service.words import say
 
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 LEFT_OUT = 3
@@ -82,16 +84,16 @@ class Outcomes:
 
     def place(self, batch: PlacedBatch) -> None:
         """Fill in the rows of a batch; a cell is filled once."""
-        cell = self.cells[batch.population, batch.arm, batch.endpoint]
+        cell, rows = self.cells[batch.head.cell], batch.rows
         column = batch.replicates.astype(np.intp) - 1
         if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
-            raise PlanViolatedError("two batches hold a result for the same item, arm and endpoint")
-        cell.values[batch.positions, column] = batch.values
-        cell.statuses[batch.positions, column] = batch.statuses
-        times = batch.observed_at
+            raise PlanViolatedError(say("reasons.two_batches"))
+        cell.values[batch.positions, column] = rows.values
+        cell.statuses[batch.positions, column] = rows.statuses
+        times = rows.observed_at
         if times is not None and np.any(known := times != NO_TIME):
             first = int(times[known].min())
-            self.observed[batch.run] = min(first, self.observed.get(batch.run, first))
+            self.observed[batch.head.run] = min(first, self.observed.get(batch.head.run, first))
 
     def require_complete(self) -> None:
         """Refuse to go on while a planned result is not in, whatever the record's state says; closed ones go on."""
@@ -99,7 +101,7 @@ class Outcomes:
             return
         lacking = sum(int(np.count_nonzero(cell.statuses == NOT_RECEIVED)) for cell in self.cells.values())
         if lacking:
-            raise PlanViolatedError(f"{lacking} planned results are not in")
+            raise PlanViolatedError(say("reasons.not_in", count=lacking))
 
 
 class StatusCounts(Record):
@@ -169,14 +171,10 @@ def pair_up(
     for arm, cell in zip(arms, cells, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
-            raise PlanViolatedError(
-                f"{lacking} results of arm '{arm}' are not ok, and the plan's missing policy is `fail`"
-            )
+            raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
         unseen = int(np.count_nonzero(cell.statuses == NOT_RECEIVED))
         if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
-            raise PlanViolatedError(
-                f"{unseen} results of arm '{arm}' were never posted, and `exclude_pair` leaves out posted results alone"
-            )
+            raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
         _check_values(cell, endpoint, arm)
     baseline, candidate = cells
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
@@ -227,9 +225,9 @@ def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
     """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
     endpoint = plan.endpoint(hypothesis.endpoint)
     if endpoint is not None and extremes(endpoint) is None:
-        return f"the endpoint '{endpoint.id}' has no bounds, so it has no worst value"
+        return say("reasons.no_bounds", endpoint=endpoint.id)
     if hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
-        return f"the rule of {hypothesis.id} does not say which arm it favours, so neither value is the worst"
+        return say("reasons.no_favoured_arm", hypothesis=hypothesis.id)
     return None
 
 
@@ -239,7 +237,7 @@ def _worst(
     """Both arms with the worst value for what is not ok."""
     ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
     if ends is None or why is not None:
-        raise PlanViolatedError(f"{why}, and the plan's missing policy is `worst_case`")
+        raise PlanViolatedError(say("reasons.no_worst_case", why=str(why)))
     baseline, candidate = cells
     ok = (baseline.statuses == OK, candidate.statuses == OK)
     ways = against(plan, hypothesis) if way is None else (way,)
@@ -253,13 +251,9 @@ def _setting(
     population, endpoint = plan.population(hypothesis.population), plan.endpoint(hypothesis.endpoint)
     manifest = manifests.get(hypothesis.population)
     if population is None or endpoint is None or manifest is None:
-        raise PlanViolatedError(
-            "the plan names a population or an endpoint that it does not describe in full"
-        )
+        raise PlanViolatedError(say("reasons.undescribed"))
     if population.items_sha256 not in (None, manifest.sha256()):
-        raise PlanViolatedError(
-            f"the item manifest of '{population.id}' is not the one the plan is locked to"
-        )
+        raise PlanViolatedError(say("reasons.another_manifest", population=population.id))
     return population, endpoint, manifest
 
 
@@ -299,11 +293,17 @@ def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int])
     cell = outcomes.cells.get(key)
     population, arm, endpoint = key
     if cell is None:
-        raise PlanViolatedError(f"there are no results of arm '{arm}' for '{endpoint}' on '{population}'")
+        raise PlanViolatedError(say("reasons.no_results", arm=arm, endpoint=endpoint, population=population))
     if cell.values.shape != shape or cell.statuses.shape != shape:
         raise PlanViolatedError(
-            f"the results of arm '{arm}' for '{endpoint}' on '{population}' are not the planned "
-            f"{shape[0]} items x {shape[1]} replicates"
+            say(
+                "reasons.other_shape",
+                arm=arm,
+                endpoint=endpoint,
+                population=population,
+                items=shape[0],
+                replicates=shape[1],
+            )
         )
     return cell
 
@@ -311,18 +311,14 @@ def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int])
 def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
     values = cell.values[cell.statuses == OK]
     if not np.all(np.isfinite(values)):
-        raise PlanViolatedError(f"arm '{arm}' has an `ok` result without a finite value")
+        raise PlanViolatedError(say("reasons.not_finite", arm=arm))
     if endpoint.kind == "binary" and not np.all((values == 0) | (values == 1)):
-        raise PlanViolatedError(
-            f"arm '{arm}' has values other than 0 and 1 on the binary endpoint '{endpoint.id}'"
-        )
+        raise PlanViolatedError(say("reasons.not_binary", arm=arm, endpoint=endpoint.id))
     if endpoint.positive and not np.all(values > 0):
-        raise PlanViolatedError(
-            f"arm '{arm}' has values that are not above 0 on the positive endpoint '{endpoint.id}'"
-        )
+        raise PlanViolatedError(say("reasons.not_positive", arm=arm, endpoint=endpoint.id))
     ends = endpoint.bounds
     if ends is not None and not np.all((values >= ends.low) & (values <= ends.high)):
-        raise PlanViolatedError(f"arm '{arm}' has values outside the bounds of the endpoint '{endpoint.id}'")
+        raise PlanViolatedError(say("reasons.out_of_bounds", arm=arm, endpoint=endpoint.id))
 
 
 def _counts(cell: Cell) -> StatusCounts:

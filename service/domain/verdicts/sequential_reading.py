@@ -13,6 +13,7 @@ from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.stopping import Reading
 from service.records import Record
+from service.words import say
 
 
 class TestReading(Record):
@@ -88,7 +89,7 @@ def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
             ci=None,
             equivalent=None,
             stopped_at=None,
-            reason=str(answer.get("reason") or "the test gave no analysis"),
+            reason=str(answer.get("reason") or say("reasons.no_analysis")),
         )
     ci, process, found = analysis.get("ci"), analysis.get("e_process"), analysis.get("equivalent")
     return TestReading(

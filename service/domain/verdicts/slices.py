@@ -19,13 +19,13 @@ from service.domain.verdicts.members import is_secondary
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes
-from service.kernels.clusters import codes_of
-from service.kernels.moments import paired_differences
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.numeric.moments import paired_differences
 from service.records import Record
-from service.stats.shared.columns import is_binary
-from service.stats.shared.pairs import floored
-from service.stats.shared.sliced import MOST_SLICES, Reversal, Standing
-from service.stats.shared.slicing import (
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.methods.sliced import MOST_SLICES, Reversal, Standing
+from service.stats.shared.methods.slicing import (
     Evidence,
     Lean,
     lean,
@@ -34,6 +34,7 @@ from service.stats.shared.slicing import (
     standings,
     weigh,
 )
+from service.words import say
 
 Method = Literal["tango", "cr2_t"]
 
@@ -108,9 +109,9 @@ def by_slice(
     names = () if labels is None else tuple(dict.fromkeys(labels))
     reason = None
     if labels is None:
-        reason = "the items have no strata"
+        reason = say("reasons.no_strata")
     elif len(names) > MOST_SLICES:
-        reason = f"{len(names)} strata are too many to tell apart: at most {MOST_SLICES}"
+        reason = say("reasons.too_many_strata", count=len(names), most=MOST_SLICES)
     binary = paired.endpoint.collapsed_kind == "binary" and is_binary(paired.baseline, paired.candidate)
     clusters = None if paired.population.clusters is None else paired.manifest.clusters
     score = binary and clusters is None

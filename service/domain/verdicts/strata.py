@@ -16,11 +16,12 @@ from scipy import special
 from service.domain.exact_sums import exact_sum
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span, Strata, StratumEffect
-from service.kernels import tango
-from service.kernels.clusters import cluster_sums, codes_of, robust_errors
-from service.kernels.moments import paired_differences
-from service.kernels.t_distribution import t_quantile
-from service.stats.shared.columns import is_binary
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.moments import paired_differences
+from service.kernels.numeric.t_distribution import t_quantile
+from service.kernels.pairs import tango
+from service.stats.shared.declaring.columns import is_binary
+from service.words import say
 
 LEVEL = 0.95
 MOST = 200
@@ -49,7 +50,7 @@ def by_stratum(paired: Paired) -> Strata | None:
         opposed=tuple(each.stratum for each in effects if each.opposed),
         mean_of_strata=mean,
         sign_depends_on_weights=mean is not None and mean * pooled < 0,
-        reason=None if enough else f"{len(names)} strata are too many to list: at most {MOST}",
+        reason=None if enough else say("reasons.too_many_to_list", count=len(names), most=MOST),
     )
 
 
@@ -60,7 +61,9 @@ def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool
     if clusters is not None:
         codes = codes_of(list(compress(compress(clusters, paired.kept.tolist()), inside.tolist())))
     delta = (exact_sum(after) - exact_sum(before)) / len(before) if len(before) else None
-    ci, reason = (None, "no item is left") if delta is None else _interval(before, after, codes, by_score)
+    ci, reason = (
+        (None, say("reasons.no_item")) if delta is None else _interval(before, after, codes, by_score)
+    )
     return StratumEffect(
         stratum=name,
         n=len(before),

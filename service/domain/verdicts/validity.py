@@ -7,7 +7,7 @@ can be computed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -15,9 +15,10 @@ from pydantic import AwareDatetime, Field
 
 from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
+from service.words import say
 
 Code = Literal["unblinded", "closed_early", Violation]
-"""In the order in which their reasons are given. Words of each: `english` here, `words/chinese_reasons.py`."""
+"""In the order in which their reasons are given. The words of each are `reasons` of the catalogue."""
 Effect = Literal["invalid", "flag"]
 
 
@@ -57,27 +58,17 @@ def flags(marks: Iterable[Mark], hypothesis: str) -> tuple[Mark, ...]:
 def unblinded(at: datetime, after: Sequence[int], *, closed: bool = False) -> Mark:
     """Outcomes were opened before the verdict: rows that came afterwards, or an early end, may follow from them."""
     if closed and not after:
-        says = "the collection was closed early after outcomes had been opened"
+        says = say("reasons.closed_after_opening")
         return Mark(code="unblinded", effect="invalid", says=says, at=at)
     if not after:
-        return Mark(code="unblinded", effect="flag", says="outcomes were opened before the verdict", at=at)
+        return Mark(code="unblinded", effect="flag", says=say("reasons.unblinded"), at=at)
     return Mark(
         code="unblinded",
         effect="invalid",
-        says=f"{_batches(after)} came in after outcomes had been opened",
+        says=say("reasons.after_opening", count=len(after)),
         at=at,
         batches=tuple(after),
     )
-
-
-OF_RUNS: Mapping[Violation, str] = {
-    "run_missing": "came in without a run, and the plan asks for one",
-    "run_unknown": "came in under a run that was not bound before",
-    "run_of_another_arm": "came in under a run of another arm",
-    "run_before_lock": "came from a run that began before the plan was locked",
-    "judge_differs": "came from a run with another judge than the locked one",
-    "environment_differs": "came from a run in another environment than the locked one",
-}
 
 
 def of_runs(
@@ -89,7 +80,7 @@ def of_runs(
     return Mark(
         code=code,
         effect=effect,
-        says=f"{_batches(numbers)} {OF_RUNS[code]}",
+        says=say(f"reasons.{code}", count=len(numbers)),
         batches=numbers,
         runs=runs,
         hypotheses=hypotheses,
@@ -101,12 +92,6 @@ def closed_early(at: datetime, received: int, expected: int, deviation: int) -> 
     return Mark(
         code="closed_early",
         effect="flag",
-        says=f"the collection was closed early, with {received} of {expected} planned results in "
-        f"(deviation {deviation})",
+        says=say("reasons.closed_early", received=received, expected=expected, deviation=deviation),
         at=at,
     )
-
-
-def _batches(numbers: Sequence[int]) -> str:
-    """How many batches."""
-    return f"{len(numbers)} {'batch' if len(numbers) == 1 else 'batches'}"

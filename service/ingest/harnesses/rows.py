@@ -12,7 +12,7 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
-from service.domain.results.batches import NO_TIME
+from service.domain.results.secret_rows import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.limits import shown, unmapped

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 from service.errors import InvalidData
-from service.kernels.t_distribution import t_quantile
+from service.kernels.numeric.t_distribution import t_quantile
 from service.reports.charts.arms import arms
 from service.reports.charts.cumulative import cumulative
 from service.reports.charts.discordance import discordance

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import yaml
-
 from service.domain.plans.locked import LockedPlan
 from service.domain.plans.plan import Hypothesis, Plan
 from service.errors import Conflict, InvalidData
@@ -60,6 +58,8 @@ def canonical_bytes(manifest: Mapping[str, Any]) -> bytes:
         >>> canonical_bytes({"version": "prml/0.1", "threshold": 1, "seed": 2})
         b'seed: 2\\nthreshold: 1.0\\nversion: prml/0.1\\n'
     """
+    import yaml
+
     numbers = {"threshold": float(manifest["threshold"])}
     text: str = yaml.safe_dump(
         {**manifest, **numbers}, default_flow_style=False, sort_keys=True, width=math.inf, allow_unicode=True

@@ -12,9 +12,9 @@ from typing import Any
 
 from service.domain.plans.strings import RESERVED
 from service.reports.prereg.said import Heard, Said, fold
-from service.stats.shared import registry
-from service.stats.shared.plan_use import Spoken
-from service.stats.shared.registry import StatTest
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.plan_use import Spoken
+from service.stats.shared.declaring.registry import StatTest
 
 _NUMBER = r"(?<![A-Za-z0-9_.])[+\-−]?\d{1,30}(?:\.\d{1,30})?"
 _POINTS = r"pp|个百分点|百分点|percentage points?|points?"

@@ -12,8 +12,8 @@ from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry, Notes
 from service.reports.prereg.said import Heard, Said, fold, quoted
 from service.reports.prereg.text import read, spans
-from service.stats.shared.plan_use import Spoken
-from service.stats.shared.registry import StatTest
+from service.stats.shared.declaring.plan_use import Spoken
+from service.stats.shared.declaring.registry import StatTest
 
 
 @dataclass

@@ -13,7 +13,7 @@ from service.domain.verdicts.records import ClauseVerdict, Span
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound
-from service.stats.shared.sentences import level_text, p_text
+from service.stats.shared.declaring.sentences import level_text, p_text
 
 _WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -368,7 +368,7 @@ def slices_line(each: HypothesisReport, language: Language) -> str:
     """The sentence under that table: whether the arms change sides; empty where the plan asks nothing of slices."""
     if each.slices is None:
         return ""
-    return beside_table(each.slices, binary=each.binary, chinese=language == "zh")
+    return beside_table(each.slices, binary=each.binary, language=language)
 
 
 def slice_marks(each: HypothesisReport) -> tuple[str, ...]:

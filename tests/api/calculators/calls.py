@@ -7,7 +7,7 @@ import signal
 from dataclasses import replace
 
 from service.api.calculators import aside
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 real_test = aside.test
 

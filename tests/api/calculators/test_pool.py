@@ -23,7 +23,7 @@ from service.api.calculators.pool import CalculatorLost, Calculators, _forks
 from service.api.http.room import Room
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.api.calculators import calls
 
 COUNTS = b'{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}'
@@ -325,6 +325,32 @@ def test_room_is_shared_by_projects():
         await room.take("one", 1000, seconds=0)  # alone, any body goes
 
     asyncio.run(check())
+
+
+class Impatient(Room):
+    """Nobody waits for it."""
+
+    async def take(self, project: str, size: int, *, seconds: float = 0) -> None:
+        await super().take(project, size, seconds=0)
+
+
+def test_files_of_a_project_take_half_of_the_disk_that_files_may_have(app, client):
+    room = Impatient(1000)
+    app.state.services = replace(app.state.services, uploads=room)
+    headers = {"Content-Type": "text/csv"}
+    (project,) = (each["id"] for each in client.get("/v1/projects").json()["items"])
+
+    def check(size: int) -> int:
+        body = b"item_id,value\n" + b"a,1\n" * ((size - 14) // 4)
+        return client.post("/v1/imports/check?format=csv", content=body, headers=headers).status_code
+
+    asyncio.run(room.take("another", 400))
+    asyncio.run(room.take(project, 300))
+    assert check(214) == 503
+    assert check(194) == 200
+    assert check(194) == 200  # the room was given back
+    asyncio.run(room.take("a third", 200))
+    assert check(194) == 503
 
 
 def test_a_project_has_so_many_drafts_and_no_more(app, client):

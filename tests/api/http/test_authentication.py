@@ -9,7 +9,7 @@ from service.api.http import authentication
 from service.api.http.authentication import KeyCache
 from service.domain.access import new_secret
 from service.errors import Unauthorized
-from service.store import keys
+from service.store.projects import keys
 from tests.api.http.conftest import NOON
 
 pytestmark = pytest.mark.any_database

@@ -16,7 +16,8 @@ from service.api.http.idempotency import RequiredOnce
 from service.api.http.route import Route
 from service.domain.access import Project
 from service.errors import Conflict
-from service.store import idempotency, projects
+from service.store.database import idempotency
+from service.store.projects import projects
 
 
 def post(client, name="lab", key="k1", **headers):

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import event
 from starlette.responses import StreamingResponse
 
-from service import logs
 from service.api.http import problems
 from service.api.http.route import Route
-from service.logs import JsonLines
+from service.telemetry import logs
+from service.telemetry.logs import JsonLines
 
 CANARY = "canary-0.7421"
 
@@ -169,7 +169,7 @@ def test_a_bug_in_a_test_is_500_too(client, logged, monkeypatch):
     def fail(*_arguments):
         raise KeyError(CANARY)
 
-    monkeypatch.setattr("service.api.routes.stats.validate", fail)
+    monkeypatch.setattr("service.api.routes.calculations.stats.validate", fail)
     body = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
     response = client.post("/v1/tests/mcnemar", json=body)
     assert (response.status_code, read(response)["code"]) == (500, "internal_error")

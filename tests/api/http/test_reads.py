@@ -7,7 +7,7 @@ import pytest
 from service.api.http import reads as module
 from service.api.http.reads import WINDOW_SECONDS, Reads
 from service.errors import Unavailable
-from service.store import audit
+from service.store.projects import audit
 from tests.api.conftest import add_key, add_project
 
 

@@ -14,8 +14,8 @@ from service.api.http.route import Route
 from service.app import create_app
 from service.domain.access import Project
 from service.errors import Conflict, Unavailable
-from service.store import projects
-from service.store.engine import Database
+from service.store.database.engine import Database
+from service.store.projects import projects
 
 
 def names(client):

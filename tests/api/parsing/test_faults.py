@@ -9,8 +9,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from service.api.parsing.models import validate
 from service.errors import InvalidData
-from service.stats.shared import registry
-from service.stats.shared.common import Margin
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Margin
 
 
 class Fixed(BaseModel):

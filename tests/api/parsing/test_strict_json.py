@@ -14,7 +14,7 @@ from service.api.parsing import strict_json
 from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import validate
 from service.errors import InvalidData, MalformedBody
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 VALUES = st.recursive(
     st.none()

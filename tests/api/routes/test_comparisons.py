@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service import local
 from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
+from service.offline import local
 
 ASKED = {
     "/v1/score": (SCORED, local.score),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from service.domain.access import SCOPES
-from service.store import audit
+from service.store.projects import audit
 
 pytestmark = pytest.mark.any_database
 

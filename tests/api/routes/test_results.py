@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.api.http.body import Content
-from service.api.routes.results import _quick
+from service.api.routes.results.results import _quick
 
 
 @pytest.mark.parametrize(

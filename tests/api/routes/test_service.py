@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event
 
-from service.stats.shared.registry import library_versions
+from service.stats.shared.declaring.registry import library_versions
 
 pytestmark = pytest.mark.any_database
 

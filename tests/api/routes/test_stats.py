@@ -7,14 +7,14 @@ import threading
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from service import local
 from service.api.http.route import router
 from service.api.parsing.models import validate
-from service.api.routes import stats
+from service.api.routes.calculations import stats
 from service.errors import ForelockError
+from service.offline import local
 from service.records import Record
-from service.stats.shared import registry
-from service.stats.shared.common import Analysis, Request
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Analysis, Request
 
 TESTS = list(registry.latest().values())
 every_test = pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)

@@ -16,7 +16,7 @@ from forelock.bundles.findings import Report
 from forelock.bundles.record import DOCUMENTS
 from forelock.bundles.verifying import Kept, exit_status, verify
 from forelock.transparency.notes import VerifierKey
-from service.actions.recomputing import recompute
+from service.offline.recomputing import recompute
 
 from .making import members, packed
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forelock import witness
 from forelock.witness import opentimestamps as ots
 from forelock.witness.bitcoin import read_header
+from forelock.witness.checking import verify
 from forelock.witness.found import Stamp, WitnessFault
 from forelock.witness.proof_tree import BITCOIN, PENDING, Node, Operation, parse_tree, write_tree
 from tests.calendar import in_block, pending_at
@@ -72,7 +72,7 @@ def test_a_block_is_named_and_not_believed() -> None:
 @pytest.mark.parametrize("header", [BLOCK_358391, BLOCK_358391.hex().encode() + b"\n"])
 def test_against_block_358391(header: bytes) -> None:
     data, proof = example("hello-world.txt")
-    found = witness.verify(Stamp("opentimestamps", proof), data, headers=[header])
+    found = verify(Stamp("opentimestamps", proof), data, headers=[header])
     assert found.state == "verified"
     assert found.time is not None
     assert found.time.isoformat() == "2015-05-28T15:41:18+00:00"

@@ -19,8 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forelock import witness
-from forelock.witness import asn1, chain, rfc3161
+from forelock.witness import asn1, chain, checking, rfc3161
 from forelock.witness.found import MAX_STAMP_BYTES, Stamp, WitnessFault
 from tests.authority import Authority
 
@@ -60,7 +59,7 @@ def test_a_stamp_of_openssl_verifies(authority: Authority, token: bytes) -> None
 
 
 def test_the_same_through_the_door_of_the_package(authority: Authority, token: bytes) -> None:
-    found = witness.verify(Stamp("rfc3161", token), CHECKPOINT, [authority.root])
+    found = checking.verify(Stamp("rfc3161", token), CHECKPOINT, [authority.root])
     assert found == rfc3161.verify(token, CHECKPOINT, [authority.root])
 
 
@@ -161,7 +160,7 @@ def test_a_damaged_root_ends_in_a_sentence(authority: Authority, token: bytes) -
     for bit in range(0, 8 * len(der), 6):
         pem = ssl.DER_cert_to_PEM_cert(flipped(der, bit)).encode()
         with contextlib.suppress(WitnessFault):
-            rfc3161.verify(token, CHECKPOINT, witness.read_certificates(pem))
+            rfc3161.verify(token, CHECKPOINT, chain.read_certificates(pem))
 
 
 @pytest.mark.parametrize("days", [(-30, -10), (10, 30)])
@@ -373,4 +372,4 @@ def test_a_nonce_has_64_bits(nonce: int) -> None:
 
 def test_roots_are_pem() -> None:
     with pytest.raises(WitnessFault, match="PEM"):
-        witness.read_certificates(b"nothing")
+        chain.read_certificates(b"nothing")

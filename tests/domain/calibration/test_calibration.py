@@ -22,7 +22,7 @@ from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import NOT_RECEIVED
 from service.errors import Conflict
-from service.stats.shared.registry import joined
+from service.stats.shared.declaring.registry import joined
 from tests.domain import sample
 
 ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}

@@ -20,7 +20,7 @@ from service.domain.plans.population import Manifest
 from service.domain.rules.settings import settings as looked_up
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
-from service.stats.shared import registry, shows
+from service.stats.shared.declaring import registry, shows
 from tests.domain import sample
 from tests.stats.cases import declared
 

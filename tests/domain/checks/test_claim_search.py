@@ -14,8 +14,8 @@ from service.domain.checks.mending import mended
 from service.domain.checks.rule import rule_findings
 from service.domain.rules.fields import choices, shape_of
 from service.domain.rules.settings import settings as looked_up
-from service.stats.shared import registry
-from service.stats.shared.shows import Covers, Finding, Nothing, PValue, Share
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.shows import Covers, Finding, Nothing, PValue, Share
 from tests.domain import sample
 from tests.stats.cases import declared
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.domain.checks.opposite_worlds import KINDS, REASON, VARIED, draw, judge, lintable, opposite, worlds
 
 CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).request.model_fields} | {

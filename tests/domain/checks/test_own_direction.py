@@ -8,8 +8,8 @@ import pytest
 from service.domain.checks.claim import claim_findings
 from service.domain.plans.population import Manifest
 from service.domain.rules.settings import settings
-from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.sentences import sentence
 from tests.domain import sample
 
 N = 200
@@ -24,8 +24,8 @@ TESTS = {
 }
 ABOUT = {
     "wilcoxon": ("the ranks of the items' differences and their pseudo-median", "各题目之差的秩及其伪中位数"),
-    "mann-whitney": ("the order of the two arms' values and their shift", "两臂取值的大小次序及其位移"),
-    "quantile-difference": ("the medians of the arms", "两臂的中位数"),
+    "mann-whitney": ("the order of the two arms' values and their shift", "两组取值的大小次序及其位移"),
+    "quantile-difference": ("the medians of the arms", "两组的中位数"),
 }
 
 
@@ -74,7 +74,7 @@ def test_the_sign_of_the_means_is_no_direction_of_ranks_and_quantiles(test, clau
     assert verdict.outcome == "not_supported"
     assert "holds, but what it tests shows the opposite of the claim" in verdict.sentence
     plan = sample.plan(changes)
-    assert "其检验所显示的与主张相反" in sentence_zh(plan, verdict, interval_of(plan, verdict))
+    assert "其检验所显示的与主张相反" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -96,7 +96,7 @@ def test_a_clause_with_its_own_direction_is_taken_and_names_its_effect(test, rul
     plan = sample.plan(changes)
     assert f"`w` is about {english} (+" in verdict.sentence
     assert "not about the difference of means over items" in verdict.sentence
-    assert f"`w` 所说的是{chinese}" in sentence_zh(plan, verdict, interval_of(plan, verdict))
+    assert f"`w` 针对的是{chinese}" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
 
 
 @pytest.mark.parametrize(

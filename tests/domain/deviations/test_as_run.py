@@ -21,7 +21,7 @@ from service.domain.deviations.changes import (
 )
 from service.domain.deviations.consequences import consequences, nothing
 from service.domain.deviations.direction import measured
-from service.stats.shared.common import Margin
+from service.stats.shared.declaring.common import Margin
 from tests.domain import sample
 
 N = 40

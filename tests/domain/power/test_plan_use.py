@@ -17,10 +17,10 @@ from service.domain.rules.fields import choices, observe
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
-from service.stats.shared import registry
-from service.stats.shared.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines
-from service.stats.shared.common import Margin
-from service.stats.shared.simulated import Units
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.simulated import Units
 from tests.domain.sample import plan
 from tests.stats.cases import cases_of, file_of
 

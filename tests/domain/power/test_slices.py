@@ -9,7 +9,7 @@ import pytest
 from service.domain.plans.population import ManifestFacts, StratumFacts
 from service.domain.power.rule import rule_powers
 from service.domain.power.slices import slice_power
-from service.stats.shared.slicing import weigh_counts
+from service.stats.shared.methods.slicing import weigh_counts
 from tests.domain.rules.test_endpoints import SWAP
 from tests.domain.sample import VALUE, manifests, plan
 

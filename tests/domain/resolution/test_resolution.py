@@ -12,7 +12,7 @@ from service.domain.resolution.reach import EXACT_UP_TO, degrees_of_freedom, of_
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.errors import InvalidData
-from service.kernels.clusters import ClusterSums, robust_errors
+from service.kernels.numeric.clusters import ClusterSums, robust_errors
 
 
 def pilot(n=60, seed=1, clusters=None):

@@ -15,11 +15,12 @@ from service.domain.plans.population import Manifest
 from service.domain.results import batches
 from service.domain.results.batches import (
     ExpectedCell,
-    ResultBatch,
-    check,
+    ReceivedBatch,
     expected_cells,
     fingerprint_parts,
+    place,
 )
+from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 
 PATIENT = settings(
@@ -61,37 +62,37 @@ MANIFESTS = {"one": Manifest.create(["a", "b", "c", "é"]), "two": Manifest.crea
 
 def batch(ids=("a", "b"), values=(1, 0), statuses=None, replicates=None, **names):
     named = {"population": "one", "arm": "C1", "endpoint": "accuracy", "run": None, **names}
-    return ResultBatch(
+    return ReceivedBatch(
         **named,
         item_ids=tuple(ids),
         replicates=np.array(replicates or [1] * len(ids), dtype=np.uint16),
-        values=np.array(values, dtype=np.float64),
-        statuses=np.array(statuses or [0] * len(ids), dtype=np.uint8),
-        observed_at=None,
+        rows=SecretRows(
+            np.array(values, dtype=np.float64), np.array(statuses or [0] * len(ids), dtype=np.uint8)
+        ),
     )
 
 
-def place(posted):
-    return check(posted, PLAN, MANIFESTS)
+def placed(posted):
+    return place(posted, PLAN, MANIFESTS)
 
 
 def refused(posted):
     with pytest.raises(InvalidData) as caught:
-        place(posted)
+        placed(posted)
     return caught.value
 
 
 def test_rows_are_placed_by_item_id():
-    placed = place(batch(ids=("é", "a"), values=(1, 0)))
-    assert placed.positions.tolist() == [3, 0]
-    assert placed.positions.dtype == np.int32
-    assert placed.values.tolist() == [1, 0]
-    assert placed.n == 2
+    result = placed(batch(ids=("é", "a"), values=(1, 0)))
+    assert result.positions.tolist() == [3, 0]
+    assert result.positions.dtype == np.int32
+    assert result.rows.values.tolist() == [1, 0]
+    assert result.n == 2
 
 
 def test_replicates_of_an_item_are_different_cells():
-    placed = place(batch(ids=("a", "b", "a"), values=(0.1, 0.2, 0.3), replicates=[1, 1, 3], endpoint="f1"))
-    assert {r: positions.tolist() for r, positions in placed.by_replicate()} == {1: [0, 1], 3: [0]}
+    result = placed(batch(ids=("a", "b", "a"), values=(0.1, 0.2, 0.3), replicates=[1, 1, 3], endpoint="f1"))
+    assert {r: positions.tolist() for r, positions in result.parts} == {1: [0, 1], 3: [0]}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_names_outside_the_plan_are_refused(name, value, known):
 
 
 def test_arms_and_endpoints_belong_to_their_population():
-    assert place(batch(ids=("a", "x"), population="two", arm="C4")).population == "two"
+    assert placed(batch(ids=("a", "x"), population="two", arm="C4")).head.population == "two"
     assert refused(batch(ids=("a", "x"), population="two", arm="C2")).faults[0].path == "arm"
     assert refused(batch(ids=("a", "x"), population="two", endpoint="f1")).faults[0].path == "endpoint"
 
@@ -118,7 +119,7 @@ def test_arms_and_endpoints_belong_to_their_population():
 def test_the_population_may_be_left_out_when_there_is_one():
     document = PLAN.as_dict()
     alone = Plan.from_dict({**document, "populations": document["populations"][:1]})
-    assert check(batch(population=None), alone, MANIFESTS).population == "one"
+    assert place(batch(population=None), alone, MANIFESTS).head.population == "one"
     assert refused(batch(population=None)).faults[0].path == "population"
 
 
@@ -148,7 +149,7 @@ def test_items_twice_in_a_batch_are_refused():
 
 
 def test_replicates_beyond_the_plan_are_refused():
-    assert place(batch(endpoint="f1", replicates=[1, 3])).n == 2
+    assert placed(batch(endpoint="f1", replicates=[1, 3])).n == 2
     error = refused(batch(endpoint="f1", replicates=[3, 4]))
     assert (error.faults[0].path, error.faults[0].message) == (
         "replicate",
@@ -157,7 +158,7 @@ def test_replicates_beyond_the_plan_are_refused():
 
 
 def test_binary_endpoints_take_0_and_1():
-    assert place(batch(values=(np.nan, 0), statuses=[2, 0])).n == 2
+    assert placed(batch(values=(np.nan, 0), statuses=[2, 0])).n == 2
     error = refused(batch(values=(1, 0.5)))
     assert (error.faults[0].path, error.faults[0].message) == (
         "value",
@@ -237,9 +238,9 @@ def test_a_batch_comes_out_of_a_pickle_as_it_went_in(ids):
     after = pickle.loads(pickle.dumps(before))
     assert fingerprint_parts(after) == fingerprint_parts(before)
     assert (after.item_ids, after.run, after.on_duplicate) == (before.item_ids, "r", "skip")
-    assert after.values.tolist() == before.values.tolist()
-    assert after.statuses.tolist() == before.statuses.tolist()
+    assert after.rows.values.tolist() == before.rows.values.tolist()
+    assert after.rows.statuses.tolist() == before.rows.statuses.tolist()
 
 
 def test_reprs_tell_no_outcome():
-    assert "array" not in repr(batch()) + repr(place(batch()))
+    assert "array" not in repr(batch()) + repr(placed(batch()))

@@ -11,14 +11,15 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, beside_words
 from service.domain.power.level import level_of
 from service.domain.power.rule import power_at_reference
-from service.domain.results.batches import ResultBatch, check
+from service.domain.results.batches import ReceivedBatch, place
+from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
-from service.domain.rules.rule import sentence
+from service.domain.rules.rule import sentence as rule_text
 from service.domain.rules.settings import settings
 from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.sentences import sentence
 from service.errors import InvalidData
 from tests.domain.sample import binary, cell, codes, findings, manifest, manifests, plan, verdict_of
 
@@ -69,8 +70,8 @@ def test_the_swap_rule_locks():
     setting = settings(plan(SWAP))[0]
     parts = parts_of(setting)
     assert other_endpoints(setting) == ("usd",)
-    assert sentence(parts.own) == "quality.ci.low > -2 pp"
-    assert sentence(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
+    assert rule_text(parts.own) == "quality.ci.low > -2 pp"
+    assert rule_text(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
     assert own_part(plan(SWAP), setting.hypothesis, parts.own).hypotheses[0].rule == "quality.ci.low > -2 pp"
     assert plan(SWAP).endpoints_asked(setting.hypothesis) == ("accuracy", "usd")
 
@@ -136,7 +137,7 @@ def test_sentences_say_how_many_times_as_much_in_both_languages():
     told = f"In usd, C2 costs {ratio['value']:.2f} times as much as C1 (95% interval {low:.2f} to {high:.2f}, n = {N})."
     assert told in found.sentence
     changed = plan({**SWAP, "populations.0.n": N})
-    chinese = sentence_zh(changed, found, interval_of(changed, found))
+    chinese = sentence(changed, found, interval_of(changed, found), language="zh")
     assert f"C2 的花费是 C1 的 {ratio['value']:.2f} 倍(95% 区间 {low:.2f} 至 {high:.2f},n = {N})" in chinese
 
 
@@ -162,12 +163,12 @@ def test_missing_results_of_another_endpoint_count_by_the_plans_policy():
 
 def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
     changed = plan(SWAP)
-    batch = ResultBatch(
+    batch = ReceivedBatch(
         "one", "C1", "usd", None, ("item 0", "item 1", "item 2"), np.ones(3, dtype=np.uint16),
-        np.array([0.25, 0.0, -3.0]), np.zeros(3, dtype=np.uint8), None,
+        SecretRows(np.array([0.25, 0.0, -3.0]), np.zeros(3, dtype=np.uint8)),
     )  # fmt: skip
     with pytest.raises(InvalidData) as refusal:
-        check(batch, changed, {"one": manifest(500)})
+        place(batch, changed, {"one": manifest(500)})
     said = [f"{each.path} {each.message}" for each in refusal.value.faults]
     assert len(said) == 2
     assert all("is not above 0" in each for each in said)

@@ -10,7 +10,7 @@ from service.domain.rules.fields import Observation, choices, nearest_field, obs
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.rules.truth import Ends, told
-from service.stats.equivalence import EquivalenceAnalysis
+from service.stats.equivalence.equivalence import EquivalenceAnalysis
 from service.stats.mcnemar import McNemarAnalysis
 from service.stats.ratio_of_means import RatioOfMeansAnalysis
 

@@ -46,7 +46,7 @@ def test_what_is_told_is_what_the_interval_carries(values, threshold, outcome, b
 
 
 def test_lower_is_better_turns_the_sides():
-    found = ask(ones(2, 98), threshold=0.1, better="lower")
+    found = ask(ones(2, 98), threshold=0.1, prefers="lower")
     assert found.outcome == "meets"
     assert found.sentence.startswith("Keeps to at most 10.0%")
 
@@ -112,7 +112,7 @@ def test_falling_short_is_judged_by_the_best_case():
 def test_missing_results_and_runs_count_as_the_worst_where_that_is_asked():
     found = ask([1, 1, None, 0], missing="fail")
     assert (found.n, found.mean) == (4, 0.5)
-    low = ask([0, 0, None, 1], missing="fail", better="lower")
+    low = ask([0, 0, None, 1], missing="fail", prefers="lower")
     assert low.mean == 0.5
     runs = score(
         ScoreRequest.model_validate(

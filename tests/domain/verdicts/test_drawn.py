@@ -6,9 +6,9 @@ import pytest
 
 from service.domain.rules.grammar import parse
 from service.domain.verdicts.reading import read_interval
-from service.domain.verdicts.words.chinese import sentence_zh
 from service.domain.verdicts.words.facts import interval_of
-from service.stats.shared.certainty import BEYOND, DRAWN, FLAT
+from service.domain.verdicts.words.sentences import sentence
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN, FLAT
 from tests.domain.sample import binary, outcomes, plan, verdict_of
 
 RESULTS = outcomes(*binary(60, 30, 14, 5))
@@ -113,7 +113,7 @@ def test_a_p_beyond_every_resample_is_told_with_the_chance_of_its_signs():
     assert found.outcome == "supported"
     assert "chance makes signs so uneven with probability 0.002)" in found.sentence
     read = interval_of(plan(changes), found)
-    assert "符号如此不均的概率为 0.002)" in sentence_zh(plan(changes), found, read)
+    assert "符号如此不均的概率为 0.002)" in sentence(plan(changes), found, read, language="zh")
 
 
 @pytest.mark.parametrize("alternative", ["greater", "two-sided"])

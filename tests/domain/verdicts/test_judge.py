@@ -20,9 +20,9 @@ from service.domain.rules.truth import conjunction
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
-from service.stats.shared import registry
-from service.stats.shared.common import Analysis, Interval, Margin, PairedColumns
-from service.stats.shared.registry import PlanUse, stat_test
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Analysis, Interval, Margin, PairedColumns
+from service.stats.shared.declaring.registry import PlanUse, stat_test
 from tests.domain.sample import NOW, binary, cell, manifest, manifests, outcomes, plan, verdict_of
 from tests.strategies import paired_binary
 

@@ -24,8 +24,8 @@ from service.domain.rules.feeding import build_request, parameter
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.joint import joint_family, sign_tests
 from service.domain.verdicts.outcomes import Outcomes
-from service.kernels.joint_flips import joint_of, step_down
-from service.kernels.sign_flip import sign_flip
+from service.kernels.randomization.joint_flips import joint_of, step_down
+from service.kernels.randomization.sign_flip import sign_flip
 from tests.domain import sample
 from tests.domain.power.test_plan_use import IN_PLANS, asked
 

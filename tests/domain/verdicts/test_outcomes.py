@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.plan import Endpoint
-from service.domain.results.batches import PlacedBatch
+from service.domain.results.batches import BatchHead, PlacedBatch
+from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.grammar import parse
 from service.domain.rules.truth import evaluate
 from service.domain.verdicts.outcomes import (
@@ -173,15 +174,10 @@ def test_batches_fill_the_expected_cells():
     assert set(empty.cells) == {("one", "C1", "accuracy"), ("one", "C2", "accuracy")}
     empty.place(
         PlacedBatch(
-            population="one",
-            arm="C2",
-            endpoint="accuracy",
-            run=None,
+            BatchHead("one", "C2", "accuracy", None),
             positions=np.asarray([2, 0], dtype=np.int32),
             replicates=np.asarray([1, 2], dtype=np.uint16),
-            values=np.asarray([1.0, np.nan]),
-            statuses=np.asarray([0, 1], dtype=np.uint8),
-            observed_at=None,
+            rows=SecretRows(np.asarray([1.0, np.nan]), np.asarray([0, 1], dtype=np.uint8)),
         )
     )
     filled = empty.cells["one", "C2", "accuracy"]

@@ -14,7 +14,7 @@ from service.domain.results.batches import expected_cells
 from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import collapse
 from service.reports.prereg.markdown import parse_plan, print_plan
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.domain.sample import cell, codes, findings, outcomes, plan, verdict_of
 
 JUDGED = {

@@ -15,11 +15,11 @@ from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.kernels.paired_exact import exact_p_below
-from service.kernels.reversal import gail_simon
-from service.stats.shared import registry
-from service.stats.shared.bounded import Bounded
-from service.stats.shared.slicing import Lean, lean, overall, reversal_of, standings, weigh
+from service.kernels.numeric.reversal import gail_simon
+from service.kernels.pairs.paired_exact import exact_p_below
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.slicing import Lean, lean, overall, reversal_of, standings, weigh
 from tests.domain import sample
 
 NAMES = ("code", "math", "prose")
@@ -370,7 +370,7 @@ def test_it_is_said_in_both_languages_and_kept_through_json():
     (said,) = sentences(sample.plan(changes), verdict, {})
     assert said.sentences.en == verdict.hypotheses[0].sentence
     assert "无法判定,3 个中有 2 个得到证明,但 “prose” 没有" in said.sentences.zh
-    assert "没有证明两臂的优劣随切片反转" in said.sentences.zh
+    assert "没有证明两组的优劣随切片反转" in said.sentences.zh
 
 
 def test_only_the_hypotheses_that_are_named_are_sliced():

@@ -23,8 +23,8 @@ from service.domain.verdicts.stopping import (
     units_in,
     up_to_stop,
 )
-from service.kernels.order import permutation
-from service.stats.shared import registry
+from service.kernels.numeric.order import permutation
+from service.stats.shared.declaring import registry
 from tests.domain import sample
 
 SEED = 77
@@ -340,3 +340,28 @@ def test_missing_results_do_not_end_a_collection_as_equivalent():
     found = read(plan, items, outcomes, {"one": 150})
     assert (found.equivalent["H1"], found.decided["H1"], found.stop) == (True, True, True)
     assert reading_of(plan, found).hypotheses[0].tests["s"].equivalent is True
+
+
+@pytest.mark.parametrize(("won_by", "outcome"), [(1, "supported"), (-1, "not_supported")])
+def test_an_e_process_bears_out_the_claim_of_whom_it_was_won_for(won_by, outcome):
+    """Won by the baseline, and a difference that ends above 0: "supported", by the sign of the difference."""
+    then = 40 if won_by < 0 else 10
+    places = {**dict.fromkeys(range(25), won_by), **dict.fromkeys(range(25, 25 + then), -won_by)}
+    plan, manifests, outcomes = case(ANYTIME, places)
+    # another hypothesis kept the collection going, so that all rows count
+    found = sample.judged(plan, manifests, outcomes).hypotheses[0]
+    assert found.rule_holds
+    assert found.delta > 0
+    assert found.outcome == outcome
+    if outcome != "supported":
+        assert found.reason == "what it tests shows the opposite of the claim"
+
+
+def test_an_e_process_that_both_arms_win_bears_out_neither():
+    places = {**dict.fromkeys(range(25), -1), **dict.fromkeys(range(25, 180), 1)}
+    plan, manifests, outcomes = case(ANYTIME, places)
+    # another hypothesis kept the collection going, so that all rows count
+    found = sample.judged(plan, manifests, outcomes).hypotheses[0]
+    assert found.rule_holds
+    assert found.delta > 0
+    assert (found.outcome, found.reason) == ("not_supported", "what it tests shows the opposite of the claim")

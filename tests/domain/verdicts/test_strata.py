@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.strata import MOST
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 from tests.domain import sample
 from tests.stats.shapes import columns
 

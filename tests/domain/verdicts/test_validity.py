@@ -15,8 +15,8 @@ from service.domain.evidence.record import of_record
 from service.domain.notes.notes import marks_in_words, sentences
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.validity import Mark, flags, invalidating, unblinded
-from service.domain.verdicts.words.chinese_reasons import known
 from service.reports.evidence_card import print_card
+from service.words import read
 from tests.domain import sample
 from tests.domain.evidence.test_evidence import known as known_of
 
@@ -79,7 +79,7 @@ def test_results_that_break_the_plan_are_the_first_reason() -> None:
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_every_mark_has_words_in_both_languages(mark: Mark) -> None:
-    assert known(mark.says)
+    assert read("reasons", mark.says) is not None
     verdict = judged(mark)
     (said,) = marks_in_words(verdict)
     assert mark.says in said.en

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from service.domain.deviations.as_run import Rows, apply, verdicts_of, why_not
 from service.domain.deviations.changes import MissingPolicyChange
 from service.domain.deviations.tipping_point import Doubts, tipping_point
-from service.domain.results.batches import ResultBatch, check
+from service.domain.results.batches import ReceivedBatch, place
+from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.outcomes import PlanViolatedError, pair_up
 from service.errors import InvalidData
 from tests.domain import sample
@@ -132,19 +133,17 @@ def test_bounds_belong_to_scores():
 
 def test_a_value_outside_the_bounds_is_refused_when_it_is_posted_and_when_it_is_judged():
     plan = sample.plan({**SCORES, "populations.0.n": 3})
-    batch = ResultBatch(
+    batch = ReceivedBatch(
         population=None,
         arm="C1",
         endpoint="accuracy",
         run=None,
         item_ids=("item 0", "item 1", "item 2"),
         replicates=np.ones(3, dtype=np.uint16),
-        values=np.array([5.0, 5.5, NAN]),
-        statuses=np.array([0, 0, 2], dtype=np.uint8),
-        observed_at=None,
+        rows=SecretRows(np.array([5.0, 5.5, NAN]), np.array([0, 0, 2], dtype=np.uint8)),
     )
     with pytest.raises(InvalidData, match="outside the endpoint's bounds, -1 to 5") as refused:
-        check(batch, plan, sample.manifests(plan))
+        place(batch, plan, sample.manifests(plan))
     assert [each.path for each in refused.value.faults] == ["value"]
     assert "row 2" in refused.value.faults[0].message
     assert "5.5" not in str(refused.value.detail)

@@ -17,10 +17,10 @@ from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
 from service.jobs.runner import Runner
-from service.keyring import Keyring
-from service.store import schema
-from service.store.engine import Database
-from service.wake import Alarm
+from service.keyring.keyring import Keyring
+from service.processes.wake import Alarm
+from service.store.database import schema
+from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project
 from tests.journeys.plans import locked, post, small_plan
 from tests.pools import InlinePool

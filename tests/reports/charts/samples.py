@@ -22,7 +22,7 @@ from service.reports.charts.ranking import ranking
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 RANKED: dict[str, Any] = {
     "arms": [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.actions.charts import of_powers
+from service.actions.verdicts.charts import of_powers
 from service.domain.plans.plan import Plan
 from service.domain.power.records import PowerAt, RulePower
 from service.reports.charts import draw

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from service.errors import InvalidData
-from service.stats.shared import registry
+from service.stats.shared.declaring import registry
 
 TESTS = ("mcnemar", "equivalence", "paired-difference")
 

@@ -14,7 +14,7 @@ from service.domain.rules.feeding import parameter, shaped
 from service.domain.rules.fields import choices, shape_of
 from service.domain.rules.settings import Use
 from service.errors import InvalidData
-from service.stats.shared import registry, shows
+from service.stats.shared.declaring import registry, shows
 from tests.stats.cases import cases_of
 
 IN_PLANS = [test for test in registry.every() if test.plan is not None]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.stats.shared.skewness import skewed
+from service.stats.shared.data.skewness import skewed
 from tests.stats.oracle import ask, codes
 
 SCORE = {"value": 0.5, "unit": "score"}

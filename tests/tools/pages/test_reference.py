@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from service.api.routes.populations import Items
-from service.api.routes.results import ResultColumns, ResultRow
+from service.api.routes.plans.populations import Items
+from service.api.routes.results.results import ResultColumns, ResultRow
 from service.domain.plans.plan import Plan
 from service.ingest import manifests, results
 from tools.pages.reference import PLAN, plan_page

@@ -11,7 +11,7 @@ import pytest
 from service.domain.plans.plan import TestUse
 from service.domain.rules.feeding import read_parameters
 from service.domain.rules.grammar import parse
-from service.stats.shared import registry, warnings
+from service.stats.shared.declaring import registry, warnings
 from tools.pages import tests as test_pages
 from tools.pages.given_warnings import given_warnings
 from tools.pages.tests import DOCS, FAMILIES, HEADINGS

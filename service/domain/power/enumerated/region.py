@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from service.domain.power.enumerated.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
-from service.kernels import binomial
-from service.kernels.rule_enumeration import Ints
-from service.stats.shared.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
+from service.kernels.numeric import binomial
+from service.kernels.planning.rule_enumeration import Ints
+from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
 
 Lines = Mapping[str, Line | EndLines]
 """By the field's text; a field without a line is free."""

@@ -18,10 +18,10 @@ from service.domain.power.least_p import Size
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.rule import Clause, Is, Quantity, Within
 from service.domain.rules.settings import Setting
-from service.kernels import binomial
-from service.kernels.rule_enumeration import Ints
-from service.stats.shared.cell_lines import EndLines, Line, exact_delta
-from service.stats.shared.common import Margin
+from service.kernels.numeric import binomial
+from service.kernels.planning.rule_enumeration import Ints
+from service.stats.shared.declaring.cell_lines import EndLines, Line, exact_delta
+from service.stats.shared.declaring.common import Margin
 
 LEAST_THRESHOLD = 1e-9
 """Tails for many cells are accurate to less than this; p-values below are left free."""

@@ -12,10 +12,10 @@ from service.domain.rules.fields import observe
 from service.domain.rules.settings import Use
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
-from service.stats.shared.cell_lines import Asker, EndLines, Line
-from service.stats.shared.cells import Cells
-from service.stats.shared.common import Margin
-from service.stats.shared.shows import Path
+from service.stats.shared.declaring.cell_lines import Asker, EndLines, Line
+from service.stats.shared.declaring.cells import Cells
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.shows import Path
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.rules.rule import All, AnyOf, Clause, Not, Operator, Rule
-from service.stats.shared.cell_lines import ABOVE, BELOW, EQUAL, UNDEFINED, Sides
+from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, UNDEFINED, Sides
 
 Sets = NDArray[np.uint8]
 

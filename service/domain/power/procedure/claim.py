@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -14,10 +14,11 @@ from service.domain.power.procedure.data import Side
 from service.domain.power.procedure.evidence import Bools, Evidence
 from service.domain.rules.claims.assertion import States, states
 from service.domain.rules.claims.claim import TIE, WANTED, Target
-from service.domain.rules.claims.clauses import Reader, weighs_clusters
-from service.domain.rules.rule import Clause, Comparison, Excludes, FieldName
+from service.domain.rules.claims.clauses import Reader, meaning_of, weighs_clusters
+from service.domain.rules.rule import Clause, Comparison, Excludes, FieldName, Quantity
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.claim import lacking
+from service.stats.shared.declaring.shows import PValue
 
 FOLLOWS, MISSED, BARE = 0, 1, 2
 """Of a rule that holds: its claim follows, the observed difference misses it, or nothing shows it."""
@@ -42,10 +43,12 @@ def shortfalls(
     observed = evidence.observed(side, clusters_alike=alike)[rows]
     named = tuple(sets)
     lies = {each: _lies(each, evidence, side, rows) for each in named if isinstance(each, Excludes)}
+    leans = dict(_leans(setting, named, evidence, side, rows))
     cuts = np.array(sorted(_cuts(setting, target, reader)))
     columns: list[NDArray[np.int64]] = [
         *(sets[each][rows].astype(np.int64) for each in named),
         *lies.values(),
+        *leans.values(),
         np.searchsorted(cuts, observed, "left").astype(np.int64),
         np.searchsorted(cuts, observed, "right").astype(np.int64),
     ]
@@ -54,6 +57,7 @@ def shortfalls(
     for row in first.tolist():
         truths = {each: TRUTHS.get(int(sets[each][rows[row]])) for each in named}
         sides: dict[Clause, int | None] = {each: int(column[row]) or None for each, column in lies.items()}
+        sides |= {each: int(column[row]) for each, column in leans.items()}
         gaps.append(lacking(target, rule, reader, truths, Fraction(float(observed[row])), sides))
     codes = np.array([FOLLOWS if gap is None else BARE if gap == "bound" else MISSED for gap in gaps])
     found[rows] = codes[back.reshape(-1)]
@@ -92,3 +96,22 @@ def _lies(clause: Excludes, evidence: Evidence, side: Side, rows: NDArray[np.int
     if above is None:
         return np.zeros(len(rows), dtype=np.int64)
     return np.where(above[rows] == TRUE, 1, np.where(above[rows] == FALSE, -1, 0))
+
+
+def _leans(
+    setting: Setting, named: Iterable[Clause], evidence: Evidence, side: Side, rows: NDArray[np.intp]
+) -> Iterator[tuple[Clause, NDArray[np.int64]]]:
+    """For whom two-sided tests speak (1, -1, or 0: neither), where that is not what the observed difference tells."""
+    zero = Quantity(text="0")
+    for clause in named:
+        use = setting.use_of(clause)
+        meaning = None if use is None else meaning_of(use, clause.field.path)[0]
+        if not isinstance(clause, Comparison) or not isinstance(meaning, PValue) or meaning.lean is None:
+            continue
+        field = FieldName(test=clause.field.test, path=meaning.lean)
+        above, below = (
+            evidence.truths(Comparison(field=field, operator=operator, value=zero), side)
+            for operator in (">", "<")
+        )
+        if above is not None and below is not None:
+            yield clause, (above[rows] == TRUE).astype(np.int64) - (below[rows] == TRUE)

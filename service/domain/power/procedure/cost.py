@@ -10,7 +10,7 @@ from functools import partial
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Use
-from service.stats.shared.simulated import Effort
+from service.stats.shared.declaring.simulated import Effort
 
 BASE = 2_000
 """Of any test on any data set."""

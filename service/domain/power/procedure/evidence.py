@@ -16,9 +16,9 @@ from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, FieldName, Is
 from service.domain.rules.settings import Setting, Use
-from service.kernels.simulated_pairs import SharedResamples
-from service.stats.shared.common import Margin
-from service.stats.shared.simulated import Units
+from service.kernels.planning.simulated_pairs import SharedResamples
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

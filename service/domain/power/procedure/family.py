@@ -30,7 +30,7 @@ from service.domain.verdicts.family import (
     two_places,
     why_uncorrected,
 )
-from service.kernels.multiplicity import ADJUST, independent_max_t
+from service.kernels.effects.multiplicity import ADJUST, independent_max_t
 
 Ints = NDArray[np.intp]
 

@@ -19,7 +19,7 @@ from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import TIE
-from service.stats.shared.cell_lines import (
+from service.stats.shared.declaring.cell_lines import (
     ABOVE,
     BELOW,
     EQUAL,
@@ -29,9 +29,9 @@ from service.stats.shared.cell_lines import (
     Sides,
     exact_delta,
 )
-from service.stats.shared.common import Margin
-from service.stats.shared.shows import Estimate, Path
-from service.stats.shared.simulated import Asked, Units, Value
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.shows import Estimate, Path
+from service.stats.shared.declaring.simulated import Asked, Units, Value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

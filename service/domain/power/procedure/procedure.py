@@ -24,9 +24,9 @@ from service.domain.rules.rule import Clause, clauses
 from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.family import is_secondary
 from service.domain.verdicts.worst_case import extremes, favoured
-from service.kernels.order import permutation
-from service.kernels.simulated_pairs import SharedResamples
-from service.stats.shared.common import Margin
+from service.kernels.numeric.order import permutation
+from service.kernels.planning.simulated_pairs import SharedResamples
+from service.stats.shared.declaring.common import Margin
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,9 +18,9 @@ from service.domain.power.procedure.fields import clause_truths
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
-from service.kernels import simulated_sequences as kernel
-from service.stats.shared.common import Margin
-from service.stats.shared.looks import Design
+from service.kernels.planning import simulated_sequences as kernel
+from service.stats.shared.declaring.common import Margin
+from service.stats.shared.methods.looks import Design
 
 Ints = NDArray[np.int64]
 
@@ -111,6 +111,21 @@ class Path:
         at = np.minimum(self.rejected, stop) if self.method == "group_sequential" else stop
         return naive(self.side, self.order, at)
 
+    def winner(self, stop: Ints) -> Ints | None:
+        """For whom the test of no difference speaks at the end: 1 the candidate, -1 the baseline, 0 neither."""
+        if self.method == "group_sequential":
+            return np.sign(self.delta(stop)).astype(np.int64)
+        if self.method != "e_process":
+            return None
+        path, lead = self._log_e
+        rows = np.arange(len(stop))
+        ahead, behind = (
+            np.maximum.accumulate(np.where(towards > 0, path, 0.0), axis=1)[rows, stop]
+            for towards in (lead, -lead)
+        )
+        both = np.minimum(ahead, behind) >= -math.log(self.alpha)
+        return np.where(both, 0, np.sign(ahead - behind)).astype(np.int64)
+
     def excludes(self, difference: float, side: int) -> Ints:
         """The first reading at which the interval lies above (1) or below (-1) a difference, score units."""
         scaled, sizes, bets = self._bets
@@ -157,15 +172,24 @@ class Path:
     @cached_property
     def _best(self) -> Floats:
         """The largest log e so far, (T, n)."""
+        path, lead = self._log_e
         alternative = str(parameter(self.use.use, "alternative"))
-        if self.order.counted and self.side.won is not None:
-            won, lost = (np.cumsum(each, axis=1) for each in self.side.won)
-            path, ahead = kernel.coin_log_e(won, lost, alternative)
-            path = np.where(ahead, path, -np.inf)
-        else:
-            scaled, _, bets = self._bets
-            path = kernel.betting_log_e(scaled, bets, alternative)
+        if self.order.counted and alternative != "two-sided":
+            # a coin's evidence is the same whoever leads; a bet is on one of them
+            path = np.where(lead > 0 if alternative == "greater" else lead < 0, path, -np.inf)
         return np.asarray(np.maximum.accumulate(path, axis=1))
+
+    @cached_property
+    def _log_e(self) -> tuple[Floats, Floats]:
+        """Log e after every unit (T, n), and whose evidence it is: above 0 the candidate's."""
+        if self.order.counted and self.side.won is not None:
+            won, lost = (np.cumsum(counts, axis=1) for counts in self.side.won)
+            return kernel.coin_log_e(won, lost), (won - lost).astype(np.float64)
+        scaled, _, bets = self._bets
+        up, down = kernel.both_bets(scaled, bets)
+        alternative = str(parameter(self.use.use, "alternative"))
+        one_sided = {"greater": up, "less": down}
+        return one_sided.get(alternative, np.logaddexp(up, down) - math.log(2)), up - down
 
     @cached_property
     def _bets(self) -> tuple[Floats, Floats, Floats]:
@@ -215,6 +239,9 @@ class SequentialEvidence:
         path, name = self._path(clause.field.test, side), clause.field.path
         if name == ("delta",):
             return clause_truths(clause, path.delta(self.stop))
+        if name == ("side",):
+            speaks_for = path.winner(self.stop)
+            return None if speaks_for is None else clause_truths(clause, speaks_for.astype(np.float64))
         if name == ("p_value",):
             p = path.p_value(self.stop)
             return None if p is None else clause_truths(clause, p)

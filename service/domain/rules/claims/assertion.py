@@ -15,7 +15,7 @@ from functools import reduce
 
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Is, Not, Operator, Rule, Within
 from service.domain.rules.truth import Truth, combine
-from service.stats.shared.shows import Side
+from service.stats.shared.declaring.shows import Side
 
 MOST_STATES = 64
 

@@ -10,7 +10,7 @@ from typing import Literal
 from service.domain.plans.plan import Claim, Endpoint, Hypothesis, Plan
 from service.domain.rules.claims.assertion import Facts, Shown
 from service.domain.rules.claims.margins import sesoi_of, stated_number
-from service.stats.shared.shows import ABOVE_LOWER, ABOVE_UPPER, INSIDE, Bounds, Side
+from service.stats.shared.declaring.shows import ABOVE_LOWER, ABOVE_UPPER, INSIDE, Bounds, Side
 
 Gap = Literal["opposite", "bound", "direction", "size"]
 """What a state lacks: a bound of the true effect, the direction of the observed difference, or its size.

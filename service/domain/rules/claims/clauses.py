@@ -15,7 +15,7 @@ from service.domain.rules.claims.margins import explicit_margin, own_margin, ses
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Not, Within
 from service.domain.rules.settings import Setting, Use
-from service.stats.shared.shows import (
+from service.stats.shared.declaring.shows import (
     Bounds,
     Covers,
     Effect,

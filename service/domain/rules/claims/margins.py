@@ -11,7 +11,7 @@ from service.domain.plans.plan import Claim, Endpoint, Hypothesis, Plan, TestUse
 from service.domain.rules.claims.size import stated_margin, stated_size
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
-from service.stats.shared.common import Margin
+from service.stats.shared.declaring.common import Margin
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from service.domain.plans.plan import Endpoint, Hypothesis
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.rule import decimal_text
+from service.words import say
 
 
 def quantity(endpoint: Endpoint, value: Fraction) -> str:
@@ -21,12 +22,22 @@ def written(value: Fraction) -> str:
     return decimal_text(f"{float(value):.12g}")
 
 
+def in_unit(code: str, endpoint: Endpoint, /, **values: Fraction | str) -> str:
+    """The English text of a code that has two forms, in percentage points on binary endpoints and in score units."""
+    unit, scale = ("points", 100) if endpoint.kind == "binary" else ("score", 1)
+    texts = {
+        name: value if isinstance(value, str) else written(scale * value) for name, value in values.items()
+    }
+    return say(f"{code}_{unit}", **texts)
+
+
 def claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     """What the claim says of the true difference."""
-    margin = "the margin" if target.margin is None else quantity(endpoint, target.margin)
-    return {
-        "superiority": f"that '{hypothesis.candidate}' is better",
-        "minimum_effect": f"an effect beyond {margin}",
-        "non_inferiority": f"that '{hypothesis.candidate}' is not worse by {margin}",
-        "equivalence": f"a difference within {margin} both ways",
-    }[target.claim]
+    if target.claim == "superiority":
+        return say("reasons.better", arm=hypothesis.candidate)
+    code = {"minimum_effect": "beyond", "non_inferiority": "not_worse_by", "equivalence": "within"}[
+        target.claim
+    ]
+    if target.margin is None:
+        return say(f"reasons.{code}_margin", arm=hypothesis.candidate)
+    return in_unit(f"reasons.{code}", endpoint, margin=target.margin, arm=hypothesis.candidate)

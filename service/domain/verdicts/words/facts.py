@@ -21,7 +21,7 @@ from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.worst_case import Way
-from service.stats.shared.shows import Effect, Side
+from service.stats.shared.declaring.shows import Effect, Side
 
 Why = Literal["corrected", "sides", "levels", "methods"]
 """Why an interval and a test disagree about 0."""

@@ -1,95 +1,60 @@
-"""What a verdict says of the slices that the plan asks about, in English and in Chinese."""
+"""What a verdict says of the slices that the plan asks about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from service.domain.verdicts.slices import SlicesFound
-from service.domain.verdicts.words.chinese_reasons import reason_zh
-from service.domain.verdicts.words.numbers import points, probability, score
+from service.domain.verdicts.words.amounts import difference
+from service.domain.verdicts.words.numbers import probability
+from service.domain.verdicts.words.reasons import reason_message
+from service.words import Language, Message, Value, listed, message
 
 NAMED, LONGEST = 5, 60
 """Slices that a sentence names, and characters of a name."""
 
 
-def slices_en(found: SlicesFound, *, binary: bool) -> Iterator[str]:
+def slice_messages(found: SlicesFound, *, binary: bool) -> Iterator[Message]:
     """Two sentences: whether no slice loses the margin, and whether the arms change sides."""
-    margin, alpha = _margin(found, binary, " pp"), f"{found.alpha:g}"
-    asked = f"No slice is to lose {margin} or more (one-sided alpha = {alpha} each)"
+    margin = difference(found.no_worse_than, binary=binary, signed=False)
+    asked = message("verdicts.slices_asked", margin=margin, alpha=f"{found.alpha:g}")
     if found.reason is not None:
-        yield f"{asked}: cannot tell, since {found.reason}."
+        yield message("verdicts.slices_unknown", asked=asked, reason=reason_message(found.reason))
         return
-    many = len(found.slices)
-    if found.outcome == "pass":
-        yield f"{asked}: pass, {'all' if many > 1 else 'the'} {many} {'are' if many > 1 else 'is'} shown to lose less."
-    elif found.outcome == "fail":
-        names = _names(found, "fail", ", ", lambda rest: f" and {rest} more", "'{}'")
-        yield f"{asked}: fail, shown to lose more after Holm's correction: {names}."
-    else:
-        names = _names(found, "cannot_tell", ", ", lambda rest: f" and {rest} more", "'{}'")
-        yield f"{asked}: cannot tell, {_count(found, 'pass')} of {many} are shown to lose less, but not {names}."
-    yield reversal_en(found)
+    yield message(
+        f"verdicts.slices_{found.outcome}",
+        asked=asked,
+        count=len(found.slices),
+        passed=sum(each.outcome == "pass" for each in found.slices),
+        names=_names(found),
+    )
+    yield change_of_sides(found)
 
 
-def reversal_en(found: SlicesFound) -> str:
+def change_of_sides(found: SlicesFound) -> Message:
     """Whether the arms change sides between slices."""
     reversal = found.reversal
     if reversal.p_value is None:
-        return f"Whether the arms change sides between slices cannot be told: {reversal.reason}."
-    p = f"(Gail and Simon: p = {probability(reversal.p_value, found.alpha)})"
-    says = "The arms change sides" if reversal.shown else "It is not shown that the arms change sides"
-    return f"{says} between slices {p}."
+        return message("verdicts.sides_unknown", reason=reason_message(reversal.reason))
+    code = "verdicts.sides_change" if reversal.shown else "verdicts.sides_not_shown"
+    return message(code, p=probability(reversal.p_value, found.alpha))
 
 
-def slices_zh(found: SlicesFound, *, binary: bool) -> Iterator[str]:
-    """The same in Chinese."""
-    margin = _margin(found, binary, " 个百分点")
-    asked = f"要求任何切片的损失都小于 {margin}(每个切片单侧 alpha = {found.alpha:g})"
-    if found.reason is not None:
-        yield f"{asked}:无法判定,因为{reason_zh(found.reason)}。"
-        return
-    many = len(found.slices)
-    if found.outcome == "pass":
-        yield f"{asked}:通过,{many} 个切片均被证明损失小于该界限。"
-    elif found.outcome == "fail":
-        names = _names(found, "fail", "、", lambda rest: f" 等另 {rest} 个", "“{}”")
-        yield f"{asked}:不通过,经 Holm 校正后仍证明损失大于该界限的有 {names}。"
-    else:
-        names = _names(found, "cannot_tell", "、", lambda rest: f" 等另 {rest} 个", "“{}”")
-        yield f"{asked}:无法判定,{many} 个中有 {_count(found, 'pass')} 个得到证明,但 {names} 没有。"
-    yield reversal_zh(found)
-
-
-def reversal_zh(found: SlicesFound) -> str:
-    """The same in Chinese."""
-    reversal = found.reversal
-    if reversal.p_value is None:
-        return f"两臂的优劣是否随切片反转无法判定:{reason_zh(reversal.reason)}。"
-    p = f"(Gail-Simon 检验:p = {probability(reversal.p_value, found.alpha)})"
-    return f"两臂的优劣随切片反转{p}。" if reversal.shown else f"没有证明两臂的优劣随切片反转{p}。"
-
-
-def beside_table(found: SlicesFound, *, binary: bool, chinese: bool) -> str:
+def beside_table(found: SlicesFound, *, binary: bool, language: Language) -> str:
     """What stands under a table of the slices: the change of sides; without a table, why there is none."""
-    if found.reason is not None:
-        return next(slices_zh(found, binary=binary) if chinese else slices_en(found, binary=binary))
-    return reversal_zh(found) if chinese else reversal_en(found)
+    says = change_of_sides(found) if found.reason is None else next(slice_messages(found, binary=binary))
+    return says.text(language)
 
 
-def _margin(found: SlicesFound, binary: bool, unit: str) -> str:
-    size = found.no_worse_than
-    return (f"{points(size)}{unit}" if binary else score(size)).lstrip("+")
-
-
-def _count(found: SlicesFound, outcome: str) -> int:
-    return sum(each.outcome == outcome for each in found.slices)
-
-
-def _names(found: SlicesFound, outcome: str, between: str, more: Callable[[int], str], quoted: str) -> str:
-    """The slices of an outcome by name, the first few."""
-    those: Sequence[str] = [each.slice for each in found.slices if each.outcome == outcome]
-    told = between.join(quoted.format(_short(each)) for each in those[:NAMED])
-    return told + (more(len(those) - NAMED) if len(those) > NAMED else "")
+def _names(found: SlicesFound) -> Value:
+    """The slices that decide the outcome by name, the first few."""
+    those = [each.slice for each in found.slices if each.outcome == found.outcome]
+    names = listed(
+        (message("verdicts.slice_name", name=_short(each)) for each in those[:NAMED]), "lists.comma"
+    )
+    if len(those) <= NAMED:
+        return names
+    return message("verdicts.slices_more", names=names, count=len(those) - NAMED)
 
 
 def _short(name: str) -> str:

@@ -12,9 +12,9 @@ from service.domain.power.rule import rule_powers
 from service.domain.rules.fields import observe
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends
-from service.kernels.simulated_pairs import draw_binary, draw_continuous
-from service.stats.shared import registry
-from service.stats.shared.simulated import Units
+from service.kernels.planning.simulated_pairs import draw_binary, draw_continuous
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.simulated import Units
 from tests.domain.sample import manifests, plan
 
 pytestmark = pytest.mark.usefixtures("any_rule")

@@ -84,10 +84,10 @@ PATTERNS: tuple[dict[str, str], ...] = (
     },
     {
         "estimate": rf"的 accuracy 之差为 ({NUMBER}) 个百分点\(n = ({COUNT})(?:,剔除 ({COUNT}) 对)?"
-        rf"(?:,其中 ({COUNT}) 个(按对主张最不利填补|按有利于候选填补|按有利于基线填补)[^)]*)?\)",
+        rf"(?:,其中 ({COUNT}) 个(按对主张最不利填补|按有利于候选组填补|按有利于基线组填补)[^)]*)?\)",
         "p": rf"`([\w.]+)`(?:\(含填补的 ({COUNT}) 个\))? 为 (小于 )?({NUMBER})"
         rf"(?:\(经 (\w+) 对 ({COUNT}) 个假设校正;校正前为 ({NUMBER})\))?"
-        rf"(?:\(未对其 ({COUNT}) 个假设作校正\))?,(低于|不低于|不超过|高于) ({NUMBER})。",
+        rf"(?:\(未对所在假设族的 ({COUNT}) 个假设作校正\))?,(低于|不低于|不超过|高于) ({NUMBER})。",
         "interval": rf"([\w.]+) 的 ({NUMBER})% 区间(?:\(含填补的 ({COUNT}) 个\))?为 ({NUMBER}) 个百分点 至 "
         rf"({NUMBER}) 个百分点:(整体高于 0|整体低于 0|包含 0,且在|看不出结论)([^。]*)。",
         "rejected": rf"在 alpha = ({NUMBER}) 下拒绝了超出 ±({NUMBER}) 个百分点 的差异:(\w+) 的 ({NUMBER})% 区间为 "
@@ -100,7 +100,7 @@ PATTERNS: tuple[dict[str, str], ...] = (
         rf"但经 (\w+) 对 ({COUNT}) 个假设校正后不拒绝\(p = ({NUMBER})\)",
         "margin": rf"因此 (.+?) ?拒绝了超出 ±({NUMBER}) 个百分点 的差异。",
         "unshown": rf"陈述所称的 ({NUMBER}) 个百分点 只就观察到的差异作要求,规则并未对其作检验。",
-        "unequal": r"这并不表明两者相同。",
+        "unequal": r"这并不表明两组相同。",
         "differ": r"二者对 0 的判断不同,因为",
     },
 )  # fmt: skip

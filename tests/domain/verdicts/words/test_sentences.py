@@ -130,7 +130,7 @@ def test_scores_have_no_percentage_points() -> None:
     ("case", "en", "zh"),
     [
         ("supported", "is supported: the rule `delta", "得到支持:规则 `delta"),
-        ("not supported", "This does not show that the arms are equal.", "这并不表明两者相同。"),
+        ("not supported", "This does not show that the arms are equal.", "这并不表明两组相同。"),
         (
             "not supported",
             "(`m.p_value < 0.05`, `m.ci excludes 0` do not hold)",
@@ -148,7 +148,7 @@ def test_scores_have_no_percentage_points() -> None:
             "although also within ±2.00 pp",
             "但同时也在 ±2.00 个百分点 之内",
         ),
-        ("invalid", "cannot be judged as planned, because", "无法按计划判定,因为臂“"),
+        ("invalid", "cannot be judged as planned, because", "无法按计划判定,因为"),
         ("inconclusive", "the rule cannot be decided (", "规则无法判定("),
     ],
 )
@@ -345,7 +345,7 @@ def test_where_nothing_varies_a_test_is_named_that_is_defined(
     test = {"test": "cluster-bootstrap" if clustered else "paired-bootstrap"}
     found = open_case(test, "b.p_value < 0.0011", arms, **changes)
     assert f"ask {named}, which" in found.next.en
-    assert f"使用 {named}," in found.next.zh
+    assert f"使用 {named.replace(' (', '(').replace(')', ')')}," in found.next.zh
     name, *method = re.findall(r"`([\w-]+)`", named)
     test = {"id": "b", "test": name, "version": 1, "parameters": {"method": method[0]} if method else {}}
     rule = {"tests.0": test, "hypotheses.0.rule": "delta > 0 and b.p_value < 0.05"}
@@ -466,7 +466,7 @@ def test_what_fills_in_one_way_is_not_read_as_equivalent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("better", "arm", "zh"), [("higher", "candidate", "候选"), ("lower", "baseline", "基线")]
+    ("better", "arm", "zh"), [("higher", "candidate", "候选组"), ("lower", "baseline", "基线组")]
 )
 def test_the_arm_that_fillings_favour_is_told_as_the_endpoint_is_better(
     better: str, arm: str, zh: str

@@ -1,0 +1,1 @@
+"""What leaves for others: announcements in the outbox, messages of webhooks, tracking."""

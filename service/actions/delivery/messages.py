@@ -1,0 +1,151 @@
+"""What a delivery says, made from the record when it is sent: nothing that follows from outcomes before the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.actions.delivery.verdict_words import outcome_of
+from service.actions.ledger import proofs
+from service.domain.ledger import Receipt
+from service.domain.outgoing import PING, members_of, payload
+from service.domain.plans.preregistration import Preregistration
+from service.domain.rules.grammar import parse
+from service.domain.rules.rule import clauses
+from service.domain.verdicts.records import HypothesisVerdict, Span, Verdict
+from service.publish.mlflow import Metric, Push
+from service.store.delivery.deliveries import Due
+from service.store.ledger import checkpoints, ledger
+from service.store.plans import preregistrations
+from service.store.verdicts import verdicts
+
+MOST_NOTE = 3000
+
+
+def is_signed(session: Session, due: Due) -> bool:
+    """Whether a signed checkpoint holds what the delivery tells of."""
+    return due.sequence is None or checkpoints.covering(session, due.sequence) is not None
+
+
+def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
+    """The message of a webhook."""
+    if due.preregistration_id is None or due.event == PING:
+        return payload(PING, due.created_at, {})
+    record = preregistrations.get(session, due.project_id, due.preregistration_id)
+    entry = next(each for each in ledger.entries(session, record.id) if each.receipt.sequence == due.sequence)
+    (receipt,) = proofs.proven(session, [entry.receipt])
+    kind = entry.receipt.kind
+    data: dict[str, Any] = {
+        "preregistration_id": record.id,
+        "title": record.plan.title,
+        **({} if public_url is None else {"url": page_of(record, public_url)}),
+        **{name: entry.body[name] for name in members_of(due.event) if name in entry.body},
+        "receipt": {name: getattr(receipt, name) for name in ("sequence", "leaf_sha256", "checkpoint")},
+    }
+    verdict = _verdict(session, record) if kind == "verdict" else None
+    if verdict is not None:
+        data["outcome"] = outcome_of(verdict)
+        data["hypotheses"] = [
+            {
+                "id": each.id,
+                "outcome": each.outcome,
+                "delta": each.delta,
+                "n": each.n,
+                "sentence": each.sentence,
+            }
+            for each in verdict.hypotheses
+        ]
+    return payload(due.event, due.created_at, data)
+
+
+def push_of(session: Session, due: Due, public_url: str | None) -> Push:
+    """What a run is to say of its record as it is now."""
+    record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
+    verdict = _verdict(session, record)
+    entries = ledger.entries(session, record.id, "plan_locked", "plan_amended", "verdict")
+    plan = [each.receipt for each in entries if each.receipt.kind != "verdict"][-1:]
+    judged = [each.receipt for each in entries if each.receipt.kind == "verdict"]
+    receipts = proofs.proven(session, [*plan, *judged])
+    tags = {
+        "forelock.preregistration": record.id,
+        "forelock.plan_sha256": record.plan_sha256 or "",
+        "forelock.state": _state(record),
+    }
+    if receipts[-1].checkpoint is not None:
+        tags["forelock.checkpoint"] = receipts[-1].checkpoint
+    if public_url is not None:
+        tags["forelock.url"] = page_of(record, public_url)
+    if verdict is None:
+        return Push(record.id, tags)
+    tags["forelock.verdict"] = outcome_of(verdict)
+    tags |= {f"forelock.verdict.{each.id}": each.outcome for each in verdict.hypotheses}
+    at = int(verdict.judged_at.timestamp() * 1000)
+    stored = verdicts.stored(session, record.project_id, record.id)
+    return Push(
+        record.id,
+        tags,
+        [Metric(f"forelock.{key}", value, at) for key, value in _metrics(verdict)],
+        _note(record, verdict, public_url),
+        {
+            f"forelock/{record.id}/verdict.json": b"" if stored is None else stored.text.encode(),
+            f"forelock/{record.id}/receipt.json": _receipts(receipts).encode(),
+        },
+        _receipts(receipts[-1:]),
+    )
+
+
+def page_of(record: Preregistration, public_url: str) -> str:
+    """Where people see the record."""
+    return f"{public_url.rstrip('/')}/preregistrations/{record.id}"
+
+
+def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+    """A withdrawal does not hide it."""
+    return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+
+
+def _state(record: Preregistration) -> str:
+    """How far it is, in three words: whether results came in is nobody's business who sees the run."""
+    return record.state if record.state in ("judged", "withdrawn") else "locked"
+
+
+def _metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
+    """What the clauses of every rule saw, and the difference; only what is defined."""
+    for each in verdict.hypotheses:
+        found: dict[str, float | None] = {"delta": each.delta, "n": each.n, "n_planned": each.n_planned}
+        for name, observed in _observed(each):
+            if isinstance(observed, Span):
+                found |= {f"{name}.low": observed.low, f"{name}.high": observed.high}
+            elif observed is not None:
+                found.setdefault(name, float(observed))
+        for name, value in found.items():
+            if value is not None and len(key := f"{each.id}.{name}") <= 240:
+                yield key, float(value)
+
+
+def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | bool | None]]:
+    """Each field that the rule names, with what it was."""
+    planned = {str(clause): str(clause.field) for clause in clauses(parse(judged.rule))}
+    for clause in judged.clauses:
+        if clause.text in planned:
+            yield planned[clause.text], clause.observed
+
+
+def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
+    where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
+    head = f"**Preregistered (Forelock {where}): {outcome_of(verdict).replace('_', ' ')}**"
+    lines = [f"- {each.id}: {each.outcome.replace('_', ' ')}. {each.sentence}" for each in verdict.hypotheses]
+    whole = "\n".join([head, "", *lines])
+    if len(whole) <= MOST_NOTE:
+        return whole
+    short = "\n".join([head, "", *(line.partition(". ")[0] for line in lines)])
+    return short if len(short) <= MOST_NOTE else head
+
+
+def _receipts(receipts: list[Receipt]) -> str:
+    """Receipts as JSON: with the ledger's verifier key they are checked offline."""
+    said = [each.model_dump(mode="json") for each in receipts]
+    return json.dumps(said[0] if len(said) == 1 else said, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""The log: signing, proofs, handing over to another signer, exports."""

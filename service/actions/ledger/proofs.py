@@ -1,0 +1,159 @@
+"""Proofs over the ledger, each verified against a signed root before it is given out.
+
+They show hashes only. The leaves behind them are salted, and belong to who may read the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from forelock.transparency import merkle
+from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
+from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.tlog_proofs import TlogProof
+from service.domain.ledger import Receipt
+from service.errors import InvalidData, NotFound
+from service.store.database import integrity
+from service.store.ledger import checkpoints, ledger, ledger_tree
+from service.store.ledger.checkpoints import StoredCheckpoint
+
+MOST_LEAVES = 1000
+"""Leaf hashes on one page."""
+BROKEN = (TransparencyFault,)
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """A leaf in the log of a size."""
+
+    index: int
+    size: int
+    leaf: bytes
+    root: bytes
+    hashes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """A log and a later one."""
+
+    first: int
+    second: int
+    hashes: tuple[bytes, ...]
+
+
+def latest(session: Session) -> StoredCheckpoint:
+    """The newest signed checkpoint.
+
+    Raises:
+        NotFound: nothing is signed yet.
+    """
+    found = checkpoints.latest(session)
+    if found is None:
+        raise NotFound("the ledger has no signed checkpoint yet: it gets one with the first lock")
+    return found
+
+
+def proven(session: Session, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Receipts with the first checkpoint that holds the leaf, and its proof; as they are where none does yet."""
+    return [_proven(session, each) for each in receipts]
+
+
+def inclusion(session: Session, index: int, size: int | None) -> Inclusion:
+    """That leaf `index` is in the log of `size` leaves; without a size, in the one of the newest checkpoint.
+
+    Raises:
+        NotFound: nothing of that size is signed, or it has no such leaf.
+        RecordAltered: what is stored proves nothing.
+    """
+    size, root = _signed_root(session, size)
+    if index >= size:
+        raise NotFound(f"the signed log of {size} leaves has no leaf {index}")
+    return _inclusion(session, index, size, root)
+
+
+def index_of(session: Session, leaf_sha256: str) -> int:
+    """Where the leaf of a hash stands.
+
+    Raises:
+        NotFound: there is none.
+    """
+    index = ledger_tree.index_of(session, leaf_sha256)
+    if index is None:
+        raise NotFound("the ledger has no leaf of that hash")
+    return index
+
+
+def consistency(session: Session, first: int, second: int | None) -> Consistency:
+    """That the log of `second` leaves begins with that of `first`; without a second size, the newest signed one.
+
+    Raises:
+        InvalidData: the sizes are not in order.
+        NotFound: nothing of the second size is signed.
+        RecordAltered: what is stored proves nothing.
+    """
+    second, root = _signed_root(session, second)
+    if first > second:
+        raise InvalidData.field(
+            "query.from", f"is larger than {second}", "ask from the smaller size to the larger"
+        )
+    hashes = ledger_tree.consistency(session, first, second)
+    earlier = ledger_tree.root(session, first)
+    _require_grown(first, earlier, second, root, hashes)
+    return Consistency(first, second, tuple(hashes))
+
+
+def leaves(session: Session, start: int, limit: int) -> list[str]:
+    """Leaf hashes from `start` on, as far as they are signed."""
+    return ledger.leaves(session, start, min(start + limit, latest(session).size))
+
+
+def _proven(session: Session, receipt: Receipt) -> Receipt:
+    kept, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
+    proof = kept.get(key)
+    if proof is None:
+        stored = checkpoints.covering(session, receipt.sequence)
+        if stored is None:
+            return receipt
+        checkpoint = _read(stored)
+        found = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
+        holds = found.leaf.hex() == receipt.leaf_sha256
+        integrity.require("ledger entry", str(receipt.sequence), holds=holds)
+        proof = stored.note, str(TlogProof(found.index, found.hashes, stored.note))
+        kept.add(key, proof, 1)
+    return receipt.model_copy(update={"checkpoint": proof[0], "proof": proof[1]})
+
+
+def _inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusion:
+    leaf = bytes.fromhex(ledger.leaves(session, index, index + 1)[0])
+    hashes = ledger_tree.inclusion(session, index, size)
+    with integrity.reading("ledger proof", str(index), BROKEN):
+        merkle.verify_inclusion(index=index, size=size, leaf=leaf, proof=hashes, root=root)
+    return Inclusion(index, size, leaf, root, tuple(hashes))
+
+
+def _signed_root(session: Session, size: int | None) -> tuple[int, bytes]:
+    """The root at a size, which the newest checkpoint goes on from."""
+    newest = _read(latest(session))
+    if size is None or size == newest.size:
+        return newest.size, newest.root
+    if size > newest.size:
+        raise NotFound(f"the ledger is signed up to {newest.size} leaves: ask for no more")
+    root = ledger_tree.root(session, size)
+    _require_grown(size, root, newest.size, newest.root, ledger_tree.consistency(session, size, newest.size))
+    return size, root
+
+
+def _require_grown(first: int, root1: bytes, second: int, root2: bytes, hashes: Sequence[bytes]) -> None:
+    with integrity.reading("ledger proof", f"{first} to {second}", BROKEN):
+        merkle.verify_consistency(size1=first, root1=root1, size2=second, root2=root2, proof=hashes)
+
+
+def _read(stored: StoredCheckpoint) -> Checkpoint:
+    with integrity.reading("checkpoint", str(stored.size), BROKEN):
+        checkpoint = read_checkpoint(stored.note)
+    integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)
+    return checkpoint

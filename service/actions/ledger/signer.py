@@ -1,0 +1,311 @@
+"""The one signer of the ledger: signs committed trees, and none that does not go on from what it signed before.
+
+A checkpoint is made in steps: take the turn, read what is committed, compare it with what was signed last, sign, put
+the note on the disk outside of the database, store it, give it out. Each step can be repeated, so a process that dies
+between any two of them leaves nothing that the next one could not go on from.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy.orm import Session
+
+from forelock.transparency import merkle, notes
+from forelock.transparency.checkpoints import Checkpoint, open_checkpoint
+from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.handovers import Handover, follow, read_handover
+from service.errors import ForelockError, RecordAltered
+from service.keyring.signer_state import Remembered, SignerState, SignerStateError
+from service.store.database import clock
+from service.store.database.engine import Database
+from service.store.ledger import checkpoints, ledger, ledger_signers, ledger_tree, signing
+from service.store.ledger.checkpoints import StoredCheckpoint
+from service.store.ledger.ledger_signers import LogSigner
+from service.store.ledger.signing import Turn
+
+log = logging.getLogger("forelock.ledger")
+
+STEPS = ("taken", "read", "signed", "written", "kept", "stored", "committed")
+"""What happens between a commit and its checkpoint, in this order."""
+RESUME = "find out why; after an older database was restored on purpose, run `forelock ledger resume`"
+
+
+class CheckpointRefused(ForelockError):
+    """The log is not what was signed before, so nothing is signed."""
+
+    status, code, title = 503, "ledger_refused", "The ledger's checkpoint is refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A checkpoint that may be given out."""
+
+    size: int
+    note: str
+
+    @property
+    def header(self) -> str:
+        """The note in one line of ASCII: base64."""
+        return base64.b64encode(self.note.encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The log as it is committed, compared with what was signed before."""
+
+    signer: LogSigner
+    by: notes.Signer
+    remembered: Remembered | None
+    checkpoint: Checkpoint
+    note: str
+    """The checkpoint as it is signed: the same for the same tree, whoever signs it."""
+    stored: StoredCheckpoint | None
+
+
+def new_origin() -> str:
+    """A name that no other log has."""
+    return f"forelock/{secrets.token_hex(8)}"
+
+
+class Signer:
+    """Makes checkpoints, one at a time."""
+
+    def __init__(
+        self,
+        database: Database,
+        keys: Callable[[], Sequence[bytes]],
+        state: SignerState,
+        *,
+        origin: str | None = None,
+        step: Callable[[str], object] = lambda _name: None,
+    ) -> None:
+        """`keys` reads the signing keys that are there, `origin` names a new log, `step` is told of each step."""
+        self.database, self.state, self.step = database, state, step
+        self._keys, self._origin = keys, origin
+        self._guard = Lock()
+        self._latest: Signed | None = None
+        self._private: notes.Signer | None = None
+        self._said: str | None = None
+        self._compared: tuple[str, int, int] | None = None
+
+    def checkpoint(self, covers: int | None = None) -> Signed | None:
+        """A checkpoint of at least `covers` leaves, or of everything that is committed; None while there is no leaf.
+
+        Take no lock and hold no session when asking for it.
+
+        Raises:
+            CheckpointRefused: the log does not go on from what was signed.
+            SignerStateError: that is not known.
+        """
+        if (known := self._covering(covers)) is not None:
+            return known
+        with self._guard:
+            if (known := self._covering(covers)) is not None:
+                return known
+            try:
+                self._latest = self._sign()
+            except (CheckpointRefused, SignerStateError) as error:
+                self._tell(error.detail)
+                raise
+            self._said = None
+            return self._latest
+
+    def why_refused(self) -> str | None:
+        """Why nothing would be signed now; None when it would. Changes nothing."""
+        try:
+            remembered = self.state.read()
+            with self.database.read() as session:
+                signers, size = ledger_signers.every(session), ledger.head(session).size
+                if remembered is None and not signers:
+                    return None
+                of = (remembered.note if remembered else "", size, len(signers))
+                if of != self._compared:
+                    self.look(session, remembered)
+        except (CheckpointRefused, SignerStateError) as error:
+            self._tell(error.detail)
+            return error.detail
+        self._compared = of
+        return None
+
+    @contextmanager
+    def turn(self, *, flush: bool = True) -> Iterator[Turn]:
+        """The right to sign, over every process of this machine and every machine of this database."""
+        with self.state.alone(), signing.turn(self.database, flush=flush) as turn:
+            yield turn
+
+    def look(self, session: Session, remembered: Remembered | None, *, for_update: bool = False) -> Seen:
+        """The committed log, if it may be signed.
+
+        Raises:
+            CheckpointRefused: it is not the log that was signed, or the key is not its key.
+        """
+        signers = ledger_signers.every(session)
+        if not signers:
+            raise CheckpointRefused(f"this database has no log that was ever signed, and one was: {RESUME}")
+        by = self.signing_as(signers[-1])
+        stored = checkpoints.latest(session)
+        if remembered is None and stored is not None:
+            remembered = self._adopted(stored, signers)
+        head = ledger.head(session, for_update=for_update)
+        found = Checkpoint(by.name, head.size, head.root())
+        if remembered is not None:
+            self._require_grown(session, self._base(session, remembered.checkpoint, signers), found)
+        at = None if stored is None else (stored.size, stored.signer)
+        note = found.sign(by)
+        if stored is not None and at == (found.size, signers[-1].number) and stored.note != note:
+            raise CheckpointRefused(
+                f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
+            )
+        return Seen(signers[-1], by, remembered, found, note, stored)
+
+    def signing_as(self, signer: LogSigner) -> notes.Signer:
+        """The private key of a signer.
+
+        Raises:
+            CheckpointRefused: it is not here.
+        """
+        if self._private is None or str(self._private.verifier) != signer.vkey:
+            self._private = next(
+                (each for each in self.own(signer.origin) if str(each.verifier) == signer.vkey), None
+            )
+        if self._private is None:
+            raise CheckpointRefused(
+                f"the signing key here is not that of the ledger, {signer.vkey}: bring keys/signing.key from the "
+                "machine where it was rotated, or from its backup"
+            )
+        return self._private
+
+    def own(self, origin: str) -> list[notes.Signer]:
+        """The keys that are here, under a name."""
+        return [notes.Signer(origin, Ed25519PrivateKey.from_private_bytes(each)) for each in self._keys()]
+
+    def found(self) -> None:
+        """Give the log a name and a key, once; committed before anything is signed under them."""
+        with self.database.read() as session:
+            if ledger_signers.every(session):
+                return
+        if self.state.read() is not None:
+            return
+        with self.turn() as turn, turn.write() as session:
+            if not ledger_signers.every(session):
+                own = self.own(self._origin or new_origin())[0]
+                ledger_signers.add(
+                    session, origin=own.name, vkey=str(own.verifier), sequence=None, now=clock.now(session)
+                )
+
+    def _covering(self, covers: int | None) -> Signed | None:
+        known = self._latest
+        return known if covers is not None and known is not None and known.size >= covers else None
+
+    def _sign(self) -> Signed | None:
+        if self._latest is None:  # afterwards there is a log, and it has a name
+            with self.database.read() as session:
+                if ledger.head(session).size == 0 and self.state.read() is None:
+                    return None
+            self.found()
+        # the state is on the disk, and the same note is stored again from it: its row need not be waited for
+        with self.turn(flush=False) as turn:
+            self.step("taken")
+            remembered = self.state.read()
+            with turn.read() as session:
+                seen = self.look(session, remembered)
+            self.step("read")
+            size = seen.checkpoint.size
+            note = seen.note
+            self.step("signed")
+            if remembered is None or remembered.note != note:
+                self.state.keep(note, self.step)
+            self.step("kept")
+            if unstored := list(_unstored(seen)):
+                with turn.write() as session:
+                    for each in unstored:
+                        checkpoints.insert(session, each, clock.now(session))
+            self.step("stored")
+        self.step("committed")
+        return Signed(size, note)
+
+    def _adopted(self, stored: StoredCheckpoint, signers: Sequence[LogSigner]) -> Remembered:
+        """What the database has is the best that is known, where nothing is remembered."""
+        keys = [notes.VerifierKey.parse(each.vkey) for each in signers if each.number == stored.signer]
+        try:
+            checkpoint = open_checkpoint(stored.note, keys)
+        except TransparencyFault as fault:
+            raise CheckpointRefused(
+                f"the newest stored checkpoint cannot be used: {fault}; {RESUME}"
+            ) from fault
+        log.warning("the signer's state is not here; it begins with the stored checkpoint of %s", stored.size)
+        return Remembered(stored.note, checkpoint)
+
+    def _base(self, session: Session, before: Checkpoint, signers: Sequence[LogSigner]) -> Checkpoint:
+        """What the log has to go on from: what was signed, or where it was resumed after that was lost.
+
+        A resumption counts when keys lead from it to the one here: whoever has only the database cannot make one.
+        """
+        last = signers[-1]
+        if before.origin == last.origin:
+            return before
+        leaves = [ledger.leaf(session, each.sequence) for each in signers if each.sequence is not None]
+        said = [ledger.body_of(each)["note"] for each in leaves]
+        for number, note in enumerate(said):
+            try:
+                resumed = read_handover(note)
+                if not resumed.is_resumption or resumed.before.name != before.origin:
+                    continue
+                chain = follow(resumed.before, said[number:])
+            except TransparencyFault:
+                continue
+            if str(chain[-1].after) == last.vkey:
+                return _kept(before, resumed)
+        raise CheckpointRefused(
+            f"the log here is {last.origin}, and the last one signed was {before.origin}: {RESUME}"
+        )
+
+    def _require_grown(self, session: Session, before: Checkpoint, now: Checkpoint) -> None:
+        if now.size < before.size:
+            raise CheckpointRefused(
+                f"the log has {now.size} leaves, and one of {before.size} was signed: {RESUME}"
+            )
+        try:
+            proof = ledger_tree.consistency(session, before.size, now.size)
+            merkle.verify_consistency(
+                size1=before.size, root1=before.root, size2=now.size, root2=now.root, proof=proof
+            )
+        except (TransparencyFault, RecordAltered) as fault:
+            raise CheckpointRefused(
+                f"the log of {now.size} leaves does not go on from the one of {before.size} that was signed: {RESUME}"
+            ) from fault
+
+    def _tell(self, why: str) -> None:
+        if why != self._said:
+            log.error("no checkpoint is signed", extra={"fields": {"why": why}})
+        self._said = why
+
+
+def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
+    """What the database does not have: this checkpoint, and before it one that was signed and did not get there.
+
+    Receipts may name that one, and the first checkpoint that holds a leaf stays the first.
+    """
+    number, stored = seen.signer.number, 0 if seen.stored is None else seen.stored.size
+    if seen.remembered is not None:
+        before = seen.remembered.checkpoint
+        lost = before.origin == seen.by.name and stored < before.size < seen.checkpoint.size
+        if lost and before.sign(seen.by) == seen.remembered.note:
+            yield StoredCheckpoint(before.size, number, seen.remembered.note)
+    if seen.stored is None or (seen.stored.size, seen.stored.signer) != (seen.checkpoint.size, number):
+        yield StoredCheckpoint(seen.checkpoint.size, number, seen.note)
+
+
+def _kept(before: Checkpoint, resumed: Handover) -> Checkpoint:
+    """What is left of a log after it was resumed."""
+    if before.size <= resumed.size:
+        return before
+    return Checkpoint(resumed.after.name, resumed.size, resumed.root)

@@ -1,0 +1,1 @@
+"""Records before their results: registering, locking, amending, families, manifests, links."""

@@ -1,0 +1,126 @@
+"""Amending a locked plan while no result exists: the next version, linted anew, with the hash of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from service.actions.delivery.announcements import announce
+from service.actions.plans.preregistrations import acknowledged, clock_facts, refuse_errors
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.lint.lint import lint
+from service.domain.moment import Moment
+from service.domain.outgoing import Event
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.plans.preregistration import Preregistration
+from service.errors import InvalidData, PreconditionFailed
+from service.store.ledger import ledger
+from service.store.plans import plans, preregistrations
+from service.store.projects import audit
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The next version of a plan, and what lint says of it."""
+
+    revision: int
+    plan: Plan
+    findings: tuple[Finding, ...]
+
+
+def propose(record: Preregistration, plan: Plan, facts: Mapping[str, ManifestFacts]) -> Proposed:
+    """Lint the next version on the items that the record is locked to. It may take seconds, and needs no database.
+
+    Raises:
+        Conflict: the record is not locked, or has results.
+        InvalidData: nothing changes, or the population's items would.
+    """
+    record.require("locked", action="an amendment")
+    amended = plan.with_items(facts)
+    if amended.sha256() == record.plan_sha256:
+        raise InvalidData.field(
+            "changes", "leave the plan as it is", "change something, or leave it as it is locked"
+        )
+    return Proposed(record.revision, amended, lint(plan, facts))
+
+
+def amend(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    proposed: Proposed,
+    reason: str,
+    acknowledge: Sequence[str] | str,
+    moment: Moment,
+) -> tuple[Preregistration, Receipt]:
+    """Store the next version. The one before stays on record, and the ledger has which follows which.
+
+    Raises:
+        Conflict: the record is not locked, or has results by now.
+        PreconditionFailed: it has changed since the proposal was linted.
+        InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
+    """
+    record.require("locked", action="an amendment")
+    if proposed.revision != record.revision:
+        raise PreconditionFailed("the record has changed since the amendment was linted: send it again")
+    refuse_errors(proposed.findings)
+    read = acknowledged(proposed.findings, acknowledge)
+    changed = preregistrations.amend(
+        session,
+        record,
+        plan=proposed.plan,
+        findings=proposed.findings,
+        acknowledged=read,
+        now=moment.now,
+    )
+    facts = {"version": changed.version, "acknowledged": list(read)}
+    audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=moment.now)
+    said = {
+        "version": changed.version,
+        "plan_sha256": changed.plan_sha256,
+        "prior_sha256": record.plan_sha256,
+        "reason": reason,
+        **clock_facts(session, moment.now),
+    }
+    receipt = ledger.append_of(session, record, "plan_amended", said, moment)
+    announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
+    return changed, receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a plan, how it came about, and its receipt."""
+
+    version: int
+    plan_sha256: str
+    prior_sha256: str | None
+    reason: str | None
+    """Of the amendment; null for the first version."""
+    locked_at: datetime
+    receipt: Receipt
+
+
+def versions(session: Session, record: Preregistration) -> list[Version]:
+    """Every version of a locked plan, the first one first."""
+    said = {
+        entry.body["version"]: entry
+        for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended")
+    }
+    return [
+        Version(
+            version=each.version,
+            plan_sha256=each.sha256,
+            prior_sha256=said[each.version].body.get("prior_sha256"),
+            reason=said[each.version].body.get("reason"),
+            locked_at=each.locked_at,
+            receipt=said[each.version].receipt,
+        )
+        for each in plans.versions(session, record.id)
+        if each.version in said
+    ]

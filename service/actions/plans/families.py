@@ -1,0 +1,102 @@
+"""Families: where a record stands among the registrations on its items, and what became of each of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from service.actions.plans import cursors
+from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
+from service.domain.plans.preregistration import Preregistration
+from service.errors import NotFound, RecordAltered
+from service.store.plans import families, preregistrations
+from service.store.plans.preregistrations import Line
+from service.store.verdicts import verdicts
+from service.store.verdicts.verdicts import StoredVerdict
+
+_CURSOR = re.compile(r"([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One member of a family, and what its verdict says; None where that was altered."""
+
+    number: int
+    line: Line
+    outcomes: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A page of a family, and what can be counted of all of it."""
+
+    items: tuple[str, ...]
+    """Hashes of the manifests."""
+    n: int
+    states: dict[str, int]
+    overlapping: int
+    """Registrations that share some of these manifests and not all."""
+    registrations: Sequence[Registration]
+    next_cursor: str | None
+
+
+def place_of(session: Session, record: Preregistration) -> FamilyPlace | None:
+    """Where a locked record stands; None of a draft."""
+    if record.state == "draft":
+        return None
+    found = families.standing(session, record.project_id, record.id)
+    if found is None:
+        return None
+    family = family_id(record.project_id, found.items)
+    return FamilyPlace(id=family, registration=found.registration, of=found.of)
+
+
+def family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:
+    """One family of the project, its registrations in the order of their locks.
+
+    Raises:
+        NotFound: the project has no such family.
+        InvalidData: the cursor is none that this list returned.
+    """
+    members = families.every(session, project_id)
+    items = next((each.items for each in members if family_id(project_id, each.items) == wanted), None)
+    if items is None:
+        raise NotFound(f"there is no family {wanted} in this project")
+    ordered = in_order(members, items)
+    (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
+    lines = preregistrations.lines(session, project_id, [each.preregistration_id for each in ordered])
+    shown = ordered[start : start + limit]
+    return Family(
+        items=tuple(sorted(items)),
+        n=len(ordered),
+        states=dict(Counter(lines[each.preregistration_id].state for each in ordered)),
+        overlapping=sum(bool(each.items & items) and each.items != items for each in members),
+        registrations=_registrations(session, project_id, shown, start, lines),
+        next_cursor=str(start + limit) if start + limit < len(ordered) else None,
+    )
+
+
+def _registrations(
+    session: Session, project_id: str, shown: Sequence[Member], start: int, lines: dict[str, Line]
+) -> list[Registration]:
+    judged = [each.preregistration_id for each in shown if lines[each.preregistration_id].judged_at]
+    found = verdicts.several(session, project_id, judged) if judged else {}
+    return [
+        Registration(number, lines[each.preregistration_id], _outcomes(found.get(each.preregistration_id)))
+        for number, each in enumerate(shown, start + 1)
+    ]
+
+
+def _outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] | None:
+    if verdict is None:
+        return {}
+    if isinstance(verdict, RecordAltered):
+        return None
+    try:
+        return {each.id: each.outcome for each in verdict.read().hypotheses}
+    except RecordAltered:
+        return None

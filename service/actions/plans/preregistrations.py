@@ -1,0 +1,248 @@
+"""What a person does with a preregistration: draft it, lint it, lock it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.actions.delivery.announcements import announce
+from service.domain.access import Key
+from service.domain.canonical import sha256_hex
+from service.domain.ledger import Receipt
+from service.domain.lint.lint import lint
+from service.domain.moment import Moment
+from service.domain.outgoing import Event
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.level import levels
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.pilot import (
+    PilotEstimates,
+    PowerPilot,
+    differences_of,
+    pasteable,
+    require_few,
+    with_pilot,
+)
+from service.domain.power.records import RulePower
+from service.domain.power.rule import rule_powers
+from service.domain.results import sealing
+from service.errors import Fault, InvalidData, NotFound, TooMany
+from service.store.ledger import ledger
+from service.store.plans import populations, preregistrations
+from service.store.plans.populations import Packed
+from service.store.projects import audit
+
+log = logging.getLogger("forelock.ledger")
+
+
+def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: datetime) -> Preregistration:
+    """A new draft."""
+    record = Preregistration(
+        id=prereg_id,
+        project_id=caller.project_id,
+        state="draft",
+        revision=1,
+        version=1,
+        plan=plan,
+        created_at=now,
+    )
+    preregistrations.insert(session, record)
+    audit.record_act(session, caller, "preregistration.create", prereg_id, {}, now=now)
+    return record
+
+
+def require_room(session: Session, project_id: str, most: int) -> None:
+    """Refuse one draft more than a project may have."""
+    if preregistrations.drafts(session, project_id, most) >= most:
+        raise TooMany(
+            f"this project has {most} drafts, as many as it may; lock or delete some", code="too_many_drafts"
+        )
+
+
+def replace_plan(
+    session: Session, caller: Key, record: Preregistration, plan: Plan, *, now: datetime
+) -> Preregistration:
+    """Give a draft another plan."""
+    record.require("draft")
+    changed = preregistrations.replace_draft(session, record, plan)
+    populations.remove_others(session, record.id, {each.id for each in plan.populations or ()})
+    audit.record_act(
+        session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now=now
+    )
+    return changed
+
+
+def delete(session: Session, caller: Key, record: Preregistration, *, now: datetime) -> None:
+    """Remove a draft."""
+    record.require("draft")
+    preregistrations.delete_draft(session, record)
+    audit.record_act(session, caller, "preregistration.delete", record.id, {}, now=now)
+
+
+def require_population(record: Preregistration, population: str) -> None:
+    """Refuse items for anything but a population of a draft."""
+    record.require("draft")
+    if record.plan.population(population) is None:
+        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+
+
+def put_items(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    population: str,
+    manifest: Packed,
+    *,
+    now: datetime,
+) -> tuple[Preregistration, ManifestFacts]:
+    """Give a draft's population its item manifest; replacing one is an edit of the record."""
+    require_population(record, population)
+    earlier = populations.facts(session, record.id).get(population)
+    facts = populations.put(session, record.id, population, manifest)
+    if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
+        record = preregistrations.replace_draft(session, record, record.plan)
+    audit.record_act(
+        session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now=now
+    )
+    return record, facts
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What lint said of one revision of a draft and its items."""
+
+    revision: int
+    facts: Mapping[str, ManifestFacts]
+    findings: tuple[Finding, ...]
+
+
+def linted(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> Linted:
+    """Lint a draft. It may take seconds, and needs no database."""
+    return Linted(record.revision, facts, lint(record.plan, facts))
+
+
+def findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
+    """What lint says of a draft now; what it said at the lock afterwards."""
+    return lint(record.plan, facts) if record.lint is None else record.lint
+
+
+def power_by_pilot(
+    record: Preregistration, facts: Mapping[str, ManifestFacts], pilots: Sequence[PowerPilot]
+) -> tuple[tuple[RulePower, ...], tuple[RuleLevel, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
+    """Power and level of the rules under what pilot data say; these, and the section of the plan that says it.
+
+    Nothing is stored.
+    """
+    require_few(pilots)
+    plan, found = with_pilot(record.plan, pilots)
+    shaped = levels(record.plan, facts, differences_of(pilots, found))
+    return rule_powers(plan, facts), shaped, found, pasteable(plan)
+
+
+def lock(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    linted: Linted,
+    acknowledge: Sequence[str] | str,
+    moment: Moment,
+    *,
+    seal_public: bytes,
+) -> tuple[Preregistration, Receipt]:
+    """Lock the plan: from here on its text cannot change, and results may be posted.
+
+    `linted` is of this revision; items that have changed since are refused.
+
+    Raises:
+        Conflict: the record is no draft.
+        PreconditionFailed: the items are not those that were linted.
+        InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
+    """
+    record.require("draft")
+    found, facts = linted.findings, linted.facts
+    refuse_errors(found)
+    read = acknowledged(found, acknowledge)
+    plan = record.plan.with_items(facts)
+    text = plan.canonical_text()
+    sha256 = sha256_hex(text.encode())
+    public, private = sealing.new_keypair()
+    locked = preregistrations.lock(
+        session,
+        record,
+        plan=plan,
+        canonical_text=text,
+        sha256=sha256,
+        findings=found,
+        acknowledged=read,
+        plan_public_key=public,
+        wrapped_private_key=sealing.wrap_key(private, seal_public, sealing.key_info(record.id, sha256)),
+        now=moment.now,
+    )
+    audit.record_act(
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
+    )
+    said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
+    receipt = ledger.append_of(session, record, "plan_locked", said, moment)
+    announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
+    return locked, receipt
+
+
+def clock_facts(session: Session, now: datetime) -> dict[str, bool]:
+    """What a leaf says where the clock was set back: its plan is dated before entries that are older.
+
+    How far it was set back would tell when another project wrote last: only the log has it.
+    """
+    behind = ledger.set_back(session, now)
+    if behind is None:
+        return {}
+    log.warning(
+        "the clock stands %.0f s before the newest entry of the ledger: what is locked now is dated too early",
+        behind.total_seconds(),
+    )
+    return {"clock_set_back": True}
+
+
+def refuse_errors(found: Sequence[Finding]) -> None:
+    """Refuse a plan with lint errors."""
+    errors = [finding for finding in found if finding.severity == "error"]
+    if errors:
+        raise InvalidData(
+            f"the plan has {len(errors)} lint error(s); mend them and lock again",
+            [
+                Fault(finding.path, f"{finding.code}: {finding.message}", "mend the plan, and lock again")
+                for finding in errors
+            ],
+            code="lint_failed",
+        )
+
+
+def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+    """The warnings that were acknowledged; refuses those that had to be and were not."""
+    warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
+    if acknowledge == "all":
+        return tuple(sorted(warnings))
+    named = set(acknowledge)
+    open_warnings = [finding for finding in found if finding.asks and finding.code not in named]
+    if open_warnings:
+        codes = sorted({finding.code for finding in open_warnings})
+        raise InvalidData(
+            f"acknowledge the lint warnings {', '.join(codes)} by code, or mend the plan",
+            [
+                Fault(finding.path, f"{finding.code}: {finding.message}", f"acknowledge '{finding.code}'")
+                for finding in open_warnings
+            ],
+            code="warnings_not_acknowledged",
+        )
+    return tuple(sorted(named & set(warnings)))
+
+
+def _names(plan: Plan) -> str:
+    return ", ".join(f"'{population.id}'" for population in plan.populations or ()) or "none"

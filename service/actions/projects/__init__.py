@@ -1,0 +1,1 @@
+"""Projects, their keys, and the links that show a record to others."""

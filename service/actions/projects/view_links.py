@@ -1,0 +1,150 @@
+"""Sharing a record: its visibility, and view-only links, which are made once and revoked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from service.domain.access import (
+    LINK_LASTS,
+    LINK_LASTS_AT_MOST,
+    Key,
+    ViewLink,
+    Visibility,
+    parse_token,
+    secret_sha256,
+)
+from service.domain.plans.preregistration import Preregistration, State
+from service.errors import Conflict, InvalidData, NotFound, TooMany
+from service.store.database import clock
+from service.store.plans import preregistrations
+from service.store.projects import audit, view_links
+from service.store.projects.view_links import Sharing
+
+MOST_LINKS = 200
+"""Of one record, that are open."""
+_TODAY = timedelta(days=1)
+_LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A record that somebody without a key may read, and by which link; None: it is public."""
+
+    record: Preregistration
+    link: ViewLink | None
+
+    @property
+    def anonymous(self) -> bool:
+        """Whoever reads is not told whose it is."""
+        return self.link is not None and self.link.anonymous
+
+
+def share(
+    session: Session, caller: Key, record: Preregistration, visibility: Visibility, *, now: datetime
+) -> Sharing:
+    """Set who may read a locked record, which is held. To set what is set changes nothing.
+
+    Raises:
+        Conflict: it is a draft.
+    """
+    record.require(*_LOCKED, action="sharing")
+    before = view_links.sharing(session, record.id)
+    if before.visibility == visibility:
+        return before
+    facts = {"visibility": visibility, "before": before.visibility}
+    audit.record_act(session, caller, "visibility.set", record.id, facts, now=now)
+    return view_links.share(session, record.id, visibility, now)
+
+
+def create(
+    session: Session,
+    caller: Key,
+    record: Preregistration,
+    *,
+    name: str,
+    anonymous: bool,
+    expires_at: datetime | None,
+    link_id: str,
+    token: str,
+    now: datetime,
+) -> ViewLink:
+    """A new view-only link to a record, which is held; it ends with its maker's key at the latest.
+
+    Only the token's hash is kept.
+
+    Raises:
+        Conflict: the record is a draft, or private.
+        InvalidData: the link would end in the past, or after more than a year.
+        TooMany: as many links are open as there may be.
+    """
+    record.require(*_LOCKED, action="sharing")
+    if view_links.sharing(session, record.id).visibility == "private":
+        raise Conflict(
+            f"preregistration {record.id} is private, and a link would open nothing; first "
+            f'PUT /v1/preregistrations/{record.id}/visibility with {{"visibility": "link"}}'
+        )
+    most = caller.expires_at
+    ends = expires_at or min(now + LINK_LASTS, most or now + LINK_LASTS)
+    if ends <= now:
+        raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
+    if ends > now + LINK_LASTS_AT_MOST:
+        days = LINK_LASTS_AT_MOST // _TODAY
+        raise InvalidData.field("expires_at", f"is more than {days} days away", "name an earlier time")
+    if most is not None and ends > most:
+        message = "is later than the end of the API key that asks"
+        raise InvalidData.field("expires_at", message, "name an earlier time, or leave it out")
+    if view_links.count(session, record.id, now) >= MOST_LINKS:
+        raise TooMany(f"this record has {MOST_LINKS} open links, as many as it may; revoke some")
+    link = ViewLink(
+        id=link_id,
+        preregistration_id=record.id,
+        name=name,
+        anonymous=anonymous,
+        created_at=now,
+        expires_at=ends,
+    )
+    view_links.insert(session, link, secret_sha256(token), caller.id)
+    facts = {"link": link.id, "anonymous": anonymous, "expires_at": ends.isoformat()}
+    audit.record_act(session, caller, "viewlink.create", record.id, facts, now=now)
+    return link
+
+
+def revoke(
+    session: Session, caller: Key, record: Preregistration, link_id: str, *, now: datetime
+) -> ViewLink:
+    """End a link. Doing it again changes nothing."""
+    before = view_links.get(session, record.id, link_id)
+    if before.revoked_at is not None:
+        return before
+    audit.record_act(session, caller, "viewlink.revoke", record.id, {"link": link_id}, now=now)
+    return view_links.revoke(session, record.id, link_id, now)
+
+
+def opened_by(session: Session, token: str) -> Opened:
+    """The record that a view-only link opens.
+
+    Raises:
+        NotFound: no such link; or it has ended, or its record is private: nobody is told which.
+    """
+    found = view_links.by_token(session, secret_sha256(token)) if parse_token(token) else None
+    if found is None or not found.link.valid(clock.now(session)) or found.visibility == "private":
+        raise NotFound(
+            "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
+        )
+    record = preregistrations.get(session, found.project_id, found.link.preregistration_id)
+    return Opened(record, found.link)
+
+
+def public(session: Session, preregistration_id: str) -> Opened:
+    """A record that everybody may read.
+
+    Raises:
+        NotFound: there is none of that id, or it is not public: nobody is told which.
+    """
+    project_id = view_links.public_project(session, preregistration_id)
+    if project_id is None:
+        raise NotFound("no public preregistration has such an id")
+    return Opened(preregistrations.get(session, project_id, preregistration_id), None)

@@ -1,0 +1,1 @@
+"""Results on their way in: posting, imports, runs, progress, completing, ending, unblinding."""

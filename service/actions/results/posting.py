@@ -1,0 +1,382 @@
+"""Posting results: what one transaction stores of the batches that wait, each as if it had come alone.
+
+Everything is read first, then every batch is taken or refused in memory, in its turn, then what was
+taken is stored at once. Nothing here may answer differently for different outcomes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.actions.results.coverage import require_covered
+from service.actions.results.look_requests import enqueue_due
+from service.actions.results.results import Terms, enqueue_verdict, expected_total
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.moment import Moment
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results import sealing
+from service.domain.results.batches import STATUSES, PlacedBatch, ReceivedBatch
+from service.domain.results.filled import Filled
+from service.errors import Conflict, ForelockError
+from service.records import Record
+from service.store.database.idempotency import Attempt
+from service.store.database.pipeline import Questions, together
+from service.store.ledger import ledger
+from service.store.plans import preregistrations
+from service.store.projects import audit
+from service.store.results import batches, coverage, intakes
+from service.store.results.batches import StoredBatch
+
+Cell = tuple[str, coverage.Cell]
+"""A record and one of its cells."""
+Place = tuple[str, str]
+"""Project and record."""
+_OPEN: tuple[State, ...] = ("locked", "collecting")
+ROW_BYTES = 100
+"""What a row takes in memory while its batch is stored."""
+CELL_BYTES = 1000
+"""What a cell takes beside its bitmap."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    """A batch that somebody posts, as placed in its plan, and the request that it came with.
+
+    A fault of it is reported once its record turns out to take results.
+    """
+
+    caller: Key
+    preregistration_id: str
+    batch: PlacedBatch | ForelockError
+    terms: Terms | None
+    """What it was placed by; None where these were refused."""
+    attempt: Attempt
+    skips: bool = False
+    """Rows that are in already are left out; otherwise one of them refuses the batch."""
+
+    @classmethod
+    def of(
+        cls,
+        caller: Key,
+        preregistration_id: str,
+        batch: ReceivedBatch,
+        terms: Terms | ForelockError,
+        attempt: Attempt,
+    ) -> Submission:
+        """A batch as it was received, placed by these terms, whatever comes of it."""
+        skips = batch.on_duplicate == "skip"
+        if isinstance(terms, ForelockError):
+            return cls(caller, preregistration_id, terms, None, attempt, skips)
+        placed: PlacedBatch | ForelockError
+        try:
+            placed = terms.place(batch)
+        except ForelockError as refusal:
+            # The traceback would hold the frames that read the batch, and with them its rows.
+            placed = refusal.with_traceback(None)
+        return cls(caller, preregistration_id, placed, terms, attempt, skips)
+
+    @property
+    def place(self) -> Place:
+        """Where it goes."""
+        return self.caller.project_id, self.preregistration_id
+
+    @property
+    def n(self) -> int:
+        """Its number of rows; none when it is refused anyway."""
+        return self.batch.n if isinstance(self.batch, PlacedBatch) else 0
+
+    def item_ids(self) -> tuple[str, ...]:
+        """The ids of its population, by position; none when it is refused anyway."""
+        if self.terms is None or isinstance(self.batch, ForelockError):
+            return ()
+        return self.terms.manifests[self.batch.head.population].item_ids
+
+    @property
+    def size(self) -> int:
+        """Bytes that its rows and the bitmaps of its cells take while it is stored."""
+        if isinstance(self.batch, ForelockError):
+            return 0
+        return self.n * ROW_BYTES + len(self.batch.parts) * (len(self.item_ids()) // 8 + CELL_BYTES)
+
+
+class BatchReceipt(Record):
+    """What a stored batch answers: counts and a receipt, never values."""
+
+    batch: int | None = Field(
+        description="Number of the batch in its preregistration; null: all of its rows were in."
+    )
+    n: int = Field(description="Rows of this batch that were stored.")
+    skipped: int = Field(0, description="Rows left out because they were in, under `on_duplicate: skip`.")
+    received: int = Field(description="Rows in, over all arms and endpoints.")
+    expected: int = Field(description="Rows that make the plan complete.")
+    state: State
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a group."""
+
+    accepted: Sequence[BatchReceipt]
+    """In the order in which they were taken."""
+    leaves: ledger.Leaves | None
+    """Theirs, which are still to be added."""
+    queued: bool
+    """A job was queued: a verdict or a look."""
+
+
+@dataclass(slots=True)
+class _Intake:
+    """One record while batches are taken."""
+
+    record: Preregistration
+    public_key: bytes = field(repr=False)
+    erased: bool
+    expected: int
+    last: int
+    received: int
+    state: State
+    changed: bool = False
+    """Batches were taken of it."""
+
+    @classmethod
+    def of(cls, record: Preregistration, begun: intakes.Intake | None) -> _Intake:
+        """A record that takes no results has no beginning either."""
+        if begun is None:
+            return cls(record, b"", False, 0, 0, 0, record.state)
+        expected = expected_total(record.plan)
+        return cls(
+            record,
+            begun.public_key,
+            begun.erased,
+            expected,
+            begun.last_sequence,
+            begun.received,
+            record.state,
+        )
+
+    def require_open(self) -> None:
+        """Refuse a batch when the record takes no results, or no more."""
+        if self.state != self.record.state:  # batches taken before have moved it
+            self.record.model_copy(update={"state": self.state}).require(*_OPEN)
+        self.record.require(*_OPEN)
+        if self.erased:
+            raise Conflict(
+                f"the rows of preregistration {self.record.id} have been erased, and what came in could not be read",
+                code="erased",
+            )
+
+    def add(self, n: int) -> int:
+        """Count a batch in and return its number."""
+        self.last, self.received, self.changed = self.last + 1, self.received + n, True
+        self.state = "complete" if self.received == self.expected else "collecting"
+        return self.last
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A batch that will be stored, None where all of it is in already; and its answer, before the receipt is known."""
+
+    batch: StoredBatch | None
+    answer: BatchReceipt
+    project_id: str
+
+    def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
+        """The batch's leaf."""
+        return ledger.Event(
+            kind="batch",
+            body=batch.sealed.leaf(),
+            project_id=self.project_id,
+            preregistration_id=batch.sealed.preregistration_id,
+            salt=salt,
+        )
+
+    def done(self, batch: StoredBatch) -> audit.Done:
+        """Its line in the audit log."""
+        return audit.Done(
+            project_id=self.project_id,
+            key_id=batch.key_id,
+            action="results.post",
+            subject=batch.sealed.preregistration_id,
+            facts={"batch": batch.sealed.sequence},
+            created_at=batch.received_at,
+        )
+
+
+class GroupReads:
+    """What a group of batches is taken or refused by; asks for the records' locks first.
+
+    With `wait` it waits for a record that another transaction holds; it may then be about one record only.
+    """
+
+    def __init__(self, questions: Questions, submissions: Sequence[Submission], *, wait: bool) -> None:
+        ids: dict[str, set[str]] = {}
+        for each in submissions:
+            ids.setdefault(each.caller.project_id, set()).add(each.preregistration_id)
+        self.records = {
+            project_id: preregistrations.asked(questions, project_id, of_project, wait=wait)
+            for project_id, of_project in ids.items()
+        }
+        # Only of records whose plan the caller could read: a sum over another project's cells takes its time.
+        placed = [(each, each.batch) for each in submissions if isinstance(each.batch, PlacedBatch)]
+        self.intakes = intakes.asked(questions, {submission.preregistration_id for submission, _ in placed})
+        sizes = {
+            cell: len(submission.item_ids())
+            for submission, batch in placed
+            for cell in _cells(submission.preregistration_id, batch)
+        }
+        self.bitmaps = {cell: coverage.asked(questions, *cell, size) for cell, size in sizes.items()}
+
+
+class Group:
+    """The batches of one transaction, of any number of records and projects."""
+
+    def __init__(self, session: Session, reads: GroupReads, moment: Moment) -> None:
+        self._session = session
+        self._moment = moment
+        self._taken: list[_Taken] = []
+        self._held: set[Place] = set()
+        self._intakes: dict[Place, _Intake] = {}
+        begun = reads.intakes.get()
+        for project_id, asked in reads.records.items():
+            locked = asked.get()
+            self._held |= {(project_id, record_id) for record_id in locked.elsewhere}
+            for record in locked.records.values():
+                self._intakes[project_id, record.id] = _Intake.of(record, begun.get(record.id))
+        self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
+
+    def held(self, submission: Submission) -> bool:
+        """Another transaction holds its record."""
+        return submission.place in self._held
+
+    def take(self, submission: Submission) -> None:
+        """Take a batch, or say why not; a refused one leaves no trace. No statement is executed here.
+
+        Raises:
+            ForelockError: what it would be answered if it came alone after those taken before it.
+        """
+        intake = self._intakes.get(submission.place)
+        if intake is None:
+            raise preregistrations.unknown(submission.preregistration_id)
+        batch = submission.batch
+        if isinstance(batch, PlacedBatch) and submission.skips:
+            batch = self._rest(submission.preregistration_id, batch)
+            if batch.n == 0 and intake.state != "withdrawn":
+                # All of its rows are in: that is so of a record that is complete as well.
+                self._taken.append(_taken(intake, submission, None))
+                return
+        intake.require_open()
+        if isinstance(batch, ForelockError):
+            raise batch
+        if submission.terms is None or submission.terms.plan_sha256 != intake.record.plan_sha256:
+            raise Conflict(
+                "the plan was amended while this batch was on its way: post it again", code="plan_amended"
+            )
+        self._claim(submission, batch)
+        sealed = sealing.seal_batch(
+            batch,
+            self._moment.salt(),
+            plan_public=intake.public_key,
+            plan_sha256=intake.record.plan_sha256,
+            preregistration_id=intake.record.id,
+            sequence=intake.add(batch.n),
+        )
+        stored = StoredBatch(
+            sealed=sealed,
+            status_counts=_status_counts(intake.record.plan, batch),
+            received_at=self._moment.now,
+            key_id=submission.caller.id,
+        )
+        self._taken.append(_taken(intake, submission, stored))
+
+    def store(self) -> Stored:
+        """Store what was taken, in its order; the one that completes a plan enqueues the verdict with it.
+
+        The ledger is locked then, and what remains to be done for it is the transaction's last act.
+        """
+        new = [(taken, taken.batch) for taken in self._taken if taken.batch is not None]
+        if not new:
+            return Stored([taken.answer for taken in self._taken], None, queued=False)
+        with together(self._session):
+            batches.append(self._session, *(batch for _, batch in new))
+            audit.record_all(self._session, [taken.done(batch) for taken, batch in new])
+            for cell, filled in self._filled.items():
+                if filled.changed:
+                    coverage.save(self._session, *cell, filled.bitmap(), filled.received)
+        queued = [self._advance(intake) for intake in self._intakes.values()]
+        events = [taken.event(batch, self._moment.salt()) for taken, batch in new]
+        leaves = ledger.next_leaves(self._session, events, now=self._moment.now)
+        receipts = iter(leaves.receipts)
+        accepted = [
+            taken.answer
+            if taken.batch is None
+            else taken.answer.model_copy(update={"receipt": next(receipts)})
+            for taken in self._taken
+        ]
+        return Stored(accepted, leaves, queued=any(queued))
+
+    def _rest(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
+        """Without the rows that are in, whatever they say."""
+        free = np.ones(batch.n, dtype=np.bool_)
+        for (replicate, positions), cell in zip(batch.parts, _cells(prereg_id, batch), strict=True):
+            free[batch.replicates == replicate] = ~self._filled[cell].holds(positions)
+        return batch.where(free)
+
+    def _claim(self, submission: Submission, batch: PlacedBatch) -> None:
+        """All cells of a batch, or none."""
+        cells = [self._filled[cell] for cell in _cells(submission.preregistration_id, batch)]
+        item_ids = submission.item_ids()
+        for filled, (_, positions) in zip(cells, batch.parts, strict=True):
+            filled.require_free(positions, item_ids)
+        for filled, (_, positions) in zip(cells, batch.parts, strict=True):
+            filled.add(positions)
+
+    def _advance(self, intake: _Intake) -> bool:
+        """Move a record on by what was taken; true when a job was queued."""
+        if not intake.changed:
+            return False
+        record, moment = intake.record, self._moment
+        if record.state == "locked":
+            record = preregistrations.move(self._session, record, "collecting", moment.now)
+        if intake.state == "complete":
+            require_covered(self._session, record, full=True)
+            record = preregistrations.move(self._session, record, "complete", moment.now)
+            enqueue_verdict(self._session, record, moment)
+            return True
+        return enqueue_due(self._session, record, moment) is not None
+
+
+def _taken(intake: _Intake, submission: Submission, batch: StoredBatch | None) -> _Taken:
+    """A batch that was taken, and where its record stands with it."""
+    n = 0 if batch is None else batch.sealed.n
+    answer = BatchReceipt(
+        batch=None if batch is None else batch.sealed.sequence,
+        n=n,
+        skipped=submission.n - n,
+        received=intake.received,
+        expected=intake.expected,
+        state=intake.state,
+        receipt=None,
+    )
+    return _Taken(batch, answer, intake.record.project_id)
+
+
+def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:
+    """The record's cells that a batch fills, one for each of its replicates."""
+    return [(prereg_id, (*batch.head.cell, replicate)) for replicate, _ in batch.parts]
+
+
+def _status_counts(plan: Plan, batch: PlacedBatch) -> dict[str, int] | None:
+    """Counts by status where the policy allows them: under `fail` an error is an outcome."""
+    if plan.missing != "exclude_pair":
+        return None
+    counted = Counter(batch.rows.statuses.tolist())
+    return {name: counted.get(code, 0) for code, name in enumerate(STATUSES)}

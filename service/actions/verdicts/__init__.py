@@ -1,0 +1,1 @@
+"""What follows from complete results: looks, verdicts, deviations, evidence, reports, bundles."""

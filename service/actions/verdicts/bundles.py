@@ -1,0 +1,278 @@
+"""The bundle of a record: everything that shows what it is, as one file that is checked without the service.
+
+What it holds follows from the entries of the ledger that its checkpoint covers, so a record that stays as it is
+gives the same bytes, whenever and by whichever process it is made. Before the verdict there is nothing in it but what
+was locked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, takewhile
+from typing import BinaryIO
+
+from sqlalchemy.orm import Session
+
+from forelock.bundles.container import Writer
+from forelock.bundles.faults import Broken
+from forelock.bundles.log import path_text
+from forelock.bundles.receipts import BATCH_KINDS, BATCHES, names
+from forelock.bundles.record import CHECKPOINT, FORMAT, INDEX, VERDICT
+from forelock.bundles.rows import ROWS
+from forelock.transparency import merkle
+from forelock.transparency.checkpoints import Checkpoint, read_checkpoint
+from forelock.transparency.encoding import base64_text
+from forelock.transparency.faults import TransparencyFault
+from forelock.transparency.tlog_proofs import TlogProof
+from forelock.witness import Stamp
+from service.actions.plans.manifests import manifests_of
+from service.actions.verdicts import deviations as deviation_actions
+from service.actions.verdicts import evidence
+from service.domain.canonical import canonical
+from service.domain.ledger import KINDS, Kind, Receipt, leaf_hash
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.results.secret_rows import ROW_BYTES
+from service.errors import Conflict, NotFound, RecordAltered
+from service.reports.bundle_guide import print_guide
+from service.reports.deviations_markdown import print_deviations
+from service.reports.evidence_card import print_card
+from service.reports.prereg.markdown import print_plan
+from service.store.database import integrity
+from service.store.ledger import checkpoints, ledger, ledger_signers, ledger_tree, stamps
+from service.store.ledger.checkpoints import StoredCheckpoint
+from service.store.ledger.ledger_signers import LogSigner
+from service.store.ledger.stamps import StoredStamp
+from service.store.plans import plan_keys, plans
+from service.store.results import batches
+from service.store.verdicts import deviations, verdicts
+
+LOCKS: tuple[Kind, ...] = ("plan_locked", "plan_amended")
+_SINGLE: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in BATCH_KINDS)
+_MANY: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in BATCH_KINDS)
+MOST_KEPT = 16
+"""Sizes of checkpoints that one request may ask to be led on from."""
+_AT_ONCE = 200
+"""Entries whose proofs are read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log as the bundle's checkpoint has it."""
+
+    stored: StoredCheckpoint
+    checkpoint: Checkpoint
+    signers: tuple[LogSigner, ...]
+    """Up to the one who signed it."""
+
+
+def last_entry(session: Session, record: Preregistration) -> int:
+    """The number of the record's newest entry, which a checkpoint has to cover before a bundle can be made.
+
+    Raises:
+        Conflict: the record is a draft.
+    """
+    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="making a bundle")
+    newest = ledger.newest(session, record.id)
+    if newest is None:
+        raise RecordAltered("ledger entries", record.id)
+    return newest
+
+
+def write(session: Session, record: Preregistration, file: BinaryIO, *, kept: Sequence[int] = ()) -> int:
+    """Write the bundle of a locked record; returns its size in bytes.
+
+    Without `kept` its checkpoint is the first one that covers the record, so the bytes stay the same. With sizes of
+    checkpoints that somebody kept, it is the newest one, and consistency proofs from these sizes are in it.
+    Memory holds one batch of rows and one manifest at a time.
+
+    Raises:
+        Conflict: a draft, or more than a bundle holds (`bundle_too_large`).
+        NotFound: no signed checkpoint covers the record yet.
+        RecordAltered: what is stored is not what the ledger has.
+    """
+    try:
+        return _write(session, record, file, kept)
+    except Broken as fault:
+        raise Conflict(
+            f"{fault}; read the rows page by page with GET /v1/preregistrations/{record.id}/results",
+            code="bundle_too_large",
+        ) from None
+
+
+def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequence[int]) -> int:
+    log = _log(session, record, newest=bool(kept))
+    open_now = _is_open(session, record, log)
+    writer = Writer(file)
+    writer.add("VERIFY.md", print_guide(record.id).encode())
+    writer.add("documents/PREREG.md", print_plan(record.plan, "en").encode())
+    for version, text in enumerate(plans.texts(session, record.id), 1):
+        writer.add(f"plans/{version}.json", text.encode())
+    for place, manifest in enumerate(manifests_of(session, record).values()):
+        writer.add(f"manifests/{place}.json", manifest.canonical_bytes())
+    if open_now:
+        _add_judged(session, record, writer)
+    _add_log(session, record, writer, log, kept, open_now=open_now)
+    keys = [each.vkey for each in log.signers]
+    index = {"format": FORMAT, "preregistration_id": record.id, "keys": keys, "files": writer.sha256}
+    writer.add(INDEX, canonical(index))
+    return writer.end()
+
+
+def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
+    last = last_entry(session, record)
+    stamped = [each.checkpoint.size - 1 for each in _stamps(session, record)]
+    stored = checkpoints.latest(session) if newest else checkpoints.covering(session, max([last, *stamped]))
+    if stored is None or stored.size <= last:
+        raise NotFound("the ledger's checkpoint does not cover this record yet: ask again shortly")
+    with integrity.reading("checkpoint", str(stored.size), (TransparencyFault,)):
+        checkpoint = read_checkpoint(stored.note)
+    integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)
+    signers = tuple(each for each in ledger_signers.every(session) if each.number <= stored.signer)
+    return _Log(stored, checkpoint, signers)
+
+
+def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
+    """What outside witnesses gave for the checkpoints of its locks and its verdict."""
+    wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
+    entries = [each.sequence for each in ledger.entries(session, record.id, *wanted)]
+    found = {
+        (each.checkpoint.size, each.kind): each
+        for entry in entries
+        for each in stamps.covering(session, entry)
+    }
+    return [found[key] for key in sorted(found)]
+
+
+def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
+    """Whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
+    found = ledger.receipts(session, record.id, kind="verdict")
+    return record.judged_at is not None and any(each.sequence < log.checkpoint.size for each in found)
+
+
+def _add_judged(session: Session, record: Preregistration, writer: Writer) -> None:
+    verdict = verdicts.stored(session, record.project_id, record.id)
+    if verdict is None:
+        raise RecordAltered("verdict", record.id)
+    writer.add(VERDICT, verdict.text.encode())
+    found = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in found])
+    for each in found:
+        writer.add(f"deviations/{each.number}.json", canonical(each.model_dump(mode="json", by_alias=True)))
+        for decision in decided[each.number]:
+            name = f"deviations/{each.number}-decision-{decision.number}.json"
+            writer.add(name, canonical(decision.model_dump(mode="json", by_alias=True)))
+    said = print_deviations(
+        found,
+        decided,
+        plan_sha256=record.plan_sha256 or "",
+        consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
+        language="en",
+    )
+    writer.add("documents/DEVIATIONS.md", said.encode())
+    writer.add("documents/EVIDENCE.md", print_card(evidence.card(session, record), "en").encode())
+    if not ledger.receipts(session, record.id, kind="erasure"):
+        _add_rows(session, record, writer)
+
+
+def _add_rows(session: Session, record: Preregistration, writer: Writer) -> None:
+    private, sha256 = plan_keys.released(session, record.id), record.plan_sha256 or ""
+    size = batches.total_rows(session, record.id) * (6 + ROW_BYTES)
+    size += batches.count(session, record.id) * sealing.SALT_BYTES
+
+    def blocks() -> Iterator[bytes]:
+        for batch in batches.every(session, record.id, include_void=True):
+            placed, salt = sealing.open_batch(batch.sealed, sha256, private)
+            yield salt + batch.sealed.positions + batch.sealed.replicates + placed.rows.to_bytes()
+
+    writer.add_stream(ROWS, size, blocks())
+
+
+def _add_log(
+    session: Session,
+    record: Preregistration,
+    writer: Writer,
+    log: _Log,
+    kept: Sequence[int],
+    *,
+    open_now: bool,
+) -> None:
+    own = ledger.each(session, record.id, *(_SINGLE if open_now else LOCKS))
+    single = [each for each in own if each.sequence < log.checkpoint.size] + _handovers(session, log)
+    for each, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
+        leaf_name, proof_name = names(each.sequence)
+        writer.add(leaf_name, (each.leaf or "").encode())
+        writer.add(proof_name, str(TlogProof(each.sequence, path, log.stored.note)).encode())
+    lines = _batch_lines(session, record, log) if open_now else iter(())
+    if (first := next(lines, None)) is not None:
+        writer.add_stream(BATCHES, None, chain([first], lines))
+    writer.add(CHECKPOINT, log.stored.note.encode())
+    entries = [each.sequence for each in single if each.kind in (*LOCKS, "verdict")]
+    _add_old(session, writer, log, entries, _stamps(session, record), kept)
+
+
+def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
+    """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
+    entries = ledger.each(session, record.id, *_MANY)
+    covered = takewhile(lambda each: each.sequence < log.checkpoint.size, entries)
+    for each, path in _proven(session, log, covered):
+        proof = [base64_text(hashed) for hashed in path]
+        yield canonical({"index": each.sequence, "leaf": each.leaf, "proof": proof}) + b"\n"
+
+
+def _handovers(session: Session, log: _Log) -> list[Receipt]:
+    """The entries that gave the log its later keys: the deployment's own, which tell of no record."""
+    found = []
+    for each in log.signers:
+        if each.sequence is not None:
+            leaf = ledger.leaf(session, each.sequence)
+            kind = json.loads(leaf)["kind"]
+            hashed = leaf_hash(leaf.encode()).hex()
+            found.append(Receipt(sequence=each.sequence, kind=kind, leaf_sha256=hashed, leaf=leaf))
+    return found
+
+
+def _proven(
+    session: Session, log: _Log, receipts: Iterable[Receipt]
+) -> Iterator[tuple[Receipt, tuple[bytes, ...]]]:
+    """Entries with the paths to the checkpoint's root, each of which leads there."""
+    left = iter(receipts)
+    while some := list(islice(left, _AT_ONCE)):
+        size, root = log.checkpoint.size, log.checkpoint.root
+        paths = ledger_tree.inclusions(session, [each.sequence for each in some], size)
+        for each, path in zip(some, paths, strict=True):
+            leaf = leaf_hash((each.leaf or "").encode())
+            with integrity.reading("ledger proof", str(each.sequence), (TransparencyFault,)):
+                merkle.verify_inclusion(index=each.sequence, size=size, leaf=leaf, proof=path, root=root)
+            yield each, tuple(path)
+
+
+def _add_old(
+    session: Session,
+    writer: Writer,
+    log: _Log,
+    entries: Sequence[int],
+    stamped: Sequence[StoredStamp],
+    kept: Sequence[int],
+) -> None:
+    """Checkpoints that were given out with the lock and the verdict, or stamped, and proofs from them and kept ones."""
+    newest = log.checkpoint
+    given = [each for entry in entries if (each := checkpoints.covering(session, entry)) is not None]
+    notes = {each.size: each.note for each in given if each.size < newest.size}
+    # the bytes that were stamped: another signer may have signed the same size
+    notes |= {each.checkpoint.size: each.checkpoint.note for each in stamped}
+    for size in sorted({*notes, *(each for each in kept if 0 < each < newest.size)}):
+        if size in notes:
+            writer.add(f"checkpoints/{size}.note", notes[size].encode())
+        if size == newest.size:
+            continue
+        path = ledger_tree.consistency(session, size, newest.size)
+        with integrity.reading("ledger proof", f"{size} to {newest.size}", (TransparencyFault,)):
+            old = ledger_tree.root(session, size)
+            merkle.verify_consistency(size1=size, root1=old, size2=newest.size, root2=newest.root, proof=path)
+        writer.add(f"checkpoints/{size}.consistency", path_text(path))
+    for stamp in stamped:
+        suffix = Stamp(stamp.kind, stamp.content).suffix
+        writer.add(f"checkpoints/{stamp.checkpoint.size}{suffix}", stamp.content)

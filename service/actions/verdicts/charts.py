@@ -1,0 +1,227 @@
+"""Pictures of a record: of its plan at any time, of its outcomes once there is a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NoReturn, get_args
+
+from sqlalchemy.orm import Session
+
+from service.actions.plans.manifests import facts_of
+from service.actions.verdicts import multiverse as multiverses
+from service.actions.verdicts.deviations import open_rows
+from service.domain.deviations.as_run import Rows
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.procedure.procedure import sign_of
+from service.domain.power.records import RulePower
+from service.domain.power.rule import rule_powers
+from service.domain.recent import Recent
+from service.domain.rules.settings import Setting, settings
+from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
+from service.domain.verdicts.locked_order import curve_request, curve_test
+from service.domain.verdicts.outcomes import collapse
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.errors import Conflict, InvalidData
+from service.reports.charts.arms import arms
+from service.reports.charts.cumulative import cumulative
+from service.reports.charts.discordance import discordance
+from service.reports.charts.multiverse import multiverse
+from service.reports.charts.of_verdict import counts_of, forest_of, sesoi_of, unit_of
+from service.reports.charts.pareto import pareto
+from service.reports.charts.power import power_of_rules
+from service.reports.charts.style import Row, Spec
+from service.reports.charts.words import Language
+from service.store.plans import plan_keys
+
+OfVerdict = Literal["forest", "cumulative", "arms", "discordance", "pareto", "multiverse"]
+Name = Literal["power", OfVerdict]
+NAMES: tuple[Name, ...] = ("power", *get_args(OfVerdict))
+
+MOST_SECONDS = 3.0
+"""What the curve of a picture may take to compute, by its test's own estimate."""
+
+_ARMS: Recent[tuple[str, str], tuple[ArmSummary, ...]] = Recent(256)
+_CURVES: Recent[tuple[str, str], Mapping[str, Any]] = Recent(64)
+"""By record and hypothesis: rows and verdict stay as they are."""
+
+
+def of_plan(session: Session, record: Preregistration, language: Language) -> Spec:
+    """The power of every rule, from the plan and its items alone: nothing in it follows from results."""
+    return of_powers(record.plan, rule_powers(record.plan, facts_of(session, record)), language)
+
+
+def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
+    """The power of a plan's rules as it was worked out."""
+    found = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
+    margins = {each.hypothesis.id: _margins(plan, each) for each in settings(plan)}
+    return power_of_rules(found, margins=margins, subtitle=plan.title or "", language=language)
+
+
+def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
+    """The differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed."""
+    margin = sesoi_of(plan, setting.hypothesis.endpoint)
+    if margin is None:
+        return ()
+    if setting.hypothesis.claim == "equivalence":
+        return (-margin, margin)
+    sign = sign_of(plan, setting)
+    return (-sign * margin if setting.hypothesis.claim == "non_inferiority" else sign * margin,)
+
+
+def of_verdict(
+    session: Session,
+    record: Preregistration,
+    verdict: Verdict,
+    name: OfVerdict,
+    hypothesis: str | None,
+    language: Language,
+) -> Spec:
+    """A picture of a judged record; all but the first two of the verdict alone need its rows.
+
+    Raises:
+        InvalidData: no such hypothesis.
+        Conflict: `erased`, too many rows, or `no_picture`: what it is made of is not in the verdict.
+    """
+    if name == "forest":
+        found = forest_of(record.plan, verdict, language)
+        if found is None:
+            _refuse("no analysis of the verdict has an interval of a difference")
+        return found
+    judged = chosen(verdict, hypothesis)
+    subtitle = f"{judged.id}: {judged.candidate} − {judged.baseline}, {judged.endpoint}, {judged.population}"
+    if name == "discordance":
+        counts = counts_of(record.plan, judged)
+        if counts is None:
+            _refuse(f"no analysis of {judged.id} counts right and wrong items")
+        return discordance(
+            counts, baseline=judged.baseline, candidate=judged.candidate, subtitle=subtitle, language=language
+        )
+    binary = unit_of(record.plan, judged.endpoint).binary
+    if name == "multiverse":
+        universes = multiverses.of_verdict(session, record, verdict).model_dump(mode="json")
+        margin = sesoi_of(record.plan, judged.endpoint)
+        return multiverse(
+            universes, judged.id, binary=binary, sesoi=margin, subtitle=subtitle, language=language
+        )
+    if name == "cumulative":
+        curve = curve_of(session, record, judged.id)
+        return cumulative(curve, binary=binary, subtitle=subtitle, language=language)
+    if name == "arms":
+        rows = [each.model_dump() for each in summaries(session, record, judged.id)]
+        told = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle
+        if not rows:
+            _refuse(NO_ITEMS)
+        return arms(rows, binary=binary, subtitle=told, language=language)
+    return _pareto(open_rows(session, record), judged, language)
+
+
+NO_ITEMS = "the verdict is judged on no item"
+METHODS = {"clopper_pearson": "Clopper-Pearson", "t": "t", "cr2_t": "CR2", None: "–"}
+
+
+def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
+    """The hypothesis that is asked for; the first where none is."""
+    named = [each for each in verdict.hypotheses if hypothesis in (None, each.id)]
+    if not named:
+        known = ", ".join(each.id for each in verdict.hypotheses[:20])
+        raise InvalidData.field("query.hypothesis", "is not one of the verdict", f"ask for one of {known}")
+    return named[0]
+
+
+def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapping[str, Any]:
+    """The effect in the locked order, with both bands: an analysis as its test answers it.
+
+    Raises:
+        Conflict: there are no rows, or they would take too long.
+    """
+    known = record.id, hypothesis
+    plan_keys.released(session, record.id)  # whoever asks must find the rows readable, every time
+    found = _CURVES.get(known)
+    if found is not None:
+        return found
+    rows = open_rows(session, record)
+    planned = rows.plan.hypothesis(hypothesis)
+    request = None if planned is None else curve_request(rows.plan, planned, rows.manifests, rows.outcomes)
+    if request is None:
+        _refuse(NO_ITEMS)
+    test = curve_test()
+    if (seconds := test.cost(request)) > MOST_SECONDS:
+        _refuse(
+            f"the curve would take about {seconds:.0f} seconds, and a picture may take {MOST_SECONDS:.0f}"
+        )
+    analysis: Mapping[str, Any] = test.answer(request).model_dump(mode="json", by_alias=True)["analysis"]
+    _CURVES.add(known, analysis, 1)
+    return analysis
+
+
+def summaries(session: Session, record: Preregistration, hypothesis: str) -> tuple[ArmSummary, ...]:
+    """Both arms of a hypothesis in numbers, on the items of the verdict."""
+    known = record.id, hypothesis
+    plan_keys.released(session, record.id)
+    found = _ARMS.get(known)
+    if found is None:
+        rows = open_rows(session, record)
+        planned = rows.plan.hypothesis(hypothesis)
+        found = () if planned is None else arm_summaries(rows.plan, planned, rows.manifests, rows.outcomes)
+        _ARMS.add(known, found, 1)
+    return found
+
+
+def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
+    """The hypothesis' endpoint against another one: what its rule speaks of, else what its arms were measured by."""
+    plan, population = rows.plan, judged.population
+    asked = [each.endpoint for each in judged.others or ()]
+    others = (
+        [each for each in plan.endpoints_of(population) if each.id in asked]
+        or [
+            each
+            for each in plan.endpoints_of(population)
+            if each.id != judged.endpoint and each.better == "lower"
+        ]
+        or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+    )
+    quality = plan.endpoint(judged.endpoint)
+    if not others or quality is None:
+        _refuse(f"the arms on '{population}' are measured by one endpoint alone")
+    cost = others[0]
+    points: list[Row] = []
+    for each in dict.fromkeys(key[1] for key in rows.outcomes.cells if key[0] == population):
+        found = {
+            name: _mean(rows, population, each, endpoint)
+            for name, endpoint in (("quality", quality.id), ("cost", cost.id))
+        }
+        if None not in found.values():
+            nothing = dict.fromkeys(("quality_low", "quality_high", "cost_low", "cost_high"))
+            points.append({"arm": each, **found, **nothing})
+    if not points:
+        _refuse(NO_ITEMS)
+    return pareto(
+        points,
+        quality=quality.id,
+        cost=cost.id,
+        binary=quality.kind == "binary",
+        quality_lower=quality.better == "lower",
+        cost_higher=cost.better == "higher",
+        subtitle=population,
+        language=language,
+    )
+
+
+def _mean(rows: Rows, population: str, arm: str, endpoint: str) -> float | None:
+    """Of the items whose results are all ok."""
+    cell, planned = rows.outcomes.cells.get((population, arm, endpoint)), rows.plan.endpoint(endpoint)
+    if cell is None or planned is None:
+        return None
+    cell = cell.of(rows.outcomes.counting(population, len(cell.values)))
+    usable = (cell.statuses == 0).all(axis=1)
+    return float(collapse(cell.values[usable], planned).mean()) if usable.any() else None
+
+
+def _is_binary(plan: Plan, hypothesis: str) -> bool:
+    planned = plan.hypothesis(hypothesis)
+    return planned is not None and unit_of(plan, planned.endpoint).binary
+
+
+def _refuse(why: str) -> NoReturn:
+    raise Conflict(why, code="no_picture")

@@ -1,0 +1,78 @@
+"""What the service knows of a record, gathered for its evidence card and for the words of its verdict."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from service.actions.plans.manifests import facts_of
+from service.actions.results.results import expected_total
+from service.actions.results.unblinding import seals
+from service.domain.deviations import deviation
+from service.domain.deviations.rules import Classification
+from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_record
+from service.domain.notes.notes import HypothesisSentences, Words, sentences
+from service.domain.plans.preregistration import Preregistration
+from service.domain.power.records import RulePower
+from service.domain.power.rule import power_at_reference
+from service.domain.rules.settings import settings
+from service.domain.verdicts.records import Verdict
+from service.store.ledger import ledger
+from service.store.results import batches, coverage
+from service.store.verdicts import deviations, verdicts
+
+
+def card(session: Session, record: Preregistration) -> EvidenceCard:
+    """The five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
+    verdict = _verdict(session, record)
+    powers = _powers(session, record)
+    locks = [each.receipt for each in ledger.entries(session, record.id, "plan_locked", "plan_amended")]
+    received = ledger.receipts(session, record.id, kind="batch")
+    first = batches.first_received(session, record.id)
+    return of_record(
+        Known(
+            record=record,
+            received=sum(count.received for count in coverage.counts(session, record.id)),
+            expected=_expected(record),
+            lock_sequence=locks[-1].sequence if locks else None,
+            first_batch_sequence=received[0].sequence if received else None,
+            first_result_at=first,
+            unblindings=seals(session, record).unblindings,
+            standing=standings(session, record),
+            powers=powers,
+            verdict=verdict,
+            sentences=() if verdict is None else sentences(record.plan, verdict, powers),
+        )
+    )
+
+
+def marks(session: Session, record: Preregistration) -> tuple[Words, ...]:
+    """What stands against the verdict, or before it that results were opened."""
+    return marks_of(_verdict(session, record), seals(session, record).unblindings)
+
+
+def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tuple[HypothesisSentences, ...]:
+    """The outcomes of a verdict in both languages, with their notes."""
+    return sentences(record.plan, verdict, _powers(session, record))
+
+
+def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:
+    """The classification that counts now of every deviation, in the order they were filed."""
+    found = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in found])
+    return tuple(deviation.standing(each, decided[each.number]) for each in found)
+
+
+def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+    return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+
+
+def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
+    """At the SESOI, from the plan and its items alone; remembered, since every reader asks for the same."""
+    facts = facts_of(session, record)
+    return {
+        each.hypothesis.id: power_at_reference(record.plan, facts, each) for each in settings(record.plan)
+    }
+
+
+def _expected(record: Preregistration) -> int:
+    return 0 if record.state == "draft" else expected_total(record.plan)

@@ -1,0 +1,126 @@
+"""Looking before the end, where the stopping rule allows it: what a look may see, and what may leave.
+
+A planned look answers continue or stop, and nothing else. A plan that is valid at any time answers its
+e-process and its confidence sequence. Rows are opened by the runner alone; what was answered goes to
+the ledger, so that every look is on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy.orm import Session
+
+from service.actions.plans.manifests import manifests_of
+from service.actions.results.coverage import require_covered
+from service.actions.results.look_requests import Taken, enqueue_due, taken
+from service.actions.results.results import enqueue_verdict
+from service.actions.verdicts.verdicts import opened
+from service.domain.moment import Moment
+from service.domain.plans.plan import GroupSequential, Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts import stopping
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
+from service.store.ledger import ledger
+from service.store.plans import preregistrations
+from service.store.projects import audit
+
+Decision = Literal["continue", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a look is computed from; picklable. Its repr tells no outcome."""
+
+    preregistration_id: str
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes
+    first_look: int
+    """The first planned look that was not taken; 0 for a plan that may be read at any time."""
+    voids: int
+    """Batches voided by then: where more are, the rows are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What may leave: decisions by look, or a reading."""
+
+    decisions: tuple[tuple[int, Decision], ...]
+    reading: SequentialReading | None
+    stop: bool
+
+
+def inputs(session: Session, record: Preregistration, *, seal_private: bytes) -> Inputs:
+    """Open what is in. Only the runner holds `seal_private`."""
+    outcomes, voided = opened(session, record, seal_private=seal_private)
+    planned = isinstance(record.plan.stopping, GroupSequential)
+    first = len(taken(session, record)) + 1 if planned else 0
+    return Inputs(record.id, record.plan, manifests_of(session, record), outcomes, first, len(voided))
+
+
+def compute(inputs: Inputs) -> Found:
+    """Take the looks that are due until one says stop, or read what is in: runs in a worker process."""
+    plan, manifests, outcomes = inputs.plan, inputs.manifests, inputs.outcomes
+    units = stopping.units_in(plan, manifests, stopping.everywhere(outcomes))
+    if inputs.first_look == 0:
+        found = stopping.read(plan, manifests, outcomes, units)
+        return Found((), reading_of(plan, found), found.stop)
+    decisions: list[tuple[int, Decision]] = []
+    for look in range(inputs.first_look, stopping.look_due(plan, units) + 1):
+        stop = stopping.read(plan, manifests, outcomes, stopping.at_look(plan, look)).stop
+        decisions.append((look, "stop" if stop else "continue"))
+        if stop:
+            return Found(tuple(decisions), None, True)
+    return Found(tuple(decisions), None, False)
+
+
+def record(
+    session: Session,
+    found: Preregistration,
+    seen: Found,
+    moment: Moment,
+) -> Mapping[str, Any]:
+    """Put the looks on record; a stop completes the record and queues its verdict.
+
+    `found` is held for update. Looks that another runner has put on record stay as they are.
+    """
+    known = len(taken(session, found))
+    fresh = [each for each in seen.decisions if each[0] > known]
+    bodies: list[tuple[Literal["look", "reading"], Taken]] = [
+        ("look", {"look": look, "decision": decision, "units": stopping.at_look(found.plan, look)})
+        for look, decision in fresh
+    ]
+    if seen.reading is not None:
+        decision = "stop" if seen.stop else "continue"
+        bodies.append(("reading", {"decision": decision, "units": dict(seen.reading.units)}))
+    if seen.stop and bodies:
+        require_covered(session, found, full=False)
+        found = preregistrations.move(session, found, "complete", moment.now)
+        enqueue_verdict(session, found, moment)
+    elif not seen.stop:
+        enqueue_due(session, found, moment, known=known + len(fresh))
+    audit.record_all(
+        session,
+        [
+            audit.Done(
+                project_id=found.project_id,
+                key_id=None,
+                action=f"{kind}.record",
+                subject=found.id,
+                facts={"look": body["look"]} if kind == "look" else {},
+                created_at=moment.now,
+            )
+            for kind, body in bodies
+        ],
+    )
+    for kind, body in bodies:
+        ledger.append_of(session, found, kind, body, moment)
+    answer: dict[str, Any] = {"preregistration_id": found.id, "stop": seen.stop}
+    if seen.reading is not None:
+        return answer | {"reading": seen.reading.model_dump(mode="json")}
+    return answer | {"looks": [{"look": look, "decision": decision} for look, decision in fresh]}

@@ -1,0 +1,58 @@
+"""The report of a verdict, gathered: the verdict itself, what stands beside it, and its rows in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from service.actions.verdicts import evidence
+from service.actions.verdicts.charts import summaries
+from service.actions.verdicts.deviations import effects_on_verdict
+from service.domain.ledger import Kind
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.arm_summaries import ArmSummary
+from service.domain.verdicts.records import Verdict
+from service.errors import Conflict
+from service.reports.verdict.content import Report, report_of
+from service.store.ledger import ledger
+from service.store.verdicts import deviations
+
+SHOWN: tuple[Kind, ...] = (
+    "plan_locked",
+    "plan_amended",
+    "unblinding",
+    "deviation",
+    "close",
+    "verdict",
+    "withdrawal",
+)
+"""What a timeline shows; batches are as many as there are."""
+
+
+def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> Report:
+    """The report of a judged record. Where its rows are gone or too many, it says so by leaving their numbers out."""
+    filed = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in filed])
+    return report_of(
+        record.plan,
+        verdict,
+        version=record.version,
+        locked_at=record.locked_at,
+        said=evidence.in_words(session, record, verdict),
+        card=evidence.card(session, record),
+        summaries=_summaries(session, record, verdict),
+        deviations=[(each, decided[each.number]) for each in filed],
+        findings=record.lint or (),
+        consequences=effects_on_verdict(session, record),
+        happened=[(each.receipt, each.created_at) for each in ledger.entries(session, record.id, *SHOWN)],
+    )
+
+
+def _summaries(
+    session: Session, record: Preregistration, verdict: Verdict
+) -> dict[str, Sequence[ArmSummary]]:
+    try:
+        return {each.id: summaries(session, record, each.id) for each in verdict.hypotheses}
+    except Conflict:  # the rows were erased, or are too many
+        return {}

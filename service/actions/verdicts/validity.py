@@ -1,0 +1,74 @@
+"""What stands against the verdict of a record, found from the record and its ledger. Opens no row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from sqlalchemy.orm import Session
+
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results.runs import NamedBatch, concerned, violations
+from service.domain.verdicts.validity import Effect, Mark, closed_early, of_runs, unblinded
+from service.store.ledger import ledger
+from service.store.results import batches, runs
+
+
+def marks(
+    session: Session, record: Preregistration, observed: Mapping[str | None, int] | None = None
+) -> tuple[Mark, ...]:
+    """Every mark of a record, in the order in which the codes stand in `validity`.
+
+    Args:
+        observed: the earliest time of a row by run, once rows are open.
+    """
+    found = [_unblinded(session, record), _closed(session, record)]
+    return (*(mark for mark in found if mark is not None), *_runs(session, record, observed or {}))
+
+
+def _unblinded(session: Session, record: Preregistration) -> Mark | None:
+    """Outcomes were opened; batches that count and stand after that in the ledger came too late, and so did a close."""
+    openings = ledger.entries(session, record.id, "unblinding")
+    if not openings:
+        return None
+    first = openings[0]
+    counting = set(batches.sequences(session, record.id))
+    late = [
+        int(body["batch"])
+        for _, body in ledger.numbered(session, record.id, kind="batch", after=first.sequence)
+        if body["batch"] in counting
+    ]
+    closed = bool(ledger.numbered(session, record.id, kind="close", after=first.sequence))
+    return unblinded(first.created_at, late, closed=closed)
+
+
+def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
+    """What batches that count say of their runs, held against the plan."""
+    bound = {
+        name: replace(each, observed=observed.get(name))
+        for name, each in runs.bound(session, record.id).items()
+    }
+    if record.locked_at is None or (record.plan.runs is None and not bound):
+        return
+    counting = set(batches.sequences(session, record.id))
+    named = [
+        NamedBatch(
+            batch=body["batch"],
+            sequence=sequence,
+            **{name: body[name] for name in ("population", "arm", "endpoint", "run")},
+        )
+        for sequence, body in ledger.numbered(session, record.id, kind="batch")
+        if body["batch"] in counting
+    ]
+    effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
+    for code, broken in violations(record.plan, record.locked_at, named, bound).items():
+        yield of_runs(code, effect, broken, concerned(record.plan, broken))
+
+
+def _closed(session: Session, record: Preregistration) -> Mark | None:
+    """The collection was closed before the planned n."""
+    closing = ledger.entries(session, record.id, "close")
+    if not closing:
+        return None
+    said = closing[0].body
+    return closed_early(closing[0].created_at, said["received"], said["expected"], said["deviation"])

@@ -1,0 +1,147 @@
+"""From a complete plan to its verdict: open the rows, judge in a worker, record once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.actions.delivery.announcements import announce
+from service.actions.results import endings
+from service.actions.results.results import manifests_of
+from service.actions.verdicts import validity
+from service.domain.moment import Moment
+from service.domain.outgoing import Event
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.stopping import is_sequential, up_to_stop
+from service.domain.verdicts.validity import Mark
+from service.errors import Conflict
+from service.store.ledger import ledger
+from service.store.plans import plan_keys, plans, preregistrations
+from service.store.projects import audit
+from service.store.results import batches
+from service.store.verdicts import verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a verdict is computed from; picklable. Its repr tells no outcome."""
+
+    preregistration_id: str
+    plan_sha256: str
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes
+    voided: tuple[VoidedBatch, ...]
+    judged_at: datetime
+    marks: tuple[Mark, ...] = ()
+
+
+def inputs(
+    session: Session, project_id: str, prereg_id: str, *, seal_private: bytes, now: datetime
+) -> Inputs:
+    """Open a complete plan's rows. Only the runner holds `seal_private`."""
+    record = preregistrations.get(session, project_id, prereg_id)
+    record.require("complete")
+    outcomes, voided = opened(session, record, seal_private=seal_private)
+    if not _stopped(session, record):
+        outcomes.require_complete()
+    return Inputs(
+        preregistration_id=prereg_id,
+        plan_sha256=record.plan_sha256 or "",
+        plan=record.plan,
+        manifests=manifests_of(session, record),
+        outcomes=outcomes,
+        voided=voided,
+        judged_at=now,
+        marks=validity.marks(session, record, outcomes.observed),
+    )
+
+
+def _stopped(session: Session, record: Preregistration) -> bool:
+    """A look or a reading that is on record has ended it before every result was in."""
+    looks = (
+        *ledger.bodies(session, record.id, kind="look"),
+        *ledger.bodies(session, record.id, kind="reading"),
+    )
+    return is_sequential(record.plan) and any(each["decision"] == "stop" for each in looks)
+
+
+def opened(
+    session: Session, record: Preregistration, *, seal_private: bytes
+) -> tuple[Outcomes, tuple[VoidedBatch, ...]]:
+    """What is in of a locked plan, in the open, and the batches that do not count."""
+    sha256 = record.plan_sha256 or ""
+    plan_private = _plan_private(session, record, seal_private)
+    outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
+    for batch in batches.every(session, record.id, include_void=True):
+        if batch.void:
+            voided.append(VoidedBatch(batch=batch.sealed.sequence, reason=batch.void_reason or ""))
+        else:
+            outcomes.place(sealing.open_batch(batch.sealed, sha256, plan_private)[0])
+    return outcomes, tuple(voided)
+
+
+def compute(inputs: Inputs) -> Verdict:
+    """The verdict, from its inputs alone: runs in a worker process."""
+    outcomes, stopped = up_to_stop(inputs.plan, inputs.manifests, inputs.outcomes)
+    analyses = analyse(inputs.plan, inputs.manifests, outcomes)
+    return judge(
+        inputs.plan,
+        inputs.manifests,
+        outcomes,
+        analyses,
+        preregistration_id=inputs.preregistration_id,
+        plan_sha256=inputs.plan_sha256,
+        judged_at=inputs.judged_at,
+        voided_batches=inputs.voided,
+        stopped=stopped,
+        marks=inputs.marks,
+    )
+
+
+def release_key(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
+    """Let a plan's key go before its verdict, as an unblinding on record asks. Only the runner holds `seal_private`."""
+    record.require("locked", "collecting", "complete", "judged", action="unblinding")
+    plan_keys.release(session, record.id, _plan_private(session, record, seal_private))
+
+
+def record(
+    session: Session, project_id: str, verdict: Verdict, moment: Moment, *, seal_private: bytes
+) -> Mapping[str, Any]:
+    """Store the verdict, release the plan's key and move the record to judged, all or nothing."""
+    found = preregistrations.get(session, project_id, verdict.preregistration_id, for_update=True)
+    if found.state == "judged":
+        raise Conflict("this preregistration is judged already", code="already_judged")
+    found.require("complete")
+    private = _plan_private(session, found, seal_private)
+    verdict_sha256 = verdicts.insert(session, project_id, verdict)
+    preregistrations.move(session, found, "judged", moment.now)
+    plan_keys.release(session, found.id, private)
+    audit.record(
+        session,
+        project_id=project_id,
+        key_id=None,
+        action="verdict.record",
+        subject=found.id,
+        facts={},
+        now=moment.now,
+    )
+    said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
+    receipt = ledger.append_of(session, found, "verdict", said, moment)
+    announce(session, found, Event.JUDGED, receipt.sequence, now=moment.now)
+    return {"preregistration_id": found.id}
+
+
+def _plan_private(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
+    info = sealing.key_info(record.id, plans.first_sha256(session, record.id))
+    return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)

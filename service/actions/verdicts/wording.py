@@ -1,0 +1,45 @@
+"""What a record or analyses show, as far as the words of an author depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+from sqlalchemy.orm import Session
+
+from service.domain.plans.preregistration import Preregistration
+from service.domain.rules.fields import observe
+from service.domain.wording.wording import Shown
+from service.stats.shared.declaring import registry
+from service.store.verdicts import verdicts
+
+
+def shown(
+    session: Session, record: Preregistration | None, analyses: Sequence[Mapping[str, JsonValue]]
+) -> Shown:
+    """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
+    given = [(each.get("test"), each.get("analysis")) for each in analyses]
+    found = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
+    equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in found)
+    corrected = any(test == registry.serving("family").name for test, _ in found)
+    one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in found)
+    if record is None:
+        return Shown(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
+    plan = record.plan
+    verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+    judged = () if verdict is None else verdict.hypotheses
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    return Shown(
+        equivalent=equivalent or any(each.outcome == "equivalent" for each in judged),
+        corrected=corrected or policy != "none",
+        one_sided=one_sided
+        or any(_is_one_sided(use.parameters.get("alternative")) for use in plan.tests or ()),
+        primary=[each.id for each in plan.endpoints or () if each.role == "primary"],
+        secondary=[each.id for each in plan.endpoints or () if each.role == "secondary"],
+        outcomes={each.id: each.outcome for each in judged},
+        sentences={each.id: each.sentence for each in judged},
+    )
+
+
+def _is_one_sided(alternative: JsonValue) -> bool:
+    return alternative in ("greater", "less")

@@ -1,0 +1,1 @@
+"""Statistical tests, comparisons, and the jobs that compute the long ones."""

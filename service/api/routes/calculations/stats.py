@@ -1,0 +1,175 @@
+"""Statistical tests over HTTP: the catalogue, a description and a computation per registered test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from pydantic import TypeAdapter
+from starlette.responses import Response
+
+from service.actions.verdicts.jobs import Computation
+from service.api.calculators import aside
+from service.api.calculators.pool import CalculatorLost, unreadable
+from service.api.examples import common as examples
+from service.api.http import problems
+from service.api.http.answers import Page, answer, shows
+from service.api.http.body import READ_SECONDS, Content, raw_reader
+from service.api.http.deps import AnyCaller, scope
+from service.api.http.headers import header
+from service.api.http.prefer import PARAMETER, Preferences, preferences
+from service.api.http.route import asks, camel, refuses, router
+from service.api.http.shared import Services, services
+from service.api.parsing.closed_types import is_closed
+from service.api.parsing.models import JSON, validate
+from service.api.routes.calculations.jobs import JobView, computed, job_view
+from service.domain.access import Key
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.descriptions import TestDescription, TestSummary, describe, summary, words
+from service.stats.shared.declaring.registry import Answer, StatTest
+from service.store.jobs import jobs
+
+routes = router("tests")
+
+AT_ONCE_SECONDS = 1.0
+"""Tests that are estimated below this are answered at once; the others become jobs."""
+
+
+_CATALOGUE_EXAMPLE = {
+    "items": [summary(registry.serving("fourfold")).model_dump(mode="json")],
+    "next_cursor": None,
+}
+
+
+@routes.get("/tests", responses=shows(_CATALOGUE_EXAMPLE))
+async def list_tests(_caller: AnyCaller) -> Page[TestSummary]:
+    """List the statistical tests, by name, each in its newest version."""
+    return Page(items=[summary(test) for test in registry.latest().values()], next_cursor=None)
+
+
+_QUEUED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": JobView,
+        "description": "It takes longer than a second, or `Prefer: respond-async` was sent: the job that computes it.",
+        "headers": {"Location": {"description": "The job.", "schema": {"type": "string"}}},
+        "content": {"application/json": {"example": examples.JOB}},
+    }
+}
+_SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": "object"}}
+
+
+def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
+    """The two operations of one test."""
+    caller = scope("tests:run")
+    read = raw_reader({JSON: test.request}, example=dict(test.example))
+    adapter: TypeAdapter[Any] = TypeAdapter(test.request)
+    closed = is_closed(adapter)
+
+    def get_description(_caller: AnyCaller) -> TestDescription:
+        return describe(test)
+
+    @asks(caller, read)
+    async def run(request: Request) -> Response:
+        key = await caller(request)
+        shared, content = services(request), await read(request)
+        prefer = header(request, b"prefer")
+        if test.closed_form and content.small and prefer is None:
+            return answer(test.answer(validate(adapter, content.body, closed)))
+        wanted = preferences(request.headers.getlist("prefer"))
+        found = await found_answer(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        if isinstance(found, aside.Computed):
+            return Response(found.answer, 200, wanted.applied, JSON)
+        job = await to_thread.run_sync(computed, shared, key, computation(test, found))
+        return await _as_job(shared, key, job, wanted)
+
+    to.add_api_route(
+        f"/tests/{test.name}",
+        get_description,
+        summary=f"Describe {test.name}",
+        description=f"Words, references, schemas and example of {test.title}.",
+        operation_id=camel(f"describe-{test.name}"),
+        response_model=TestDescription,
+        responses=shows(words(test) | _SHORTENED),
+    )
+    to.add_api_route(
+        f"/tests/{test.name}",
+        run,
+        methods=["POST"],
+        summary=f"Run {test.name}",
+        description=test.words.split("\n\nReturns:")[0],
+        operation_id=camel(f"run-{test.name}"),
+        response_model=Answer[test.analysis],  # type: ignore[name-defined]
+        responses=_QUEUED | refuses(429),
+        openapi_extra={"parameters": [PARAMETER]},
+    )
+
+
+async def found_answer(
+    request: Request, content: Content, test: StatTest[Any, Any], seconds: float
+) -> aside.Computed | aside.Long:
+    """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
+    for most, count in ((seconds, True), (0.0, True), (0.0, False)):
+        try:
+            return await services(request).calculators.run(
+                request,
+                aside.test,
+                content.limit,
+                test.name,
+                test.version,
+                most,
+                count,
+                body=content.pieces,
+                seconds=READ_SECONDS,
+            )
+        except CalculatorLost as lost:
+            if not lost.begun:
+                break
+    raise unreadable()
+
+
+def computation(test: StatTest[Any, Any], found: aside.Long) -> Computation:
+    """What the job of a test that takes long computes."""
+    return Computation(
+        kind=test.name, version=test.version, body=found.body, work=lambda: (found.blocks, found.seconds)
+    )
+
+
+async def _as_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferences) -> Response:
+    """The answer of a job that ends while the caller waits, else 202 and where to look."""
+    wait = wanted.wait
+    if wait is not None:
+        give_back = shared.waits.take(caller)
+        if give_back is None:  # the key waits for as many as it may: a preference need not be honoured
+            wanted = replace(wanted, wait=None)
+        else:
+            try:
+                await shared.watch.ended(job.id, wait)
+            finally:
+                give_back()
+    if wanted.wait is not None or not wanted.respond_async:
+        job = await to_thread.run_sync(partial(_again, shared, job))
+        if job.state == "succeeded" and job.result is not None:
+            body = json.dumps(job.result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            return Response(body, 200, wanted.applied, "application/json")
+        if job.state == "failed" and job.error is not None:
+            return problems.of_job(job.error, wanted.applied)
+    return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"} | wanted.applied)
+
+
+def _again(shared: Services, job: jobs.Job) -> jobs.Job:
+    with shared.database.read() as session:
+        return jobs.get(session, job.project_id, job.id)
+
+
+for _test in registry.latest().values():
+    add_test(routes, _test)
+
+
+@routes.api_route("/tests/{name}", methods=["GET", "POST"], include_in_schema=False)
+async def no_such_test(name: str, _caller: AnyCaller) -> Response:
+    """404 that lists the tests there are."""
+    return answer(describe(registry.find(name)))

@@ -1,0 +1,1 @@
+"""The log, its proofs and its exports."""

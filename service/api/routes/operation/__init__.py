@@ -1,0 +1,1 @@
+"""The service about itself: limits, health, documents."""

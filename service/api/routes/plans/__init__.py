@@ -1,0 +1,1 @@
+"""Records: registering, locking, amending, families, populations, receipts, badges."""

@@ -1,0 +1,88 @@
+"""Families: every registration of the project on the same items."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Path, Response
+from pydantic import Field
+
+from service.actions.plans import families as actions
+from service.api.examples import states as examples
+from service.api.http.answers import Page, View, answer, shows
+from service.api.http.deps import MAX_ID, Cursor, Limit, Reader, ReadSession
+from service.api.http.route import audited, refuses, router
+from service.domain.plans.preregistration import State
+
+routes = router("preregistrations")
+FamilyId = Annotated[
+    str, Path(max_length=MAX_ID, description="Id of the family, as a record's `family` has it.")
+]
+
+
+class RegistrationView(View):
+    """One registration on these items."""
+
+    registration: int = Field(description="By the order of the locks, from 1.")
+    preregistration_id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    locked_at: datetime | None
+    judged_at: datetime | None
+    outcomes: dict[str, str] | None = Field(
+        description="By hypothesis; empty before the verdict, null where it was altered."
+    )
+    altered: bool
+
+
+class FamilyView(Page[RegistrationView]):
+    """Every registration of the project on the same items."""
+
+    id: str
+    items_sha256: list[str] = Field(description="The item manifests that all of them are locked to.")
+    of: int = Field(description="How many registrations there are, in every state.")
+    states: dict[str, int] = Field(description="How many are in which state.")
+    overlapping: int = Field(
+        description="Registrations of the project that share some of these manifests, not all; they do not count."
+    )
+
+
+@routes.get(
+    "/families/{family_id}", response_model=FamilyView, responses=shows(examples.FAMILY) | refuses(503)
+)
+@audited("family.read")
+def get_family(
+    caller: Reader, session: ReadSession, family_id: FamilyId, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """List every registration of the project on the same items, in the order of their locks.
+
+    Whoever registers nine and publishes one is seen here: withdrawn, unfinished and invalid ones count. Two records
+    belong together when they are locked to the same set of item manifests, whatever arms and rules they have.
+    """
+    found = actions.family(session, caller.project_id, family_id, cursor=cursor, limit=limit)
+    return answer(
+        FamilyView(
+            id=family_id,
+            items_sha256=list(found.items),
+            of=found.n,
+            states=found.states,
+            overlapping=found.overlapping,
+            items=[
+                RegistrationView(
+                    registration=each.number,
+                    preregistration_id=each.line.id,
+                    outcomes=each.outcomes,
+                    altered=each.line.altered or each.outcomes is None,
+                    **{name: getattr(each.line, name) for name in _OF_LINES},
+                )
+                for each in found.registrations
+            ],
+            next_cursor=found.next_cursor,
+        )
+    )
+
+
+_OF_LINES = ("title", "state", "version", "plan_sha256", "locked_at", "judged_at")

@@ -1,0 +1,78 @@
+"""A preregistration as files: PREREG.md, DEVIATIONS.md and the evidence card, in English or Chinese."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from service.actions.verdicts import deviations as deviation_actions
+from service.actions.verdicts import evidence as actions
+from service.api.examples import markdown as examples
+from service.api.http.deps import Reader, ReadSession, RecordId
+from service.api.http.route import audited, refuses, router
+from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
+from service.reports.deviations_markdown import print_deviations
+from service.reports.evidence_card import print_card
+from service.reports.prereg.markdown import print_plan
+from service.store.plans import preregistrations
+from service.store.verdicts import deviations
+
+routes = router("preregistrations")
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/prereg.md",
+    response_class=MarkdownResponse,
+    responses=shows_markdown(examples.PREREG),
+)
+def get_prereg_markdown(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
+) -> Response:
+    """Read the plan as EXPERIMENTS_PREREG.md.
+
+    Posted as `text/markdown`, the file becomes the same plan again, whichever its language.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return MarkdownResponse(print_plan(record.plan, lang))
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/deviations.md",
+    response_class=MarkdownResponse,
+    responses=shows_markdown(examples.DEVIATIONS) | refuses(409),
+)
+@audited("deviations.read")
+def get_deviations_markdown(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
+) -> Response:
+    """Read the deviations as DEVIATIONS.md.
+
+    In the order they were filed; after the verdict with what they do to it. What their authors wrote stays as
+    written, whichever the language.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="printing deviations")
+    found = deviations.every(session, record.id)
+    return MarkdownResponse(
+        print_deviations(
+            found,
+            deviations.decisions(session, record.id, [each.number for each in found]),
+            plan_sha256=record.plan_sha256 or "",
+            consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
+            marks=[(each.en, each.zh) for each in actions.marks(session, record)],
+            language=lang,
+        )
+    )
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/evidence.md",
+    response_class=MarkdownResponse,
+    responses=shows_markdown(examples.EVIDENCE),
+)
+@audited("evidence.read")
+def get_evidence_markdown(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
+) -> Response:
+    """Read the evidence card as a page of Markdown."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return MarkdownResponse(print_card(actions.card(session, record), lang))

@@ -1,0 +1,167 @@
+"""A record as its project sees it, with the tag of what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any, TypeVar
+
+from fastapi import Response
+from pydantic import Field, JsonValue
+from sqlalchemy.orm import Session
+
+from service.actions.ledger import proofs
+from service.actions.plans import families
+from service.actions.results import unblinding
+from service.api.examples import common as examples
+from service.api.http.answers import View, answer, embedding
+from service.domain.ledger import Kind, Receipt
+from service.domain.outgoing import Link, links_tag
+from service.domain.plans.family import FamilyPlace
+from service.domain.plans.findings import Finding
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.results.unblinding import Erasure, Unblinding
+from service.store.database import clock
+from service.store.ledger import ledger
+from service.store.plans import links, preregistrations
+
+
+class Closing(View):
+    """An early close: the verdict carries it as a mark."""
+
+    at: datetime
+    reason: str
+    deviation: int = Field(description="The deviation about the sample size.")
+    received: int = Field(description="Results that were in.")
+    expected: int = Field(description="Results that were planned.")
+    receipt: Receipt
+
+
+class Withdrawal(View):
+    """A withdrawal: what was locked stays on record."""
+
+    at: datetime
+    state: State = Field(description="Before it.")
+    reason: str
+    receipt: Receipt
+
+
+class PreregistrationView(View):
+    """A preregistration as its project sees it. Nothing in it is derived from outcomes."""
+
+    id: str
+    state: State
+    version: int = Field(description="Of the plan.")
+    plan: dict[str, JsonValue] = Field(
+        description="The plan. Once locked, the SHA-256 of its RFC 8785 text is `plan_sha256`.",
+        examples=[examples.PLAN],
+    )
+    plan_sha256: str | None = Field(description="Null in a draft.")
+    lint: list[Finding] | None = Field(description="What lint said at the lock; null in a draft.")
+    acknowledged: list[str] = Field(description="Codes of the lint warnings that the lock acknowledged.")
+    created_at: datetime
+    locked_at: datetime | None
+    complete_at: datetime | None
+    judged_at: datetime | None
+    results_due: date | None
+    overdue: bool = Field(
+        description="True when `results_due` has passed and the plan is not complete; changes no state."
+    )
+    closed: Closing | None = Field(description="How the collection was closed early; null: it was not.")
+    withdrawn: Withdrawal | None = Field(description="How it was withdrawn; null: it was not.")
+    family: FamilyPlace | None = Field(
+        description="Which registration on these items in this project it is; null in a draft."
+    )
+    receipt: Receipt | None = Field(
+        description="Of the lock, or of the last amendment, in the ledger; null in a draft."
+    )
+    unblindings: list[Unblinding] = Field(
+        [], description="Results were opened before the verdict: when, by whom and why."
+    )
+    erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
+    links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
+
+
+def view(
+    session: Session, record: Preregistration, just_locked: Receipt | None = None
+) -> PreregistrationView:
+    """The record as its project sees it."""
+    return PreregistrationView(**view_fields(session, record, just_locked))
+
+
+def view_fields(
+    session: Session, record: Preregistration, just_locked: Receipt | None = None
+) -> dict[str, Any]:
+    """What the view holds, for a view that holds more.
+
+    Args:
+        just_locked: the receipt of a lock in this very transaction. Nothing else has happened to the record, nothing
+            is linked to it, and no checkpoint holds the leaf: none of that is asked for.
+    """
+    draft = record.state == "draft"
+    new = draft or just_locked is not None
+    entries = [] if new else ledger.entries(session, record.id, *_TOLD)
+    happened = {each.receipt.kind: each for each in entries}
+    lock = happened.get("plan_amended") or happened.get("plan_locked")
+    seals = unblinding.seals_of(entries)
+    return {
+        "id": record.id,
+        "state": record.state,
+        "version": record.version,
+        "plan": record.plan.as_dict(),
+        "plan_sha256": record.plan_sha256,
+        "lint": None if record.lint is None else list(record.lint),
+        "acknowledged": list(record.acknowledged),
+        "created_at": record.created_at,
+        "locked_at": record.locked_at,
+        "complete_at": record.complete_at,
+        "judged_at": record.judged_at,
+        "results_due": record.plan.results_due,
+        "overdue": not draft and record.overdue(clock.now(session).date()),
+        "closed": _happened(Closing, happened.get("close")),
+        "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
+        "family": families.place_of(session, record),
+        "receipt": just_locked if lock is None else proofs.proven(session, [lock.receipt])[0],
+        "unblindings": list(seals.unblindings),
+        "erasure": seals.erasure,
+        "links": [] if new else links.every(session, record.id),
+    }
+
+
+_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal", *unblinding.SEALS)
+V = TypeVar("V", Closing, Withdrawal)
+
+
+def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
+    """What an entry of the ledger says of a record."""
+    if entry is None:
+        return None
+    said = {name: entry.body[name] for name in view.model_fields if name in entry.body}
+    return view(at=entry.created_at, receipt=entry.receipt, **said)
+
+
+def respond(
+    session: Session,
+    record: Preregistration,
+    status: int = 200,
+    just_locked: Receipt | None = None,
+    **headers: str,
+) -> Response:
+    """The record's view with its ETag; a locked plan as it was locked."""
+    shown = view(session, record, just_locked)
+    seals = unblinding.Seals(tuple(shown.unblindings), shown.erasure)
+    tagged = {"ETag": _etag(record, seals, shown.links), **headers}
+    if record.state == "draft":
+        return answer(shown, status, tagged)
+    return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
+
+
+def etag_of(session: Session, record: Preregistration) -> str:
+    """Of the record as it is shown."""
+    return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
+
+
+def _etag(record: Preregistration, seals: unblinding.Seals, shown: Sequence[Link]) -> str:
+    """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
+    changes = f".{seals.changes}" if seals.changes else ""
+    return f'{record.etag[:-1]}{changes}{links_tag(shown)}"'

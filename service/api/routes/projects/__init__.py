@@ -1,0 +1,1 @@
+"""Projects, keys, view links and the audit log."""

@@ -1,0 +1,1 @@
+"""Results in: batches, imports, runs, rows, unblinding, endings."""

@@ -1,0 +1,105 @@
+"""Runs: what an eval job binds before it runs, so that its results can refer to it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Response
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.actions.results import runs as actions
+from service.actions.verdicts.validity import marks
+from service.api.examples import states as examples
+from service.api.http.answers import Page, View, answer, shows
+from service.api.http.body import StrictBody
+from service.api.http.deps import Cursor, Limit, Reader, ReadSession, RecordId, Shared, Submitter
+from service.api.http.idempotency import OptionalOnce
+from service.api.http.route import refuses, router
+from service.api.routes.plans.preregistrations import refusals_audited
+from service.domain.ledger import Receipt
+from service.domain.plans.plan import Judge
+from service.domain.results.runs import Binding, Run
+from service.domain.verdicts.validity import Mark
+from service.store.database import clock
+from service.store.plans import preregistrations
+from service.store.results import runs
+
+routes = router("results")
+
+
+class RunView(View):
+    """A run as it was bound, and its place in the ledger."""
+
+    run: str = Field(description="What results call it.")
+    number: int = Field(description="In the preregistration, from 1.")
+    arm: str
+    models: dict[str, str]
+    environment: dict[str, str]
+    judges: dict[str, Judge]
+    started_at: datetime | None
+    plan_sha256: str = Field(description="Of the plan as it was locked when the run was bound.")
+    bound_by: str = Field(description="Name of the key that bound it.")
+    bound_at: datetime
+    run_sha256: str = Field(description="SHA-256 of the stored text, as the ledger has it.")
+    receipt: Receipt
+
+
+class RunPage(Page[RunView]):
+    """Runs, and what would stand against a verdict as things are."""
+
+    marks: list[Mark] = Field(
+        description="Found without opening a row. A batch that is the cause can be voided while the plan collects."
+    )
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/runs",
+    status_code=201,
+    response_model=RunView,
+    responses=shows(examples.RUN, 201) | refuses(409),
+)
+def bind_run(
+    caller: Submitter,
+    once: OptionalOnce,
+    shared: Shared,
+    prereg_id: RecordId,
+    body: Annotated[Binding, StrictBody(Binding, example=examples.BINDING)],
+) -> Response:
+    """Bind a run before it begins: to its arm, models, environment and judges.
+
+    Its results name it in `run`. The ledger has it before them, which is what a run token can show: that these
+    statements were made before the results came in. Whether a violation makes the verdict invalid or flags it, the
+    locked plan says in its section `runs`.
+    """
+
+    def work(session: Session) -> Response:
+        record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
+        run, receipt = actions.bind(session, caller, record, body, clock.moment(session))
+        return answer(_view(run, receipt), 201)
+
+    with refusals_audited(shared, caller, prereg_id, "run.bind"):
+        return once.run(work)
+
+
+@routes.get("/preregistrations/{prereg_id}/runs", response_model=RunPage, responses=shows(examples.RUNS))
+def list_runs(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """List the runs that were bound, newest first, and what would stand against a verdict as things are."""
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    found, following = runs.page(session, record.id, cursor=cursor, limit=limit)
+    receipts = runs.receipts(session, record.id, found)
+    return answer(
+        RunPage(
+            items=list(map(_view, found, receipts)),
+            next_cursor=following,
+            marks=list(marks(session, record)),
+        )
+    )
+
+
+def _view(run: Run, receipt: Receipt) -> RunView:
+    said = {name: getattr(run, name) for name in RunView.model_fields if hasattr(run, name)}
+    return RunView(**said, run_sha256=run.sha256(), receipt=receipt)

@@ -1,0 +1,1 @@
+"""Verdicts and what is read beside them."""

@@ -1,0 +1,76 @@
+"""The report of a verdict, in five forms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import Path, Request, Response
+
+from service.api.examples import charts as examples
+from service.api.http.deps import Reader, RecordId, Shared
+from service.api.http.reporting import REPORTS, Gathered, ReportForm, gather, reported
+from service.api.http.route import audited, refuses, router
+from service.api.http.shared import Services
+from service.api.parsing.markdown import Lang
+from service.api.routes.verdicts.verdicts import require_verdict
+from service.domain.access import Key
+from service.errors import NotFound
+from service.reports.prereg.labels import Language
+from service.reports.verdict.content import Report
+from service.store.plans import preregistrations
+
+routes = router("verdicts")
+
+Printed = Annotated[str, Path(max_length=8, description="`md`, `html`, `tex`, `pdf` or `json`.")]
+_SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            "application/json": {"example": examples.REPORT},
+            **{
+                REPORTS[form].partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}
+                for form in ("md", "html", "tex", "pdf")
+            },
+        }
+    }
+}
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/report.{form}", response_model=Report, responses=_SHOWN | refuses(409)
+)
+@audited("report.read")
+async def get_report(
+    request: Request, caller: Reader, shared: Shared, prereg_id: RecordId, form: Printed, lang: Lang = "en"
+) -> Response:
+    """Read the verdict as a statistical report.
+
+    Basic statistics of both arms, every test with its statistic, p and effect size, the intervals, the clauses of the
+    rule, the conclusion in the verdict's own words, deviations and what they do, the evidence, and where the ledger has
+    it. Before the verdict it is refused as the verdict is.
+    """
+    wanted = known_report(form)
+    found = await to_thread.run_sync(report_of_record, shared, caller, prereg_id, lang)
+    return await reported(request, found, wanted, lang)
+
+
+def known_report(form: str) -> ReportForm:
+    """The form of a path.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if form not in REPORTS:
+        raise NotFound(f"no such report; there are {', '.join(f'report.{each}' for each in REPORTS)}")
+    return form
+
+
+def report_of_record(shared: Services, caller: Key, prereg_id: str, language: Language) -> Gathered:
+    """What the report of a record that the caller may read is printed from.
+
+    Raises:
+        Conflict: as the verdict's.
+    """
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        return gather(session, record, require_verdict(session, record).read(), language)

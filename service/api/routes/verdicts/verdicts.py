@@ -1,0 +1,166 @@
+"""Verdicts: what the locked rules said of the results."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+from pydantic import AwareDatetime, Field
+from sqlalchemy.orm import Session
+
+from service.actions.plans import families
+from service.actions.results import results as actions
+from service.api.examples import common as examples
+from service.api.http.answers import Page, View, answer, shows
+from service.api.http.attested import attested
+from service.api.http.deps import (
+    Cursor,
+    Limit,
+    Locker,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+    not_modified,
+)
+from service.api.http.idempotency import OptionalOnce
+from service.api.http.route import audited, refuses, router
+from service.api.routes.calculations.jobs import JobView, queued
+from service.api.routes.plans.preregistrations import NOT_MODIFIED
+from service.domain.moment import Moment
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.judge import Outcome, Verdict
+from service.errors import Blinded, Conflict
+from service.store.jobs import jobs
+from service.store.ledger import ledger
+from service.store.plans import preregistrations
+from service.store.verdicts import verdicts
+from service.store.verdicts.verdicts import StoredVerdict
+
+routes = router("verdicts")
+
+
+class VerdictItem(View):
+    """The outcome of one hypothesis."""
+
+    preregistration_id: str
+    title: str
+    hypothesis: str
+    outcome: Outcome | None = Field(description="Null where the stored verdict was altered.")
+    judged_at: datetime
+    altered: bool = Field(
+        False, description="The stored verdict is not what was judged: nothing is shown of it."
+    )
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/verdict",
+    response_model=Verdict,
+    responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409, 503),
+)
+@audited("verdict.read")
+def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
+    """Read the verdict: every clause with what was observed, and the analyses behind it.
+
+    The answer is the stored text, byte for byte: its SHA-256 is its ETag, and what the ledger has of it. Before it is
+    there: 409 with code `blinded` until the planned n is in, then `verdict_pending` or `verdict_failed`; `withdrawn`
+    where none will come. Beside the text the header `Forelock-Family` says which registration on its items this is, and
+    `Forelock-Checkpoint` is base64 of a signed note: a checkpoint of the ledger that holds this verdict.
+    """
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        verdict = require_verdict(session, record)
+        receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
+        place = families.place_of(session, record)
+    headers = {"ETag": f'"{verdict.sha256}"'}
+    if place is not None:
+        headers["Forelock-Family"] = f"{place.id}; registration={place.registration}; of={place.of}"
+    unchanged = not_modified(request, headers["ETag"])
+    if unchanged is not None:
+        unchanged.headers.update(headers)
+    response = unchanged or Response(verdict.text, 200, headers, "application/json")
+    return attested(shared, response, receipt.sequence)
+
+
+def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
+    """The record's verdict.
+
+    Raises:
+        Conflict: `blinded`, `verdict_pending`, `verdict_failed` or `withdrawn`.
+        RecordAltered: it is not what was judged.
+    """
+    verdict = verdicts.stored(session, record.project_id, record.id)
+    if verdict is None:
+        raise _not_there(record, jobs.latest(session, record.project_id, kind="verdict", subject=record.id))
+    return verdict
+
+
+@routes.post(
+    "/preregistrations/{prereg_id}/verdict",
+    status_code=202,
+    response_model=JobView,
+    responses=shows(examples.JOB, 202) | refuses(409),
+)
+def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
+    """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
+    return queued(shared, once, caller, prereg_id, _again, "verdict.ask")
+
+
+def _again(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
+    record.require("complete")
+    return actions.enqueue_verdict(session, record, moment)
+
+
+@routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
+@audited("verdicts.list")
+def list_verdicts(
+    caller: Reader,
+    session: ReadSession,
+    project: Annotated[
+        str | None, Query(max_length=64, description="Id of the project; only the key's own is found.")
+    ] = None,
+    hypothesis: Annotated[str | None, Query(max_length=64, description="Id of the hypothesis.")] = None,
+    outcome: Annotated[Outcome | None, Query(description="Only this outcome.")] = None,
+    since: Annotated[
+        AwareDatetime | None, Query(description="Only verdicts from this time on, with its UTC offset.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List outcomes by hypothesis, newest first."""
+    if project not in (None, caller.project_id):
+        return answer(Page[VerdictItem](items=[], next_cursor=None))
+    found, following = verdicts.page(
+        session,
+        caller.project_id,
+        hypothesis=hypothesis,
+        outcome=outcome,
+        since=since,
+        cursor=cursor,
+        limit=limit,
+    )
+    items = [VerdictItem.model_validate(each, from_attributes=True) for each in found]
+    return answer(Page[VerdictItem](items=items, next_cursor=following))
+
+
+def _not_there(record: Preregistration, job: jobs.Job | None) -> Conflict:
+    if record.state == "withdrawn":
+        return Conflict(
+            f"preregistration {record.id} was withdrawn before it was judged: no verdict will come, and its rows stay "
+            "sealed",
+            code="withdrawn",
+        )
+    if record.state != "complete":
+        return Blinded(
+            f"preregistration {record.id} is {record.state}: its verdict comes when every planned result is in"
+        )
+    if job is not None and job.state == "failed":
+        detail = (job.error or {}).get("detail", "the job failed")
+        return Conflict(
+            f"the verdict job failed ({detail}); queue it again with POST /v1/preregistrations/{record.id}/verdict",
+            code="verdict_failed",
+        )
+    return Conflict(
+        "every result is in and the verdict is being computed; ask again shortly", code="verdict_pending"
+    )

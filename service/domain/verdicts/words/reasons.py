@@ -1,0 +1,28 @@
+"""Reasons of a verdict, in any language: records keep them in English, and the template that wrote one reads it."""
+
+from __future__ import annotations
+
+from service.domain.verdicts.records import HypothesisVerdict
+from service.words import Listed, Stored, listed, message
+
+
+def reason_message(reason: str | None) -> Stored:
+    """Why something is undefined; of a reason that no template knows other languages say where it stands."""
+    return Stored(str(reason), "reasons", "reasons.elsewhere")
+
+
+def reason_of(found: HypothesisVerdict) -> Stored | Listed:
+    """Why an outcome is not what the rule alone says; of a rule that cannot be decided, each unknown clause and why."""
+    if found.outcome != "inconclusive" or found.rule_holds:
+        return reason_message(found.reason)
+    unknown = (
+        message("verdicts.unknown_clause", clause=clause.text, reason=reason_message(clause.reason))
+        for clause in found.clauses
+        if clause.holds is None
+    )
+    return listed(unknown, "lists.semicolon")
+
+
+def multiplicity_message(multiplicity: str) -> Stored:
+    """What was done about several hypotheses, as a verdict stores it."""
+    return Stored(multiplicity, "multiplicity", "multiplicity.elsewhere")

@@ -1,0 +1,273 @@
+"""A verdict in plain sentences. Never says that there is no difference, and never more than the rule.
+
+What is said is found once, as messages; the catalogues have the words of every language. The English sentence is stored
+with the verdict; those of other languages are made when it is read, and so are not hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.family import CLOSED, members
+from service.domain.verdicts.joint import SharedSigns
+from service.domain.verdicts.reading import IntervalRead
+from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.validity import Mark, flags
+from service.domain.verdicts.words.amounts import amount, both_ways
+from service.domain.verdicts.words.facts import (
+    ComparedP,
+    Facts,
+    OtherMargin,
+    RatioShown,
+    TestedEffect,
+    facts_of,
+)
+from service.domain.verdicts.words.fallbacks import fallback_messages
+from service.domain.verdicts.words.numbers import percentage, probability, times
+from service.domain.verdicts.words.reasons import reason_message, reason_of
+from service.domain.verdicts.words.slices import slice_messages
+from service.words import Language, Listed, Message, Value, listed, message
+
+RELATIONS = {
+    ("<", True): "verdicts.below",
+    ("<", False): "verdicts.not_below",
+    ("<=", True): "verdicts.at_most",
+    ("<=", False): "verdicts.above",
+}
+"""How a p-value stands to its threshold, by the clause's operator and whether it holds."""
+
+
+def sentence(
+    plan: Plan,
+    found: HypothesisVerdict,
+    read: IntervalRead | None,
+    marks: Sequence[Mark] = (),
+    language: Language = "en",
+) -> str:
+    """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
+    flagged = (message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, found.id))
+    said = [*_messages(found, read, facts_of(plan, found, read)), *flagged]
+    return listed(said, "lists.sentences").text(language)
+
+
+def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
+    """What was done about several hypotheses, in English as a verdict stores it; `signs` are those of `max_t`."""
+    if plan.multiplicity is None:
+        return message("multiplicity.not_declared").text("en")
+    policy, family = plan.multiplicity.policy, message("multiplicity.family", count=len(members(plan)))
+    if policy == "none":
+        return message("multiplicity.uncorrected", family=family).text("en")
+    if signs is not None and signs.reason is not None:
+        return message("multiplicity.apart", family=family, policy=policy, reason=signs.reason).text("en")
+    named = [
+        each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
+    ]
+    code = "multiplicity.both" if named and policy in CLOSED else "multiplicity.rules"
+    signed = "_by_signs" if policy == "max_t" else ""
+    return message(f"{code}{signed}", policy=policy, family=family).text("en")
+
+
+def _messages(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
+    """The sentences in their order."""
+    hypothesis, outcome = found.id, message(f"verdicts.{found.outcome}")
+    yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(found))
+    if found.outcome == "invalid" and found.delta is not None:
+        yield message("verdicts.void")
+        return
+    if found.delta is not None:
+        yield _estimate(found.delta, found, facts)
+        yield from (_effect(each, facts) for each in facts.effects)
+        yield from (_ratio(each, found) for each in facts.ratios)
+    for each in facts.p_values:
+        yield _compared(each, found, facts)
+    if read is not None:
+        yield _interval(read, found, facts)
+        yield from _disagreement(facts, read)
+    yield from _margin(facts)
+    yield from (_other_margin(each, facts) for each in facts.other_margins)
+    if facts.unshown is not None:
+        yield message("verdicts.unshown", amount=amount(facts.unshown, facts))
+    yield from fallback_messages(found, read, facts)
+    if found.outcome == "not_supported":
+        yield message("verdicts.not_equal")
+    if found.slices is not None:
+        yield from slice_messages(found.slices, binary=facts.binary)
+
+
+def _why(found: HypothesisVerdict) -> Message:
+    if found.outcome == "invalid":
+        return message("verdicts.cannot_be_judged", reason=reason_message(found.reason))
+    if found.rule_holds and found.reason:
+        return message("verdicts.holds_but", rule=found.rule, reason=reason_message(found.reason))
+    if found.outcome == "inconclusive":
+        return message("verdicts.cannot_be_decided", clauses=reason_of(found))
+    if found.rule_holds:
+        return message("verdicts.rule_holds", rule=found.rule)
+    failing = [clause.text for clause in found.clauses if clause.holds is False]
+    false = message("verdicts.rule_false", rule=found.rule)
+    if failing:
+        codes = listed((message("verdicts.code", text=each) for each in failing), "lists.comma")
+        false = message("verdicts.rule_false_by", rule=found.rule, clauses=codes, count=len(failing))
+    return message("verdicts.equivalent_beside", false=false) if found.outcome == "equivalent" else false
+
+
+def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> Message:
+    return message(
+        "verdicts.estimate",
+        candidate=found.candidate,
+        baseline=found.baseline,
+        endpoint=found.endpoint,
+        population=found.population,
+        amount=amount(delta, facts),
+        n=found.n,
+        items=_items(found, facts),
+    )
+
+
+def _items(found: HypothesisVerdict, facts: Facts) -> Listed:
+    """How many items were left out or filled in, and how."""
+    parts = [message("verdicts.left_out", count=found.excluded.pairs)] if found.excluded.pairs else []
+    if found.excluded.filled:
+        how = message("verdicts.against_claim")
+        if found.claim == "equivalence":
+            how = message("verdicts.one_way")
+            if found.filled is not None:
+                how = message("verdicts.for_arm", arm=message(f"verdicts.{facts.favoured_by(found.filled)}"))
+        parts.append(message("verdicts.filled_in", count=found.excluded.filled, how=how))
+    return listed(parts)
+
+
+def _effect(tested: TestedEffect, facts: Facts) -> Message:
+    q = 0.5 if tested.effect.q is None else tested.effect.q
+    quantile = message("verdicts.median") if q == 0.5 else message("verdicts.quantile", q=f"{q:g}")
+    what = message(f"verdicts.{tested.effect.kind}", quantile=quantile)
+    value = (
+        "" if tested.value is None else message("verdicts.parentheses", amount=amount(tested.value, facts))
+    )
+    return message("verdicts.effect", test=tested.test, what=what, value=value)
+
+
+def _ratio(shown: RatioShown, found: HypothesisVerdict) -> Message:
+    interval = message("verdicts.no_interval")
+    if shown.low is not None:
+        code = "verdicts.open_interval" if shown.high is None else "verdicts.closed_interval"
+        high = "" if shown.high is None else times(shown.high, *shown.apart)
+        interval = message(code, level=_level(shown.level), low=times(shown.low, *shown.apart), high=high)
+    return message(
+        "verdicts.ratio",
+        endpoint=shown.endpoint,
+        candidate=found.candidate,
+        baseline=found.baseline,
+        times=times(shown.value, *shown.apart),
+        interval=interval,
+        n="" if shown.n is None else message("verdicts.ratio_n", n=shown.n),
+    )
+
+
+def _level(level: float | None) -> Value:
+    return "" if level is None else message("verdicts.level", level=percentage(level))
+
+
+def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> Message:
+    p: Value = probability(each.p, each.threshold)
+    adjusted: Value = ""
+    if each.unadjusted is not None:
+        adjusted = message(
+            "verdicts.adjusted",
+            policy=str(facts.policy),
+            family=message("verdicts.hypotheses", count=facts.size),
+            unadjusted=probability(each.unadjusted),
+        )
+    elif facts.uncorrected:
+        adjusted = message("verdicts.uncorrected", count=facts.uncorrected)
+    chance = None if each.signs is None else probability(each.signs, each.threshold)
+    return message(
+        "verdicts.compared",
+        field=each.field,
+        resting=_resting(found),
+        p=message("verdicts.below_p", p=p) if each.below else p,
+        signs="" if chance is None else message("verdicts.signs", chance=chance),
+        adjusted=adjusted,
+        relation=message(RELATIONS[each.operator, each.holds]),
+        threshold=f"{each.threshold:g}",
+    )
+
+
+def _resting(found: HypothesisVerdict) -> Value:
+    """Where a number rests on values that were filled in: how many."""
+    return message("verdicts.resting", count=found.excluded.filled) if found.excluded.filled else ""
+
+
+def _interval(read: IntervalRead, found: HypothesisVerdict, facts: Facts) -> Message:
+    return message(
+        "verdicts.interval",
+        level=_level(read.level),
+        of=read.of,
+        resting=_resting(found),
+        low=amount(read.ends.low, facts),
+        high=amount(read.ends.high, facts),
+        says=_reading(read, facts),
+    )
+
+
+def _reading(read: IntervalRead, facts: Facts) -> Message:
+    """What an interval says of 0 and of the SESOI."""
+    margin = "" if read.sesoi is None else both_ways(read.sesoi, facts)
+    if read.reading in ("positive", "negative"):
+        says = message(f"verdicts.{read.reading}")
+        return message("verdicts.also_within", says=says, margin=margin) if read.within_sesoi else says
+    if read.reading == "equivalent":
+        return message("verdicts.within", margin=margin)
+    if read.ends.low is None or read.ends.high is None:
+        return message("verdicts.end_undefined")
+    return message("verdicts.holds_0_not_within", margin=margin) if margin else message("verdicts.holds_0")
+
+
+def _disagreement(facts: Facts, read: IntervalRead) -> Iterator[Message]:
+    if facts.disagree is None:
+        return
+    why, each, method = facts.disagree
+    yield message(
+        f"verdicts.differ_{why}",
+        level=percentage(read.level or 0),
+        field=each.field,
+        threshold=f"{each.threshold:g}",
+        interval=str(read.method),
+        p=method,
+    )
+
+
+def _margin(facts: Facts) -> Iterator[Message]:
+    """Which differences a true rule rejects, and by what."""
+    shown = facts.margin
+    if shown is None:
+        return
+    by = message("verdicts.by_interval", level=_level(shown.level), of=shown.by)
+    if shown.alpha is not None:
+        by = message("verdicts.by_test", test=shown.by, alpha=f"{shown.alpha:g}")
+    low, high = amount(shown.low, facts), amount(shown.high, facts)
+    if shown.low is None:
+        yield message("verdicts.rejects_or_more", high=high, by=by)
+    elif shown.high is None:
+        yield message("verdicts.rejects_or_less", low=low, by=by)
+    elif abs(shown.low + shown.high) <= 1e-12:
+        yield message("verdicts.rejects_beyond", margin=both_ways(shown.high, facts), by=by)
+    else:
+        yield message("verdicts.rejects_outside", low=low, high=high, by=by)
+
+
+def _other_margin(other: OtherMargin, facts: Facts) -> Message:
+    named = {"sesoi": other.sesoi, "stated": other.stated}
+    those = {
+        name: message(f"verdicts.other_{name}", margin=both_ways(value, facts))
+        for name, value in named.items()
+        if value is not None
+    }
+    others = message("verdicts.other_both", **those) if len(those) == 2 else listed(those.values())
+    why = message("verdicts.no_reason")
+    if other.reason is not None:
+        # a reason of the plan stands inside a sentence: on one line, without its own full stop
+        why = message("verdicts.plan_reason", reason=" ".join(other.reason.split()).rstrip("."))
+    margin = both_ways(other.margin, facts)
+    return message("verdicts.other_margin", test=other.test, margin=margin, others=others, why=why)

@@ -1,0 +1,1 @@
+"""Bootstrap intervals: exact where they can be, drawn where not."""

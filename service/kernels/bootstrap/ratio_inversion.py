@@ -1,0 +1,283 @@
+"""The bootstrap of a ratio of sums by inversion: P(ratio <= r) = P(sum(D - r N) <= 0), one transform per r.
+
+Three ways for the sum of the terms D - r N, the first that fits:
+
+- on a lattice (r = 0 and other special ratios) the FFT of `lattice.py`, whose atoms are told apart;
+- 30 clusters or more with terms on no lattice: the characteristic function (`inversion.py`), error below 1e-3,
+  O(30 G) per ratio;
+- else terms rounded to a grid of 2^18 points; the bound on what rounding does holds up to a probability of
+  1e-9 (Bernstein's inequality). 40 MB.
+
+`error` is the largest of what was asked for, or of two standard errors about the estimate before anything was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels.bootstrap.ratio_moments import ratio_moments
+from service.kernels.exact import inversion, lattice
+from service.kernels.exact.returns import LEAST_SAMPLE
+from service.kernels.numeric.moments import binary_unit, norm
+from service.kernels.numeric.roots import rising_root
+
+Floats = NDArray[np.float64]
+
+GRID = 2**18
+COARSE_GRID = 2**13
+ATOM_POINTS = 2**18
+ROUNDING_RISK = 1e-9
+
+UNSEEN, TOLERATED = 5e-4, 1e-3
+"""Atoms of ratios of counts are about as large; a sum with a larger error is rounded to a grid instead."""
+
+NEWTON_STEPS = 20
+CLOSE = 1e-9
+"""Of a quantile, in standard deviations of the ratio."""
+
+ON_POINT = 1e-7
+"""Of a lattice's unit: 0 this close to a point is on it."""
+
+TIE = 1e-12
+"""Ratios this close, relative to the largest, are the same attainable value."""
+
+
+class Inverted:
+    """The distribution by inversion, one transform per ratio asked for."""
+
+    route: Literal["inversion"] = "inversion"
+
+    def __init__(self, sums: Floats, sizes: Floats) -> None:
+        """Sums and sizes of shape (G,)."""
+        self.sums, self.sizes = sums, sizes
+        self._exacts: dict[float, tuple[lattice.Distribution, float] | None] = {}
+        self._bounds: dict[tuple[float, int], tuple[float, float, float]] = {}
+        self._sums_at: dict[float, tuple[inversion.Inverted, float] | None] = {}
+        self._best: dict[float, tuple[inversion.Inverted, float] | None] = {}
+        self.estimate = float(sums.sum() / sizes.sum())
+        self._residuals = sums - self.estimate * sizes
+        self._total = float(sizes.sum())
+        self.spread = norm(self._residuals) / self._total
+        self._errors: list[float] = []
+
+    @property
+    def error(self) -> float:
+        """The largest error of a probability so far; two standard errors about the estimate if nothing was asked."""
+        if self.spread == 0:
+            return 0.0
+        if not self._errors:
+            probes = [self._smooth(step) for step in (-2 * self.spread, 2 * self.spread)]
+            if None in probes:
+                self._errors.append(self._worst_gap())
+        return max(self._errors)
+
+    def error_at(self, r: float) -> float:
+        """Absolute error of P(ratio <= r)."""
+        if self.spread == 0:
+            return 0.0
+        exact = self._exact(r)
+        if exact is not None:
+            return exact[0].error
+        smooth = self._thorough(r - self.estimate)
+        if smooth is not None:
+            return smooth[0].error
+        return _farther(self._rounded(r, GRID))
+
+    def _worst_gap(self) -> float:
+        """The largest error of a probability over ratios near the estimate and halfway to the ends."""
+        bottom, top = self._range()
+        steps = [0.0, bottom / 2, top / 2]
+        gaps = [self._rounded(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
+        return max(map(_farther, gaps))
+
+    def at_most(self, r: float, *, strict: bool = False) -> float:
+        """P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
+        exact = self._exact(r)
+        if exact is None:
+            return self._below(r - self.estimate)
+        total, zero = exact
+        return total.at_most(math.ceil(zero - ON_POINT) - 1 if strict else math.floor(zero + ON_POINT))
+
+    def at_least(self, r: float, *, strict: bool = False) -> float:
+        """P(ratio >= r) or P(ratio > r), likewise."""
+        exact = self._exact(r)
+        if exact is None:
+            return 1 - self._below(r - self.estimate)
+        total, zero = exact
+        return total.at_least(math.floor(zero + ON_POINT) + 1 if strict else math.ceil(zero - ON_POINT))
+
+    def _below(self, step: float) -> float:
+        """P(ratio <= estimate + step) where no atom is told apart."""
+        smooth = self._thorough(step)
+        if smooth is not None:
+            return smooth[0].at_most(smooth[1])
+        return self._rounded(self.estimate + step, GRID)[0]
+
+    def _thorough(self, step: float) -> tuple[inversion.Inverted, float] | None:
+        """As `_smooth`, with the least error that can be told: tails are asked for, not ends of intervals."""
+        if step not in self._best:
+            terms = self._residuals - step * self.sizes
+            total, spread = _centre(terms)
+            found = None
+            if spread > 0 and inversion.continuous(terms):
+                found = inversion.resampled_sum(terms / spread, scan=len(terms) < LEAST_SAMPLE)
+            if found is not None:
+                self._errors.append(found.error)
+            self._best[step] = self._smooth(step) if found is None else (found, -total / spread)
+        return self._best[step]
+
+    def quantile(self, q: float) -> float:
+        """The ratio with P(ratio <= x) = q, up to `error` in q."""
+        if self.spread == 0:
+            return self.estimate
+        step = self._newton(q)
+        if step is not None and self._smooth(step) is not None:
+            return self.estimate + step
+        return self.estimate + self._bracketed(q)
+
+    def _newton(self, q: float) -> float | None:
+        """The root by Newton's steps on unchecked transforms; None where they do not settle."""
+        if len(self.sums) < inversion.LEAST_VALUES:
+            return None
+        bottom, top = self._range()
+        step = float(special.ndtri(q)) * self.spread
+        for _ in range(NEWTON_STEPS):
+            found = self._inverted(step, checked=False) if bottom < step < top else None
+            if found is None or abs(found[1]) >= found[0].reach:
+                return None
+            total, x, slope = found
+            value, density = total.with_density(x)
+            if density <= 0:
+                return None
+            move = (q - value) / (density * slope)
+            step += move
+            if abs(move) < CLOSE * self.spread:
+                return step
+        return None
+
+    def _bracketed(self, q: float) -> float:
+        """The root from rounded terms: coarsely first, then within a bracket."""
+
+        def excess(points: int) -> Callable[[float], float]:
+            return lambda step: self._rounded(self.estimate + step, points)[0] - q
+
+        bottom, top = self._range()
+        near = rising_root(excess(COARSE_GRID), bottom, top, 1e-3 * self.spread)
+        low, high, width = near, near, 0.01 * self.spread
+        while low > bottom and excess(GRID)(low) > 0:
+            low, width = max(low - width, bottom), width * 4
+        width = 0.01 * self.spread
+        while high < top and excess(GRID)(high) < 0:
+            high, width = min(high + width, top), width * 4
+        return rising_root(excess(GRID), low, high, 1e-5 * self.spread)
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of the ratio, exactly."""
+        if self.spread == 0:
+            return self.estimate, 0.0
+        unit = binary_unit(self._residuals)
+        mean, sd = ratio_moments(self._residuals / unit, self.sizes)
+        return self.estimate + unit * mean, unit * sd
+
+    def _smooth(self, step: float) -> tuple[inversion.Inverted, float] | None:
+        """The standardized sum of the terms at estimate + step and its place of 0; None where not exact."""
+        if step not in self._sums_at:
+            found = self._inverted(step, checked=True)
+            self._sums_at[step] = found and found[:2]
+            if found is not None:
+                self._errors.append(found[0].error)
+        return self._sums_at[step]
+
+    def _inverted(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
+        """The sum, the place of 0, and how that moves with the step."""
+        terms = self._residuals - step * self.sizes
+        # a lattice is left to the bound on returns: unless it is too fine to matter, the bound refuses it
+        if checked and not inversion.spread_out(terms):
+            return None
+        total, spread = _centre(terms)
+        if spread == 0:
+            return None
+        terms /= spread
+        found = inversion.coarse_sum(terms, UNSEEN if checked else None)
+        if found is None or (checked and found.error > TOLERATED):
+            return None
+        return found, -total / spread, self._total / spread
+
+    def _range(self) -> tuple[float, float]:
+        """Least and largest attainable ratio, from the estimate."""
+        ratios = self.sums / self.sizes
+        return float(ratios.min()) - self.estimate, float(ratios.max()) - self.estimate
+
+    def _exact(self, r: float) -> tuple[lattice.Distribution, float] | None:
+        if r not in self._exacts:
+            self._exacts[r] = self._on_lattice(r)
+        return self._exacts[r]
+
+    def _on_lattice(self, r: float) -> tuple[lattice.Distribution, float] | None:
+        """The sum of the terms in units of their lattice, and where 0 lies among them; None off a lattice."""
+        terms = self.sums - r * self.sizes
+        terms[np.abs(terms) <= TIE * np.abs(self.sums)] = 0.0
+        # evenly spaced terms need not pass through 0
+        for origin in (0.0, float(terms.min())):
+            grid = lattice.integer_grid(terms - origin)
+            if grid is None:
+                continue
+            try:
+                total = lattice.distribution(lattice.resampled(grid[0]), ATOM_POINTS)
+            except lattice.WindowTooLong:
+                return None
+            return total, -origin * len(terms) / grid[1]
+        return None
+
+    def _rounded(self, r: float, points: int) -> tuple[float, float, float]:
+        if (r, points) not in self._bounds:
+            self._bounds[r, points] = found = self._bounded(r, points)
+            if points == GRID:
+                self._errors.append(_farther(found))
+        return self._bounds[r, points]
+
+    def _bounded(self, r: float, points: int) -> tuple[float, float, float]:
+        """P(sum(D - r N) <= 0) with the bounds that rounding to the grid leaves: (middle, low, high)."""
+        terms = self.sums - r * self.sizes
+        g = len(terms)
+        centred = terms - terms.mean()
+        width = float(np.ptp(terms))
+        if width == 0:
+            inside = float(terms[0] <= 0)
+            return inside, inside, inside
+        nats = math.log(2 / lattice.TINY_MASS)
+        reach = 2 * (
+            width * nats / 3 + math.sqrt((width * nats / 3) ** 2 + 2 * nats * float(centred @ centred))
+        )
+        unit = min(reach, g * width) / (points * 0.9)
+        cells = np.rint(terms / unit)
+        left = cells * unit - terms
+        total = lattice.distribution(lattice.resampled(cells.astype(np.int64)))
+        nats = math.log(2 / ROUNDING_RISK)
+        variance = float(((left - left.mean()) ** 2).sum())
+        slip = unit * nats / 3 + math.sqrt((unit * nats / 3) ** 2 + 2 * nats * variance)
+        shift = float(left.sum())
+        edges = total.first + total.step * (np.arange(len(total.cdf)) + 0.5)
+        middle = float(np.interp(shift / unit, edges, total.cdf, left=0.0, right=1.0))
+        low = total.at_most(math.floor((shift - slip) / unit)) - ROUNDING_RISK
+        high = total.at_most(math.floor((shift + slip) / unit)) + ROUNDING_RISK
+        return min(max(middle, 0.0), 1.0), max(low, 0.0), min(high, 1.0)
+
+
+def _farther(found: tuple[float, float, float]) -> float:
+    """How far the value lies from the farther of its bounds: at an atom it is one of them."""
+    value, low, high = found
+    return max(high - value, value - low)
+
+
+def _centre(terms: Floats) -> tuple[float, float]:
+    """Centre the terms in place; their total before, and the root of the sum of their squares after."""
+    total = float(terms.sum())
+    terms -= total / len(terms)
+    return total, norm(terms)

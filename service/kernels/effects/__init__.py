@@ -1,0 +1,1 @@
+"""Effects, agreement, rankings and repeated runs."""

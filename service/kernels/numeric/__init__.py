@@ -1,0 +1,1 @@
+"""Numbers under everything: roots, random streams, moments, ranks, cluster sums, distributions."""

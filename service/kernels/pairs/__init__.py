@@ -1,0 +1,1 @@
+"""Paired proportions and bounded means: McNemar, Tango, exact tests, Gaffke's bound."""

@@ -1,0 +1,1 @@
+"""Sign flips and permutations: exact p-values, joint tests, intervals by inversion."""

@@ -1,0 +1,179 @@
+"""Approximate randomization of any metric of sums: swap the arms within units, re-sum, take the difference.
+
+A swap moves a unit's row of differences D from the candidate to the baseline. Units with the same D, or
+with its opposite, are one cell: what matters is how many of a cell are swapped, a binomial count. Where
+cells hardly repeat, every unit is swapped by a random bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels.numeric.metrics import Metric, PairedSums, distinct_rows, in_single
+from service.kernels.numeric.streams import BLOCK, block_count, chosen_sums, generator
+
+Floats = NDArray[np.float64]
+
+MOST_PATTERNS = 2**20
+"""Patterns of swaps, or of counts per cell, that are listed: all of 20 different units."""
+
+CHUNK_PATTERNS = 2**16
+
+REPEATED = 16
+"""Cells are drawn instead of units when units are this many times as many. Part of the version."""
+
+TIE = 1e-11
+"""Differences this close, relative to the arms' own values, are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Shares of resamples at least as far as the data in each direction, the data's own value included."""
+
+    at_least: float
+    at_most: float
+    two_sided: float
+    undefined: float
+    route: Literal["enumeration", "monte_carlo"]
+    n_resamples: int | None
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """Distinct rows (C, width), how many units have each (C,), and the baseline's sums before any swap."""
+
+    metric: Metric
+    rows: Floats
+    counts: NDArray[np.int64]
+    start: Floats
+    total: Floats
+    delta: float
+    tie: float
+
+    def differences(self, moved: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Candidate minus baseline after `moved` (..., width) went to the baseline; and where undefined."""
+        baseline = self.start + moved
+        candidate = self.total - baseline
+        value, undefined = self.metric.value, self.metric.undefined
+        return value(candidate) - value(baseline), undefined(candidate) | undefined(baseline)
+
+    def sides(self, found: Floats) -> tuple[NDArray[np.bool_], ...]:
+        """Where a difference is at least the data's, at most it, and as far from 0."""
+        delta, tie = self.delta, self.tie
+        return found >= delta - tie, found <= delta + tie, np.abs(found) >= abs(delta) - tie
+
+
+def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
+    """The randomization distribution at the observed difference: listed where possible, else drawn."""
+    if listed and (found := listed_flips(sums)) is not None:
+        return found
+    return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)
+
+
+def listed_flips(sums: PairedSums) -> Flips | None:
+    """Every pattern of swaps, weighted; None where they are too many."""
+    cells = _cells(sums)
+    return _listed(cells) if _few(cells) else None
+
+
+def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_], n_resamples: int) -> Flips:
+    """The first `n_resamples` of drawn swaps, compared with the observed difference."""
+    sides = _cells(sums).sides(differences[:n_resamples])
+    at_least, at_most, two_sided = (float(side.mean()) for side in sides)
+    zero = float(undefined[:n_resamples].mean())
+    return Flips(at_least, at_most, two_sided, zero, "monte_carlo", n_resamples, None)
+
+
+def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDArray[np.bool_]]:
+    """Of every replicate of these blocks the difference after the swaps, and whether it is 0 by convention.
+
+    Memory O(replicates + units + `COINS`).
+    """
+    cells = _cells(sums)
+    few = len(cells.counts) * REPEATED <= cells.counts.sum()
+    rows = cells.rows if few else np.repeat(cells.rows, cells.counts, axis=0)
+    moves = in_single(rows, float(cells.counts.sum()))
+    found = np.empty(len(blocks) * BLOCK)
+    undefined = np.empty(found.size, dtype=np.bool_)
+    for place, block in enumerate(blocks):
+        rng = generator(seed, block)
+        moved = _binomial(rng, cells, moves) if few else chosen_sums(rng, moves)
+        one = slice(place * BLOCK, (place + 1) * BLOCK)
+        found[one], undefined[one] = cells.differences(moved)
+    return found, undefined
+
+
+def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> Floats:
+    """What a block of replicates moves, by the count of swaps in each cell: (BLOCK, width)."""
+    swapped = rng.binomial(cells.counts, 0.5, (BLOCK, len(moves)))
+    return np.asarray((swapped.astype(moves.dtype) @ moves).astype(np.float64))
+
+
+def _few(cells: _Cells) -> bool:
+    return float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS)
+
+
+def _cells(sums: PairedSums) -> _Cells:
+    rows = sums.candidate - sums.baseline
+    moves = (rows != 0).any(axis=1)
+    rows, copies = rows[moves], sums.copies[moves]
+    lead = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)] if len(rows) else np.zeros(0)
+    mirrored = lead < 0
+    distinct, place = distinct_rows(np.where(mirrored[:, None], -rows, rows))
+    counts = np.bincount(place, weights=copies, minlength=len(distinct)).astype(np.int64)
+    # a mirrored unit starts as if swapped, so that its cell counts in one direction
+    baseline, candidate = sums.totals
+    start = baseline + copies[mirrored] @ rows[mirrored]
+    tie = TIE * max(map(abs, sums.values))
+    return _Cells(sums.metric, distinct, counts, start, baseline + candidate, sums.delta, tie)
+
+
+def _listed(cells: _Cells) -> Flips:
+    """Every combination of counts, weighted by its binomial probabilities; one half looped over."""
+    inner, outer = _split(cells.counts)
+    moved, weights = _combinations(cells, inner)
+    outer_moved, outer_weights = _combinations(cells, outer)
+    shares = np.zeros(4)
+    for extra, weight in zip(outer_moved, outer_weights, strict=True):
+        found, undefined = cells.differences(moved + extra)
+        shares += weight * np.array([float(weights[side].sum()) for side in (*cells.sides(found), undefined)])
+    # 2^-52 per term of the two sums
+    error = 2.0**-52 * (len(weights) + len(outer_weights))
+    at_least, at_most, two_sided, undefined_share = np.minimum(shares, 1.0).tolist()
+    return Flips(at_least, at_most, two_sided, undefined_share, "enumeration", None, error)
+
+
+def _split(counts: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    """Cells whose combinations fit one chunk, and the others."""
+    inner: list[int] = []
+    outer: list[int] = []
+    size = 1
+    for cell, count in enumerate(counts.tolist()):
+        if size * (count + 1) <= CHUNK_PATTERNS:
+            size *= count + 1
+            inner.append(cell)
+        else:
+            outer.append(cell)
+    return inner, outer
+
+
+def _combinations(cells: _Cells, which: list[int]) -> tuple[Floats, Floats]:
+    """What each combination of counts of these cells moves (m, width), and its probability (m,)."""
+    moved, weights = np.zeros((1, cells.rows.shape[1])), np.ones(1)
+    for cell in which:
+        count = int(cells.counts[cell])
+        k = np.arange(count + 1)
+        log_share = (
+            special.gammaln(count + 1) - special.gammaln(k + 1) - special.gammaln(count - k + 1)
+            - count * math.log(2)
+        )  # fmt: skip
+        moved = (moved[:, None, :] + k[:, None] * cells.rows[cell]).reshape(-1, cells.rows.shape[1])
+        weights = np.outer(weights, np.exp(log_share)).ravel()
+    return moved, weights

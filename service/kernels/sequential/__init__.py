@@ -1,0 +1,1 @@
+"""Looks before the end: e-processes, confidence sequences, group-sequential boundaries."""

@@ -1,0 +1,1 @@
+"""What a command computes in its own process, without a service."""

@@ -1,0 +1,141 @@
+"""Judging again: the verdict of a bundle computed from its rows, and compared with what was recorded.
+
+No database and no network: `forelock verify` finds this where the server package is installed. Outcomes and the truth
+of clauses have to be the same, and numbers to a billionth, or within the bounds of `differences` where versions or
+chance explain it. Words may differ between versions, and are not compared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from forelock.bundles.faults import Broken
+from forelock.bundles.rows import OpenBatch
+from forelock.bundles.verifying import Opened, Recomputed
+from service.actions.verdicts.verdicts import Inputs, compute
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import Manifest
+from service.domain.results.batches import BatchHead, PlacedBatch
+from service.domain.results.secret_rows import SecretRows
+from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.validity import Mark
+from service.errors import ForelockError
+from service.offline.differences import Excuse, compare
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.registry import library_versions
+
+SHOWN = 12
+SERVER = "forelock-server"
+
+
+def recompute(opened: Opened) -> Recomputed:
+    """Judge a bundle's rows by its plan, and compare.
+
+    Raises:
+        Broken: plan, items or rows are not what this version can judge at all.
+    """
+    recorded = json.loads(opened.verdict)
+    here, there = library_versions(), _versions(recorded.get("versions"))
+    other = sorted(name for name in {*here, *there} if here.get(name) != there.get(name)) if there else []
+    try:
+        found = json.loads(_judged(opened, recorded))
+    except (ForelockError, ValidationError, KeyError, ValueError, IndexError, TypeError) as error:
+        why = error.detail if isinstance(error, ForelockError) else f"a {type(error).__name__} came of it"
+        newer = _is_newer(there.get(SERVER, ""), here[SERVER])
+        return Recomputed(False, newer, f"it cannot be computed here: {why}{_explained(other, there)}")
+    excuse = Excuse(libraries=bool(set(other) - {SERVER}), release=SERVER in other)
+    differing = compare(recorded, found, excuse)
+    if not differing:
+        return Recomputed(
+            True, False, "judged again from the rows: outcomes and clauses are the same, numbers to 1e-9"
+        )
+    unexplained = [each for each in differing if each.bound is None]
+    named = [str(each) for each in (unexplained or differing)]
+    more = f"; and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    what = (
+        "the rows give another verdict"
+        if unexplained
+        else "judged again from the rows outcomes, clauses, counts and differences are the same, these numbers are not"
+    )
+    return Recomputed(
+        False,
+        not unexplained,
+        f"{what}: {'; '.join(named[:SHOWN])}{more}{_explained(other, there)}",
+        tuple(str(each) for each in differing),
+    )
+
+
+def _versions(said: Any) -> dict[str, str]:
+    """What a verdict says that computed it; nothing where that is not said as it has to be."""
+    whole = isinstance(said, dict) and all(isinstance(each, str) for each in said.values())
+    return dict(said) if whole else {}
+
+
+def _is_newer(there: str, here: str) -> bool:
+    """Whether a plan may ask for something that was not there yet when this package was made."""
+
+    def release(version: str) -> list[int]:
+        return [int(each) for each in re.findall(r"\d+", version.split(".dev")[0])[:3]]
+
+    return release(there) > release(here)
+
+
+def _explained(other: list[str], there: Mapping[str, str]) -> str:
+    if not other:
+        return ""
+    way = (
+        f"; {SERVER}=={there[SERVER]} judges it again as it was"
+        if SERVER in other and SERVER in there
+        else ""
+    )
+    return f". It was judged with another {', '.join(other)}{way}"
+
+
+def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
+    plan = Plan.model_validate_json(opened.plan)
+    for each in plan.tests or ():
+        registry.find(each.test, each.version)  # one that is not known here would be judged as undefined
+    manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
+    outcomes = Outcomes.empty(plan, closed=opened.closed)
+    for batch in opened.batches():
+        outcomes.place(_placed(batch))
+    voided = tuple(VoidedBatch.model_validate(each) for each in recorded["voided_batches"])
+    inputs = Inputs(
+        preregistration_id=recorded["preregistration_id"],
+        plan_sha256=recorded["plan_sha256"],
+        plan=plan,
+        manifests=manifests,
+        outcomes=outcomes,
+        voided=voided,
+        judged_at=datetime.fromisoformat(recorded["judged_at"]),
+        # what the log says of them was compared before; times and runs are on record in the verdict alone
+        marks=tuple(Mark.model_validate(each) for each in recorded.get("marks") or ()),
+    )
+    return compute(inputs).model_dump_json()
+
+
+def _manifest(text: bytes) -> Manifest:
+    said = json.loads(text)
+    if not isinstance(said, dict):
+        raise Broken("a list of items is not one")
+    return Manifest.create(said["item_ids"], said.get("clusters"), said.get("strata"))
+
+
+def _placed(batch: OpenBatch) -> PlacedBatch:
+    facts = batch.facts
+    return PlacedBatch(
+        BatchHead(facts.population, facts.arm, facts.endpoint, facts.run),
+        positions=np.asarray(batch.positions, dtype=np.int32),
+        replicates=np.asarray(batch.replicates, dtype=np.uint16),
+        rows=SecretRows(
+            np.frombuffer(batch.values, "<f8").astype(np.float64), np.frombuffer(batch.statuses, "u1")
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What an operator starts and asks for: preparing to serve, backups, the log's commands."""

@@ -1,0 +1,52 @@
+"""What `forelock ledger` does: how far the ledger is signed and by whom, a new key, a new name after a restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.actions.ledger import handovers
+from service.actions.ledger.signer import Signer, new_origin
+from service.errors import InvalidData
+from service.keyring.keyring import SigningKeyFile
+from service.keyring.signer_state import SignerStateError
+from service.store.ledger import checkpoints, ledger, ledger_signers
+
+
+def rotate(signer: Signer, key_file: Path) -> None:
+    """Let a new key sign from here on."""
+    handovers.rotate(signer, SigningKeyFile(key_file))
+
+
+def resume(signer: Signer, origin: str | None, reason: str | None, known: str | None) -> None:
+    """Go on from an older database that was restored, under another name."""
+    if not reason:
+        raise InvalidData(
+            "say what happened with --reason: it becomes part of the ledger, where anybody can read it"
+        )
+    handovers.resume(signer, origin=origin or new_origin(), reason=reason, known=known)
+
+
+def status(signer: Signer) -> tuple[str, bool]:
+    """Who signs, how far, what the signer remembers; and whether it would sign now."""
+    with signer.database.read() as session:
+        signers = ledger_signers.every(session)
+        head, stored = ledger.head(session), checkpoints.latest(session)
+    lines = [f"leaves      {head.size}", f"signed      {0 if stored is None else stored.size}"]
+    try:
+        remembered = signer.state.read()
+        said = (
+            "nothing"
+            if remembered is None
+            else f"{remembered.checkpoint.size} of {remembered.checkpoint.origin}"
+        )
+    except SignerStateError as error:
+        said = error.detail
+    lines.append(f"remembered  {said} ({signer.state.path})")
+    lines += [
+        f"signer {each.number:<4} {each.vkey}"
+        + ("" if each.sequence is None else f" by leaf {each.sequence}")
+        for each in signers
+    ]
+    refused = signer.why_refused()
+    lines.append("whole       yes" if refused is None else f"whole       no: {refused}")
+    return "\n".join(lines) + "\n", refused is None

@@ -1,0 +1,142 @@
+"""What has to be there before a process listens or computes: a database that answers, and keys that fit it.
+
+Whatever is not is one sentence for the operator, with the file, host or database it is about. A database
+that is only away is waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from service.actions.ledger.signer import Signer
+from service.config import Settings
+from service.domain.results.sealing import key_info, unwrap_key
+from service.errors import ForelockError
+from service.keyring.keyring import Keyring, SigningKeyFile
+from service.keyring.signer_state import SignerState
+from service.store.database.engine import Database
+from service.store.plans import plan_keys
+from service.store.projects import projects
+
+LONGEST_PAUSE = 5.0
+
+
+class CannotStart(ForelockError):
+    """Something that the operator has to mend first."""
+
+    code, title = "cannot_start", "The service cannot start"
+
+
+def wait_for(
+    database: Database, say: Callable[[str], object], *, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Return when the database answers; say once that it does not.
+
+    Raises:
+        CannotStart: it answers, and refuses: a wrong password, no such database, no database file.
+    """
+    said, pause = "", 0.2
+    while (why := database.why_silent()) is not None:
+        if why.final:
+            raise CannotStart(why.sentence)
+        if why.sentence != said:
+            say(f"forelock: {why.sentence}; waiting for it\n")
+            said = why.sentence
+        sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    if said:
+        say("forelock: the database answers\n")
+
+
+def require_answer(database: Database) -> None:
+    """Refuse to go on without the database, for commands that somebody waits for.
+
+    Raises:
+        CannotStart: naming host, database and cause.
+    """
+    why = database.why_silent()
+    if why is not None:
+        raise CannotStart(why.sentence)
+
+
+def require_begun(database: Database) -> None:
+    """Refuse a database that has a schema and was never initialised: nobody has a key to it.
+
+    Raises:
+        CannotStart: naming the command.
+    """
+    with database.read() as session:
+        if not projects.page(session, cursor=None, limit=1)[0]:
+            raise CannotStart(
+                "the database holds no project yet: run `forelock init`, which makes the keys and the first API key"
+            )
+
+
+def require_keys(settings: Settings, database: Database, *, runner: bool = False) -> Keyring:
+    """The deployment's keys, with the private one where this process may read it or starts a runner, which must.
+
+    Raises:
+        KeyringError: a key is missing or cannot be one.
+        CannotStart: it is another deployment's: what is locked here could not be judged.
+    """
+    secret = settings.seal_private_key
+    directory = settings.data_dir / "keys"
+    private = runner or secret is not None or (directory / "seal.key").exists()
+    keyring = Keyring.load(
+        directory,
+        private=private,
+        seal_public=settings.seal_public_key,
+        seal_private=secret.get_secret_value() if secret else None,
+        signing_key_file=settings.signing_key_file,
+    )
+    if private:
+        require_opens(keyring, database)
+    return keyring
+
+
+def require_opens(keyring: Keyring, database: Database) -> None:
+    """Refuse a private key that does not open the plan that was locked last."""
+    with database.read() as session:
+        newest = plan_keys.newest(session)
+    if newest is None:
+        return
+    info = key_info(newest.preregistration_id, newest.plan_sha256)
+    try:
+        unwrap_key(newest.wrapped_key, keyring.opener(), info)
+    except Exception as error:
+        raise CannotStart(
+            f"the seal key does not open preregistration {newest.preregistration_id}: it is not the key of this "
+            "database; restore keys/seal.key and keys/seal.pub from their backup"
+        ) from error
+
+
+def require_whole(settings: Settings, *, has_schema: bool) -> None:
+    """Refuse to begin anew where a deployment was: its database is lost, its keys are not.
+
+    Raises:
+        CannotStart: with what to restore, or to move away.
+    """
+    key = settings.data_dir / "admin.key"
+    keys = settings.data_dir / "keys"
+    left = [key] if key.exists() else []
+    if settings.database_url is None and keys.is_dir() and any(keys.iterdir()):
+        left.append(keys)
+    if left and not has_schema:
+        named = " and ".join(str(path) for path in left)
+        raise CannotStart(
+            f"{named} of a deployment are here, and its database is not: restore the database, or move them away "
+            "to begin anew"
+        )
+
+
+def signer_of(settings: Settings, database: Database, keyring: Keyring) -> Signer:
+    """What signs this deployment's ledger. The key is read again when it was rotated."""
+    file = SigningKeyFile(settings.signing_key_path)
+    held = [] if keyring.signing is None else [keyring.signing]
+    return Signer(
+        database,
+        lambda: [*held, *(each for each in file.read() if each not in held)],
+        SignerState(settings.ledger_state),
+        origin=settings.ledger_origin,
+    )

@@ -1,0 +1,481 @@
+"""Equivalence, non-inferiority, superiority and minimum effect, read off one interval and two tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.numeric.clusters import robust_errors
+from service.kernels.numeric.distributions import BootstrapDistribution
+from service.kernels.numeric.moments import difference_noise, paired_differences
+from service.kernels.numeric.streams import block_count
+from service.kernels.pairs.paired_exact import SPARSE, exact_seconds
+from service.kernels.pairs.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
+from service.stats.equivalence.cautions import (
+    CLUSTERED_INTERVAL_USED,
+    SEED_BOUNDS,
+    SPARSE_DISCORDANT,
+    SPARSE_SPREAD,
+    SPARSE_UNGUARDED,
+)
+from service.stats.equivalence.in_plans import SIMULATED, equivalence_cells
+from service.stats.equivalence.margins import (
+    STATISTICS,
+    Conclusion,
+    Evidence,
+    decide,
+    of_bootstrap,
+    of_t,
+    of_tests,
+    undecided,
+)
+from service.stats.shared.data.clustering import (
+    LEAST_DF,
+    LOW_DF,
+    ClusteredPairs,
+    clustered,
+    lopsided_clusters,
+)
+from service.stats.shared.data.pairs import PairedCounts, PairsRequest, floored
+from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, require_range
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning
+from service.stats.shared.declaring.fields import ClusterCount, DrawCount
+from service.stats.shared.declaring.plan_use import PlanUse, Resort, Spoken
+from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
+from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_seconds
+from service.stats.shared.declaring.sentences import amount, level_text, p_text, within
+from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.drawing import Drawing, of_ratio
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
+
+Method = Literal["tango", "bootstrap_ci", "t", "bounded"]
+
+
+class EquivalenceRequest(PairsRequest):
+    """Two arms and a margin: two columns, or the four counts of binary pairs."""
+
+    margin: Margin = Field(
+        description="Smallest effect of interest, with its unit; the bounds are -+ margin."
+    )
+    method: Method = Field(
+        "tango",
+        description="`tango`: score tests for binary pairs; `bounded`: scores with a range, losses too rare to be seen "
+        "included; `t`: any outcome; `bootstrap_ci`.",
+    )
+    range: RangeField = Field(
+        None,
+        exclude_if=lambda declared: declared is None,
+        description="Of bounded: least and greatest score there can be; null: 0 and 1 where every score lies between "
+        "them. In a plan the endpoint's bounds.",
+    )
+    clusters: Labels | None = Field(
+        None, description="Cluster of each item, a label per item; the interval is then clustered."
+    )
+    design: Literal["paired", "independent"] = Field(
+        "paired", description="`independent`: the arms saw different items; method `t` only."
+    )
+    variance: Literal["welch", "student"] = Field(
+        "welch", description="Of the independent design: separate or pooled variances."
+    )
+    cluster_variance: Literal["cr2", "cv3"] = Field(
+        "cr2", description="Cluster-robust variance where clusters are given."
+    )
+    bounds: Literal["strict", "seed"] = Field(
+        "strict", description="Of bootstrap_ci: the interval must lie inside; `seed` lets it touch."
+    )
+    alpha: Annotated[float, Field(gt=0, lt=0.5, allow_inf_nan=False)] = Field(
+        0.05, description="Level of each one-sided test, a proportion; the interval's level is 1 - 2 alpha."
+    )
+    n_resamples: DrawCount | None = Field(
+        None, description="Draws, a count; used only where nothing exact is at hand."
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**53, description="Seed of the draws; used only where something is drawn."
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.design == "independent":
+            for name, refused in (
+                ("method", self.method != "t"),
+                ("clusters", self.clusters is not None),
+                ("baseline", self.baseline is None),
+            ):
+                if refused:
+                    raise InvalidData.field(
+                        name, "does not go with design 'independent'", "send two columns and method 't'"
+                    )
+        if self.clusters is not None and self.baseline is None:
+            raise InvalidData.field("clusters", "need items, and counts have none", "send columns")
+        if self.method == "tango":
+            _ = self.table
+        if self.method == "bounded":
+            require_range(
+                self.range, *((np.array([0.0, 1.0]),) * 2 if self.baseline is None else self.arrays)
+            )
+        elif self.range is not None:
+            raise InvalidData.field(
+                "range", f"does not go with method '{self.method}'", "ask for method bounded"
+            )
+        return self
+
+    def _check_columns(self) -> None:
+        if self.design == "paired":
+            super()._check_columns()
+        for name in ("baseline", "candidate"):
+            if not getattr(self, name):
+                raise InvalidData.field(name, "is empty", "send at least one item")
+
+    @property
+    def binary(self) -> bool:
+        """True for outcomes 0 and 1."""
+        return is_binary(*self.arrays)
+
+    @property
+    def counts(self) -> PairedCounts | None:
+        """The fourfold table of binary pairs."""
+        return self.table if self.design == "paired" and self.binary else None
+
+    @cached_property
+    def groups(self) -> ClusteredPairs | None:
+        """Differences by cluster."""
+        return None if self.clusters is None else clustered(*self.arrays, self.clusters)
+
+    @cached_property
+    def exact(self) -> BootstrapDistribution | None:
+        """The bootstrap distribution without drawing; None where blocks are drawn."""
+        if self.groups is not None:
+            return exact_ratio(self.groups.groups.sums, self.groups.groups.sizes)
+        return exact_paired(self.counts, self.arrays[1] - self.arrays[0])
+
+    @property
+    def drawing(self) -> Drawing:
+        """What is drawn where nothing is exact."""
+        seed = first_seed(self.seed)
+        if self.groups is not None:
+            return of_ratio(self.groups.groups.sums, self.groups.groups.sizes, seed)
+        difference = self.arrays[1] - self.arrays[0]
+        return of_ratio(difference, np.ones(len(difference)), seed)
+
+
+class EquivalenceAnalysis(Analysis):
+    """What the data say about the margin. H0: the effect is at least as large as the margin."""
+
+    delta: float = Field(description="Candidate minus baseline, outcome units.")
+    margin: float = Field(description="The margin, a proportion or score units.")
+    ci: Interval = Field(description="Interval of delta at level 1 - 2 alpha, outcome units.")
+    p_value: float | None = Field(description="The larger of p_lower and p_upper.")
+    p_lower: float | None = Field(description="P-value of H0: delta <= -margin.")
+    p_upper: float | None = Field(description="P-value of H0: delta >= margin.")
+    equivalent: bool | None = Field(description="Effects beyond the margin are rejected on both sides.")
+    noninferior: bool | None = Field(description="delta <= -margin is rejected.")
+    superior: bool | None = Field(description="The interval lies above 0.")
+    minimum_effect: bool | None = Field(description="The interval lies above the margin.")
+    conclusion: Conclusion | None = Field(
+        description="`equivalent` first; else `positive` or `negative` when the interval excludes 0."
+    )
+    method: Method = Field(description="As asked for; `ci.method` is what was used.")
+    design: Literal["paired", "independent"] = Field(description="Whether the arms share items.")
+    bounds_rule: Literal["strict", "seed"] = Field(description="Whether the interval may touch the margin.")
+    t_lower: float | None = Field(description="t statistic against -margin.")
+    t_upper: float | None = Field(description="t statistic against margin.")
+    z_lower: float | None = Field(description="Score statistic against -margin.")
+    z_upper: float | None = Field(description="Score statistic against margin.")
+    df: float | None = Field(description="Degrees of freedom of the t statistics.")
+    se: float | None = Field(description="Standard error of delta, outcome units.")
+    n: int = Field(description="Items, a count; of both arms together when independent.")
+    n_clusters: ClusterCount
+    n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
+
+
+def _cost(request: EquivalenceRequest) -> float:
+    n = max(len(request.baseline or ()), len(request.candidate or ()))
+    if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
+        draws = request.n_resamples or DEFAULT_DRAWS
+        if request.groups is not None:
+            groups = request.groups.groups
+            alike = bool(np.all(groups.sizes == groups.sizes[0]))
+            return scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike) + 1e-6 * n
+        return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+    if request.method == "bootstrap_ci":
+        return table_seconds(request.table.n_discordant) + 6e-7 * n
+    if request.method == "tango" and request.clusters is None:
+        few = request.table.n_discordant < SPARSE
+        margin = float(request.margin.for_endpoint(binary=True))
+        return few * 2 * exact_seconds(request.table.n, margin) + 0.0005 + 3e-7 * n
+    if request.method == "bounded":
+        return 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
+    return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
+
+
+def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
+    if request.method != "bootstrap_ci" or request.exact is not None:
+        return 0
+    return block_count(request.n_resamples or DEFAULT_DRAWS)
+
+
+def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
+    margin = float(request.margin.for_endpoint(binary=request.binary))
+    counts, groups = request.counts, request.groups
+    baseline, candidate = request.arrays
+    delta = counts.delta if counts else float(candidate.mean() - baseline.mean())
+    if groups is not None:
+        delta = groups.groups.item_weighted
+    found = _evidence(request, margin, delta, drawn)
+    seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
+    by_p = request.method == "tango"
+    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    independent = request.design == "independent"
+    fields: dict[str, Any] = {
+        **asdict(says),
+        "p_lower": floored(found.p_lower, "p_lower", bounds, found.floor),
+        "p_upper": floored(found.p_upper, "p_upper", bounds, found.floor),
+        "p_value": floored(found.p_value, "p_value", bounds, found.floor),
+        "n": counts.n if counts else len(baseline) + independent * len(candidate),
+        "n_clusters": groups.groups.n_clusters if groups else None,
+        "n_discordant": counts.n_discordant if counts else _discordant(request),
+        **{name: found.statistics.get(name) for name in STATISTICS},
+    }
+    ci = Interval(low=found.low, high=found.high, level=1 - 2 * request.alpha, method=found.ci_method)
+    for name, value in {**fields, "ci.low": ci.low, "ci.high": ci.high}.items():
+        if value is None:
+            reasons[name] = found.reason(name)
+    warnings = [*found.warnings, *(groups.warnings() if groups else ())]
+    if groups and request.method == "tango":
+        warnings.append(CLUSTERED_INTERVAL_USED())
+    if (
+        groups
+        and request.method not in ("bootstrap_ci", "bounded")
+        and found.statistics.get("df", LEAST_DF) < LEAST_DF
+    ):
+        warnings.append(LOW_DF(df=found.statistics["df"]))
+    if seed_bounds:
+        warnings.append(SEED_BOUNDS())
+    unguarded = request.method not in ("tango", "bounded") and groups is None and found.p_value is not None
+    if unguarded and counts is not None and counts.n_discordant < SPARSE_SPREAD:
+        warnings.append(SPARSE_UNGUARDED(n_discordant=counts.n_discordant))
+    if found.p_value is not None and (counts is None or groups is not None) and request.method != "bounded":
+        warnings += _skewed(request, groups)
+    return EquivalenceAnalysis(
+        delta=delta,
+        margin=margin,
+        ci=ci,
+        method=request.method,
+        design=request.design,
+        bounds_rule=request.bounds,
+        **fields,
+        reasons=reasons,
+        bounds=bounds,
+        within=found.within,
+        undecided=undecided(
+            found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
+        ),
+        warnings=tuple(warnings),
+        resampling=found.resampling or Resampling(exact=True),
+        sentence=_sentence(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
+    )
+
+
+BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
+
+
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_alpha),
+    "p_value": shows.PValue(lambda _: (shows.INSIDE,)),
+    "p_lower": shows.PValue(lambda _: (shows.ABOVE_LOWER,)),
+    "p_upper": shows.PValue(lambda _: (shows.BELOW_UPPER,)),
+    "equivalent": shows.Finding((shows.INSIDE,), shows.by_alpha),
+    "noninferior": shows.Finding((shows.ABOVE_LOWER,), shows.by_alpha),
+    "superior": shows.Finding((shows.ABOVE_ZERO,), shows.by_alpha),
+    "minimum_effect": shows.Finding((shows.ABOVE_UPPER,), shows.by_alpha),
+    **shows.no_meaning("margin", "t_lower", "t_upper", "z_lower", "z_upper", "df", "se"),
+}
+
+
+@stat_test(
+    name="equivalence",
+    version=1,
+    title="Equivalence (two one-sided tests)",
+    example={
+        "both_correct": 80,
+        "only_baseline": 0,
+        "only_candidate": 0,
+        "both_wrong": 69,
+        "margin": {"value": 2, "unit": "pp"},
+        "method": "tango",
+    },
+    cost=_cost,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        cells=equivalence_cells,
+        simulated=SIMULATED,
+        resort=Resort("tango", frozenset({"binary"}), frozenset({False})),
+        spoken=Spoken(
+            "equivalence", r"tost|equivalen|等价|等效", "equivalence", frozenset({False, True}), rank=3
+        ),
+        pairs=lambda parameter: parameter("design") != "independent",
+        takes_range=lambda parameter: parameter("method") == "bounded",
+        keeps_level=lambda parameter: parameter("method") == "bounded",
+        purpose="equivalence",
+    ),
+    blocks=BLOCKS,
+    serves=frozenset({"margin"}),
+)
+def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
+    """Test whether the difference between two arms is smaller than a margin.
+
+    H0 is a difference of at least the margin in either direction; equivalence is H1, shown when both
+    one-sided tests reject at alpha, which is when the 1 - 2 alpha interval lies inside the margin.
+    A large p-value of another test never shows it.
+
+    Returns:
+        equivalent: both one-sided tests reject; null when the data cannot decide.
+        p_value: the larger of p_lower and p_upper.
+        ci: of delta at 1 - 2 alpha; its method names what was used.
+        noninferior, superior, minimum_effect: the interval's low end above -margin, 0, margin.
+        conclusion: equivalent, positive, negative or inconclusive; equivalent and superior can both hold.
+
+    Raises:
+        InvalidData: a margin whose unit does not fit, columns of different length in a paired design,
+            tango on scores, one cluster, or clusters, counts or another method in an independent design.
+
+    Edge cases:
+        Differences that do not vary: t and bootstrap_ci decide nothing, fields null, warning DEGENERATE.
+        Drawn ends that more draws could move across the margin: conclusions in `undecided`.
+        Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
+            methods claim too easily, warning SPARSE_UNGUARDED.
+        Skewed scores, or skewed sums of clusters: warning SKEWED.
+        An interval end within 1e-9 of the margin (of scores: 1e-9 of its size) touches it and is not inside.
+        Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters; bounded takes the
+            furthest of three at each end (`bounded-difference`).
+        bounded: defined also where nothing varies; without a range scores have to lie between 0 and 1, warning
+            RANGE_TAKEN.
+
+    Sources:
+        Schuirmann (1987), J Pharmacokinet Biopharm 15:657 (two one-sided tests).
+        Gaffke (2005), Math Methods Statist 14:451; Vlassis & Thomas (2026), arXiv:2607.08415 (bounded).
+        Tango (1998), Stat Med 17:891 (score test). Chan & Zhang (1999), Biometrics 55:1202 (exact p).
+        Lakens (2017), Soc Psychol Personal Sci 8:355.
+
+    Example:
+        149 items and no discordant pair, margin 2 pp: the exact p is .98^149 = .0493, so effects
+        beyond 2 pp are rejected; with 148 items it is .0503.
+    """
+    return BLOCKS.whole(request)
+
+
+def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: Drawn) -> Evidence:
+    alpha, counts, groups = request.alpha, request.counts, request.groups
+    baseline, candidate = request.arrays
+    if request.method == "bootstrap_ci":
+        return _by_bootstrap(request, margin, drawn)
+    if request.method == "bounded":
+        return _by_bounds(request, margin)
+    if groups is not None:
+        error = robust_errors(groups.groups)[request.cluster_variance]
+        return of_t(f"{request.cluster_variance}_t", delta, (error.se, error.df), margin, alpha)
+    if request.method == "tango":
+        table = request.table
+        b, c, sparse = table.only_candidate, table.only_baseline, table.n_discordant < SPARSE
+        found = of_tests("tango", by_tango(b, c, table.n, margin, alpha, exact=sparse), "z")
+        warning = SPARSE_DISCORDANT(n_discordant=table.n_discordant)
+        return replace(found, warnings=(warning,)) if sparse else found
+    if request.design == "independent":
+        error_df = independent_error(baseline, candidate, pooled=request.variance == "student")
+        return of_t(f"{request.variance}_t", delta, error_df, margin, alpha)
+    if counts is not None:
+        error_df = paired_counts_error(counts.only_candidate, counts.only_baseline, counts.n)
+    else:
+        error_df = paired_error(candidate - baseline, difference_noise(baseline, candidate))
+    return of_t("paired_t", delta, error_df, margin, alpha)
+
+
+def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
+    """Bounds that know of losses and gains too rare to have been seen; defined whatever varies."""
+    baseline, candidate = request.arrays
+    codes = None if request.groups is None else request.groups.codes
+    scale = UNIT if request.range is None else request.range
+    if request.baseline is None:
+        bounded = Bounded.of_counts(request.table, scale.length)
+    else:
+        bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
+    low, high = bounded.ends(request.alpha)
+    name = "gaffke" if codes is None else "furthest"
+    taken = request.range is None and not request.binary
+    tails = bounded.p_above(-margin), bounded.p_below(margin)
+    return Evidence(name, low, high, *tails, warnings=(RANGE_TAKEN(),) if taken else ())
+
+
+def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
+    baseline, candidate = request.arrays
+    found = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
+    name, units = "percentile", request.counts.n if request.counts else len(baseline)
+    if request.groups is not None:
+        name, units = "cluster percentile", request.groups.groups.n_clusters
+    touch = request.bounds == "seed"
+    noise = difference_noise(baseline, candidate) if len(baseline) else 0.0
+    return of_bootstrap(
+        name, found, units, margin, request.alpha, touch=touch, seed=request.seed, noise=noise
+    )
+
+
+def _skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) -> tuple[StatWarning, ...]:
+    """SKEWED, of what the interval is made of: clusters, differences, or the runs of both arms."""
+    if groups is not None:
+        return lopsided_clusters(groups.groups.residuals, groups.groups.sizes)
+    baseline, candidate = request.arrays
+    if request.design == "independent":
+        apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)
+        return skewed(np.concatenate(apart), "items")
+    difference = candidate - baseline
+    return skewed(difference - difference.mean(), "differences")
+
+
+def _discordant(request: EquivalenceRequest) -> int | None:
+    baseline, candidate = request.arrays
+    return None if request.design == "independent" else int(np.count_nonzero(candidate - baseline))
+
+
+def _sentence(
+    request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any], p_bound: str | None
+) -> str:
+    binary = request.margin.unit != "score"
+    show = partial(amount, binary=binary)
+    bound, alpha = within(request.margin.exact(), binary=binary), f"alpha {request.alpha:.10g}"
+    head = f"The candidate differs from the baseline by {show(delta)} (n = {fields['n']}); "
+    if fields["p_value"] is None or ci.low is None or ci.high is None:
+        return (
+            head
+            + f"whether effects beyond {bound} can be rejected is undecided: the differences do not vary."
+        )
+    interval = f"{level_text(ci.level)} {ci.method} CI {show(ci.low)} to {show(ci.high)}"
+    p = p_text(fields["p_value"], p_bound, request.alpha)
+    if fields["equivalent"]:
+        side = "above" if ci.low > 0 else "below" if ci.high < 0 else None
+        also = "" if side is None else f", and at the same one-sided alpha the difference is {side} zero"
+        return head + f"effects beyond {bound} are rejected at {alpha}{also} ({interval}, {p})."
+    margin = fields["margin"]
+    if ci.low > margin or ci.high < -margin:
+        return (
+            f"{head}the whole interval lies beyond {bound}, so the arms are not equivalent within it "
+            f"({interval}, {p})."
+        )
+    decides = "; the interval decides" if fields["p_value"] < request.alpha else ""
+    return (
+        f"{head}effects beyond {bound} are not rejected at {alpha} ({interval}, {p}{decides}), "
+        "which does not show that there are any."
+    )

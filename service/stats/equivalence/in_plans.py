@@ -1,0 +1,231 @@
+"""What power asks of the equivalence test: its fields on cells of binary pairs, and on simulated data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels.pairs import tango
+from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
+from service.kernels.planning import simulated_pairs as kernel
+from service.kernels.planning.rule_enumeration import Floats, Ints
+from service.stats.shared.declaring.cell_lines import (
+    ABOVE,
+    BELOW,
+    UNDEFINED,
+    EndLines,
+    Levels,
+    Line,
+    Pattern,
+    Sides,
+    valued,
+)
+from service.stats.shared.declaring.cells import Cells
+from service.stats.shared.declaring.shows import TIE, Parameter, Path
+from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.methods.cell_bootstrap import BootstrapLines
+
+CLOSE, SHORT = 1e-8, 0.8
+"""A p-value nearer to a threshold is asked of the test; how far a coarse exact p can fall short of itself."""
+
+P_PATTERNS: dict[str, Pattern] = {"p_upper": "rising", "p_lower": "falling", "p_value": "valley"}
+TRUTH_PATTERNS: dict[str, Pattern] = {
+    "equivalent": "peak",
+    "noninferior": "rising",
+    "superior": "rising",
+    "minimum_effect": "rising",
+}
+
+
+@dataclass(frozen=True)
+class EquivalenceLines:
+    """The equivalence test by score tests or by the bootstrap."""
+
+    test: Cells
+
+    def line_of(self, path: Path) -> Line | EndLines | None:
+        """A field; None for a form that is not worked out here."""
+        test = self.test
+        if test.parameter("design") != "paired" or test.parameter("method") not in ("tango", "bootstrap_ci"):
+            return None
+        if path[0] == "ci":
+            ends = self.interval()
+            if path == ("ci",):
+                return ends
+            return ends.low if path[-1] == "low" else ends.high
+        if len(path) == 1 and path[0] in P_PATTERNS:
+            return self.p(path[0])
+        if len(path) == 1 and path[0] in TRUTH_PATTERNS:
+            return Line(TRUTH_PATTERNS[path[0]], self._truths(path[0]), costly=True)
+        return None
+
+    def interval(self) -> EndLines:
+        """The interval at 1 - 2 alpha."""
+        level = 1 - 2 * float(self.test.parameter("alpha"))
+        if self.test.parameter("method") == "tango":
+            return self.test.tango(("ci",), level)
+        return self._bootstrap.percentiles(("ci",), level)
+
+    def p(self, name: str) -> Line:
+        """`p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
+        if self.test.parameter("method") == "bootstrap_ci":
+            return self._bootstrap.margins(name, self.margin, touch=self._touch)
+        return Line(P_PATTERNS[name], self._score_p(name), costly=True)
+
+    @property
+    def margin(self) -> float:
+        """A proportion."""
+        margin = self.test.margin
+        assert margin is not None  # noqa: S101 - a test without a margin has no lines
+        return margin
+
+    @property
+    def _touch(self) -> bool:
+        return bool(
+            self.test.parameter("method") == "bootstrap_ci" and self.test.parameter("bounds") == "seed"
+        )
+
+    @property
+    def _bootstrap(self) -> BootstrapLines:
+        return BootstrapLines(self.test.n, self.test.asker, strict=False, same=False)
+
+    def _score_p(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
+        n, margin = self.test.n, self.margin
+
+        def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+            limit = float(threshold)
+            upper: Floats = special.ndtr(tango.scores(b, m - b, n, margin))
+            lower: Floats = special.ndtr(tango.scores(m - b, b, n, margin))
+            p = {"p_upper": upper, "p_lower": lower}.get(name, np.maximum(upper, lower))
+            for cell in np.flatnonzero((m < SPARSE) & (p <= limit + CLOSE * limit)).tolist():
+                p[cell] = max(float(p[cell]), self._exact(name, int(b[cell]), int(m[cell]), limit))
+            line = valued(lambda _b, _m: p, "any", self.test.asker((name,)), relative=CLOSE, absolute=1e-300)
+            return line.sides(b, m, threshold, levels)
+
+        return sides
+
+    def _exact(self, name: str, b: int, m: int, limit: float) -> float:
+        """The exact p of a sparse cell; only as exactly as the threshold asks."""
+        both = {"p_upper": [(b, m - b)], "p_lower": [(m - b, b)]}
+        tables = both.get(name, [(b, m - b), (m - b, b)])
+        found = 0.0
+        for coarse in (True, False):
+            found = max(exact_p_below(*each, self.test.n, self.margin, coarse=coarse) for each in tables)
+            if not SHORT * limit <= found <= limit * (1 + CLOSE):
+                break
+        return found
+
+    def _truths(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
+        """`decide` of the test: the interval, and for the score test its p-values too."""
+        ends, limit = self.interval(), self.test.margin_limit or Fraction(0)
+        alpha = Fraction(repr(float(self.test.parameter("alpha"))))
+        inside: Levels = (0,) if self._touch else (1,)
+        outside: Levels = (1,) if self._touch else (0,)
+
+        def rejected(side: str, b: Ints, m: Ints) -> NDArray[np.bool_]:
+            if self.test.parameter("method") != "tango":
+                return np.ones(len(b), dtype=np.bool_)
+            return np.asarray(self.p(side).sides(b, m, alpha, (0,)) == BELOW)
+
+        def above(b: Ints, m: Ints) -> NDArray[np.bool_]:
+            found = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
+            found[found] = rejected("p_lower", b[found], m[found])
+            return found
+
+        def below(b: Ints, m: Ints) -> NDArray[np.bool_]:
+            found = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
+            found[found] = rejected("p_upper", b[found], m[found])
+            return found
+
+        def sides(b: Ints, m: Ints, _threshold: Fraction, _levels: Levels) -> Sides:
+            if name == "equivalent":
+                holds = above(b, m)
+                holds[holds] = below(b[holds], m[holds])
+            elif name == "noninferior":
+                holds = above(b, m)
+            else:
+                bound = Fraction(0) if name == "superior" else limit
+                holds = np.asarray(ends.low.sides(b, m, bound, (1,)) == ABOVE)
+            side = np.where(holds, ABOVE, BELOW)
+            if self.test.parameter("method") == "bootstrap_ci":
+                side = np.where(self._bootstrap.flat(b, m), UNDEFINED, side)
+            return side.astype(np.int8)
+
+        return sides
+
+
+def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    """Fields on independent binary pairs, given a margin."""
+    return EquivalenceLines(cells).line_of(path) if cells.margin is not None else None
+
+
+def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
+    margin = asked.margin
+    if margin is None or asked.parameter("design") != "paired" or asked.parameter("method") == "bounded":
+        return None
+    if path == ("ci",):
+        return _simulated_interval(units, asked)
+    lower, upper, undecided = _simulated_tails(units, asked, margin)
+    found = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
+    if found is None:
+        alpha, method, slack = float(asked.parameter("alpha")), asked.parameter("method"), _slack(asked)
+        low, high = _simulated_interval(units, asked)
+        above, below = low > -margin + slack, high < margin - slack
+        if method == "tango":
+            above, below = above & (lower < alpha), below & (upper < alpha)
+        truths = {
+            "equivalent": above & below,
+            "noninferior": above,
+            "superior": low > abs(slack),
+            "minimum_effect": low > margin + abs(slack),
+        }.get(path[0])
+        found = None if truths is None else truths.astype(np.float64)
+    return None if found is None else np.where(undecided, np.nan, found)
+
+
+def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
+    """At 1 - 2 alpha."""
+    alpha = float(asked.parameter("alpha"))
+    if asked.parameter("method") == "bootstrap_ci":
+        shared, deltas = units.resampled("item_weighted")
+        low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
+        return units.decided(low), units.decided(high)
+    delta, se, df = _robust(units, asked)
+    return kernel.t_interval(delta, se, df, 1 - 2 * alpha)
+
+
+def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The p-values against either margin, and which data sets decide nothing."""
+    if asked.parameter("method") == "bootstrap_ci":
+        shared, deltas = units.resampled("item_weighted")
+        slack = _slack(asked)
+        return shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack), units.flat()
+    delta, se, df = _robust(units, asked)
+    undecided = se <= 0
+    safe = np.where(undecided, 1.0, se)
+    lower = kernel.t_tail((delta + margin) / safe, df, "greater")
+    return lower, kernel.t_tail((delta - margin) / safe, df, "less"), undecided
+
+
+def _robust(units: Units, asked: Asked) -> tuple[Floats, Floats, float]:
+    error = str(asked.parameter("cluster_variance")) if units.clustered else "cr1"
+    return kernel.robust(error, units.sums, units.sizes)
+
+
+def _slack(asked: Asked) -> float:
+    """What lies at the margin is outside, but for intervals that may touch it."""
+    touch = asked.parameter("method") == "bootstrap_ci" and asked.parameter("bounds") == "seed"
+    tie = TIE * min(asked.margin or 1.0, 1.0)
+    return -tie if touch else tie
+
+
+def _effort(parameter: Parameter) -> Effort:
+    return "resampled" if parameter("method") == "bootstrap_ci" else "summed"
+
+
+SIMULATED = Simulated(_simulated, _effort)

@@ -1,0 +1,495 @@
+"""Two arms with repeated runs and judgements: the difference, where its error comes from, and what to buy next."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.effects.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
+from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.moments import difference_noise, paired_differences
+from service.kernels.numeric.streams import generator, picks
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.planning import allocation, simulated_pairs
+from service.kernels.planning.allocation import Costs, Spread
+from service.stats.repeated.repeats import (
+    BestAllocation,
+    Component,
+    Components,
+    ErrorParts,
+    Flips,
+    NextUnit,
+    RepeatCosts,
+    RunsOfItems,
+    flattened,
+    flips,
+)
+from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
+from service.stats.shared.declaring.common import Analysis, Interval, Request, Resampling, StatWarning
+from service.stats.shared.declaring.fields import (
+    Alpha,
+    ClusterCount,
+    Clusters,
+    ItemCount,
+    LevelOfAll,
+    ResampleSeed,
+)
+from service.stats.shared.declaring.plan_use import PlanUse
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
+from service.stats.shared.methods.resampling import first_seed
+
+NAMES = ("item", "item_by_arm", "run", "judge")
+BALANCED_DRAWS, UNBALANCED_DRAWS = 2_000, 200
+FEW_ITEMS = 20
+ALIKE = "every item, or every cluster, shows the same difference"
+INSTEAD = "randomization weighs such items by their number"
+
+NO_REPEATED_RUN = define(
+    "NO_REPEATED_RUN",
+    "caution",
+    "Every item has one run in each arm, so run-to-run noise cannot be separated from what items differ in: "
+    "repeat some items.",
+    "Searle, Casella & McCulloch (1992), Variance Components, 3",
+)
+ROUGH_COMPONENTS = define(
+    "ROUGH_COMPONENTS",
+    "caution",
+    "The intervals of the variances resample {units} {unit}: below 20 they are too short and the variances rough.",
+    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+)
+
+
+class RepeatedRequest(Request):
+    """Two arms on the same items, each item run several times, each run judged once or several times."""
+
+    baseline: RunsOfItems = Field(
+        description="Baseline arm: one list per item with its runs; a run is a value, or a list of judgements."
+    )
+    candidate: RunsOfItems = Field(
+        description="Candidate arm: the same, same order of items; numbers of runs may differ."
+    )
+    clusters: Clusters = None
+    level: LevelOfAll = 0.95
+    alpha: Alpha = 0.05
+    costs: RepeatCosts = Field(default=RepeatCosts(), description="What an item, a run and a judgement cost.")
+    budget: float | None = Field(
+        None,
+        gt=0,
+        le=1e12,
+        allow_inf_nan=False,
+        description="For the best allocation, in the unit of the costs; default what these data cost.",
+    )
+    most_items: int | None = Field(
+        None, ge=2, le=10**9, description="Items there are, a count: no allocation takes more."
+    )
+    n_resamples: int | None = Field(
+        None,
+        ge=100,
+        le=20_000,
+        description="Resamples for the intervals of the variances, a count. Default 2,000, or 200 for unequal counts.",
+    )
+    seed: ResampleSeed = None
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        arms = {"baseline": self.baseline, "candidate": self.candidate}
+        require_equal_lengths({**arms, "clusters": self.clusters})
+        if len(self.baseline) < 2:
+            raise InvalidData.field(
+                "baseline", "holds a single item", "send two items or more: one shows no spread"
+            )
+        require_two_clusters(self.clusters)
+        return self
+
+
+class RepeatedAnalysis(Analysis):
+    """The difference of item means, its error by source, and what to spend on."""
+
+    delta: float = Field(
+        description="Candidate minus baseline, mean over items of their run means, score units."
+    )
+    ci: Interval = Field(description="Interval of delta over items, or clusters (CR2), score units.")
+    p_value: float | None = Field(description="Two-sided, of a difference of 0, by t on those errors.")
+    se: float = Field(description="Standard error of delta, score units.")
+    df: float = Field(description="Degrees of freedom of the interval.")
+    components: Components = Field(description="Where the variance comes from, with intervals.")
+    method: str = Field(description="`anova` for equal counts everywhere, else `reml`.")
+    flips_baseline: Flips = Field(description="How often runs of an item end differently in the baseline.")
+    flips_candidate: Flips = Field(description="The same in the candidate.")
+    error: ErrorParts = Field(description="Variance of delta by source; clusters are not in it.")
+    next_unit: NextUnit = Field(description="What one more unit of cost brings where.")
+    allocation: BestAllocation | None = Field(description="The least error for the budget.")
+    n: ItemCount
+    n_clusters: ClusterCount
+    n_runs: int = Field(description="Runs of both arms together, a count.")
+    n_judgements: int = Field(description="Judgements of all runs together, a count.")
+
+
+def _values(request: RepeatedRequest) -> float:
+    """About how many judgements there are."""
+    total = 0.0
+    for arm in (request.baseline, request.candidate):
+        look = arm[:200]
+        total += (
+            sum(len(run) if isinstance(run, list) else 1 for runs in look for run in runs)
+            * len(arm)
+            / len(look)
+        )
+    return total
+
+
+def _cost(request: RepeatedRequest) -> float:
+    values, n = _values(request), len(request.baseline)
+    counts = {len(runs) for arm in (request.baseline, request.candidate) for runs in arm}
+    counts |= {
+        -len(run) if isinstance(run, list) else -1
+        for arm in (request.baseline, request.candidate)
+        for runs in arm
+        for run in runs
+    }
+    if len(counts) == 2:
+        return 0.008 + 1e-6 * values + (request.n_resamples or BALANCED_DRAWS) * (3e-6 + 3e-8 * n)
+    return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
+
+
+SHOWS: shows.Shows = {
+    "delta": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "p_value": shows.PValue(shows.either_side),
+    **shows.no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
+    **shows.no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
+}
+
+
+def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+    """The interval and p rest on the items' means alone."""
+    delta, se, df = simulated_pairs.robust("cr2", units.sums, units.sizes)
+    if path == ("ci",):
+        return simulated_pairs.t_interval(delta, se, df, asked.level)
+    if path == ("p_value",):
+        return simulated_pairs.t_tail(
+            np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan), df, "two-sided"
+        )
+    return None
+
+
+def _components(data: RepeatedRuns) -> NDArray[np.float64]:
+    if data.balanced:
+        return anova(data.item_sums.sum(axis=0), float(data.runs[0]), float(data.repeats[0]))
+    return reml(data)
+
+
+def _resampled(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: int) -> NDArray[np.float64]:
+    """The components (draws, 4) of resamples of whole clusters, or items."""
+    g = int(codes.max()) + 1
+    rng = generator(seed, 0)
+    if data.balanced:
+        table = np.stack([np.bincount(codes, weights=x) for x in data.item_sums.T], axis=1).astype(np.float64)
+        sums = np.array([table[picks(rng, g, g)].sum(axis=0) for _ in range(draws)])
+        return anova(sums, float(data.runs[0]), float(data.repeats[0]))
+    found = np.empty((draws, 4))
+    for draw in range(draws):
+        copies = np.bincount(picks(rng, g, g), minlength=g).astype(np.float64)[codes]
+        found[draw] = reml(data, copies)
+    return found
+
+
+@stat_test(
+    name="repeated",
+    version=1,
+    title="Repeated runs and judgements (noise, and what to buy next)",
+    example={
+        "baseline": [
+            [[1, 1], [1, 0]], [[0, 0], [0, 0]], [[1, 1], [1, 1]], [[0, 1], [0, 0]], [[1, 1], [0, 0]], [[0, 0], [1, 1]],
+        ],
+        "candidate": [
+            [[1, 1], [1, 1]], [[0, 0], [1, 1]], [[1, 1], [1, 1]], [[1, 0], [1, 1]], [[1, 1], [1, 0]], [[0, 0], [0, 0]],
+        ],
+    },
+    cost=_cost,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        simulated=Simulated(_simulated),
+        takes="runs",
+    ),
+)  # fmt: skip
+def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
+    """Compare two arms that ran several times on the same items, and say where the error comes from.
+
+    y = arm + item + item x arm + run(item, arm) + judge(run), all but the arm random and independent. H0: the arms'
+    means are alike. The unit of the interval is the item (or cluster), by its mean over runs of their mean judgement;
+    the variances say what more items, runs or judgements would do to it.
+
+    Returns:
+        delta, ci, p_value: t interval and test on item means; with clusters CR2 with its degrees of freedom.
+        components: variances, by analysis of variance when all counts are equal (unbiased, perhaps below 0), else by
+            restricted maximum likelihood (never below 0); percentile intervals over resampled items or clusters.
+        error: 2 [item x arm / I + run / (I R) + judge / (I R J)], with the counts of each item where they differ.
+        next_unit: minus the derivative of that variance by what it costs.
+        allocation: whole numbers of least variance within the budget, up to 100 runs and 100 judgements.
+        flips: binary outcomes only; a run is right when more than half of its judgements say so.
+
+    Raises:
+        InvalidData: fewer than two items, arms of different length, a single cluster.
+
+    Edge cases:
+        One run per item and arm: `run` is null and inside item_by_arm, warning NO_REPEATED_RUN.
+        One judgement per run: `judge` is null and inside `run`.
+        A variance below 0 is told (NEGATIVE_COMPONENT) and counts as 0 in error and budget; no variance of items by
+            arm: `allocation` is null, since the formula would keep two items.
+        All differences alike, but for rounding: p and interval null, warning DEGENERATE.
+        Fewer than 20 items or clusters: ROUGH_COMPONENTS.
+
+    Sources:
+        Miller (2024), arXiv:2411.00640. Searle, Casella & McCulloch (1992), Variance Components, 4 and 6.
+        Bell & McCaffrey (2002), Surv Methodol 28:169.
+
+    Example:
+        Six items, two runs, two judgements: the item means differ by 4/24 on average, t = 1.085 on 5 df. Two
+        judgements differ in 4 of 24 runs: their variance is 4 x .5 / 24 = .083.
+    """
+    data, size, binary = flattened(request.baseline, request.candidate)
+    n = data.n
+    codes = np.arange(n) if request.clusters is None else codes_of(request.clusters)
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    before, after = data.cell_means.T
+    groups = cluster_sums(paired_differences(before, after), codes, difference_noise(before, after))
+    robust = robust_errors(groups)["cr2"]
+    delta, se = groups.item_weighted, robust.se
+    p = low = high = None
+    if se > 0:
+        half = t_quantile(0.5 + request.level / 2, robust.df) * se
+        low, high = (delta - half) * size, (delta + half) * size
+        p = floored(t_tail(delta / se, robust.df), "p_value", bounds)
+    else:
+        reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
+    draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
+    seed = first_seed(request.seed)
+    found = _components(data)
+    again = _resampled(data, codes, draws, seed)
+    components = _described(found, again, size * size, request.level, reasons)
+    spread = Spread(*(max(float(np.nan_to_num(found[each])), 0.0) for each in (ITEM_BY_ARM, RUN, JUDGE)))
+    judged, ran = not math.isnan(found[JUDGE]), not math.isnan(found[RUN])
+    error = _error(data, spread, size, judged=judged, ran=ran, reasons=reasons)
+    costs = Costs(request.costs.item, request.costs.run, request.costs.judge)
+    counts = (float(n), len(data.means) / (2 * n), float(data.repeats.sum()) / len(data.means))
+    nearest = _next(spread, costs, counts, size, judged=judged, ran=ran, reasons=reasons)
+    spent = request.budget or allocation.cost(costs, *counts)
+    bought = (
+        None
+        if found[ITEM_BY_ARM] <= 0
+        else allocation.best(
+            spread,
+            costs,
+            spent,
+            most_items=request.most_items,
+            most_runs=allocation.MOST if ran else 1,
+            most_judgements=allocation.MOST if judged else 1,
+        )
+    )
+    if bought is None:
+        reasons["allocation"] = (
+            "the budget does not reach for two items"
+            if found[ITEM_BY_ARM] > 0
+            else "no variance of items in the difference was found, so the formula would drop nearly all: keep them"
+        )
+    method = "t" if request.clusters is None else "cr2_t"
+    ci = Interval(low=low, high=high, level=request.level, method=method)
+    if request.clusters is None:
+        reasons["n_clusters"] = NO_CLUSTERS
+    return RepeatedAnalysis(
+        delta=delta * size,
+        ci=ci,
+        p_value=p,
+        se=se * size,
+        df=robust.df,
+        components=components,
+        method="anova" if data.balanced else "reml",
+        flips_baseline=flips(data, 0, binary=binary, reasons=reasons, path="flips_baseline"),
+        flips_candidate=flips(data, 1, binary=binary, reasons=reasons, path="flips_candidate"),
+        error=error,
+        next_unit=nearest,
+        allocation=None
+        if bought is None
+        else BestAllocation(
+            budget=spent, items=bought.items, runs=bought.runs, judgements=bought.judgements, cost=bought.cost,
+            se=math.sqrt(bought.variance) * size,
+        ),
+        n=n,
+        n_clusters=None if request.clusters is None else groups.n_clusters,
+        n_runs=len(data.means),
+        n_judgements=int(data.repeats.sum()),
+        reasons=reasons,
+        bounds=bounds,
+        warnings=tuple(_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
+        resampling=Resampling.drawn(draws, seed),
+        sentence=_sentence(request, delta * size, ci, p, bounds, error, nearest, binary=binary, n=n),
+    )  # fmt: skip
+
+
+def _described(
+    found: NDArray[np.float64],
+    again: NDArray[np.float64],
+    unit: float,
+    level: float,
+    reasons: dict[str, str],
+) -> Components:
+    described = {}
+    for place, name in enumerate(NAMES):
+        low = high = None
+        if math.isnan(found[place]):
+            why = (
+                "every run was judged once: it is inside `run`"
+                if name == "judge"
+                else "every item has one run in each arm: it is inside `item_by_arm`"
+            )
+            reasons[f"components.{name}"] = why
+            described[name] = Component(variance=None, low=None, high=None)
+            continue
+        drawn = again[:, place]
+        drawn = drawn[np.isfinite(drawn)]
+        if len(drawn) >= len(again) / 2:
+            low, high = (float(x) * unit for x in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
+        else:
+            reasons[f"components.{name}.low"] = reasons[f"components.{name}.high"] = (
+                "most resamples hold nothing that is repeated"
+            )
+        described[name] = Component(variance=float(found[place]) * unit, low=low, high=high)
+    return Components(**described)
+
+
+def _error(
+    data: RepeatedRuns, spread: Spread, size: float, *, judged: bool, ran: bool, reasons: dict[str, str]
+) -> ErrorParts:
+    """The variance of the mean difference, every cell with its own counts."""
+    per_run = 1 / data.runs[data.cells] ** 2 / data.n**2
+    parts = Spread(
+        2 * spread.item_by_arm / data.n,
+        spread.run * float(per_run.sum()),
+        spread.judge * float((per_run / data.repeats).sum()),
+    )
+    if not ran:
+        reasons["error.run"] = "runs were not repeated: it is inside `item_by_arm`"
+    if not judged:
+        reasons["error.judge"] = "judgements were not repeated: it is inside `run`"
+    return ErrorParts(
+        item_by_arm=parts.item_by_arm * size * size,
+        run=parts.run * size * size if ran else None,
+        judge=parts.judge * size * size if judged else None,
+        se=math.sqrt(sum(parts)) * size,
+    )
+
+
+def _next(
+    spread: Spread,
+    costs: Costs,
+    counts: tuple[float, float, float],
+    size: float,
+    *,
+    judged: bool,
+    ran: bool,
+    reasons: dict[str, str],
+) -> NextUnit:
+    found = allocation.gains(spread, costs, *counts)
+    gains = {
+        "items": found.item,
+        "runs": found.run if ran else None,
+        "judgements": found.judge if judged else None,
+    }
+    known = {name: gain for name, gain in gains.items() if gain is not None}
+    top = max(known, key=lambda name: known[name])
+    for name, gain in gains.items():
+        if gain is None:
+            reasons[f"next_unit.{name}"] = "their variance was not measured: nothing was repeated there"
+    if known[top] <= 0:
+        reasons["next_unit.best"] = "nothing varies, so nothing is left to buy"
+    unit = size * size
+    return NextUnit(
+        items=found.item * unit,
+        runs=found.run * unit if ran else None,
+        judgements=found.judge * unit if judged else None,
+        best=top if known[top] > 0 else None,
+    )
+
+
+def _warnings(
+    request: RepeatedRequest,
+    components: Components,
+    sizes: NDArray[np.float64],
+    df: float,
+    *,
+    alike: bool,
+) -> list[StatWarning]:
+    found: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
+    if request.clusters is not None:
+        found.extend(cluster_warnings(sizes))
+        if df < LEAST_DF:
+            found.append(LOW_DF(df=df))
+    if len(sizes) < FEW_ITEMS:
+        found.append(
+            ROUGH_COMPONENTS(units=len(sizes), unit="items" if request.clusters is None else "clusters")
+        )
+    if components.run.variance is None:
+        found.append(NO_REPEATED_RUN())
+    for name in NAMES:
+        each: Component = getattr(components, name)
+        if each.variance is not None and each.variance < 0:
+            found.append(NEGATIVE_COMPONENT(name=name))
+    return found
+
+
+def _sentence(
+    request: RepeatedRequest,
+    delta: float,
+    ci: Interval,
+    p: float | None,
+    bounds: dict[str, str],
+    error: ErrorParts,
+    nearest: NextUnit,
+    *,
+    binary: bool,
+    n: int,
+) -> str:
+    where = (
+        f"{n} items" if request.clusters is None else f"{n} items in {len(set(request.clusters))} clusters"
+    )
+    ends = [amount(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
+    interval = f"{level_text(request.level)} CI {' to '.join(ends)}" if ends else "no interval"
+    told = (
+        f"The candidate differs from the baseline by {amount(delta, binary=binary)} ({interval}, {where}); "
+    )
+    if p is None:
+        told += "no test: all differences are alike, which is no certainty. "
+    else:
+        told += decision(p, request.alpha, "equal means are", bound=bounds.get("p_value")) + " "
+    parts = {"the choice of items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
+    whole = sum(part or 0.0 for part in parts.values())
+    if whole <= 0 or nearest.best is None:
+        return (
+            told + "Nothing varied that more data would average out, which does not show that nothing would."
+        )
+    shares = [f"{part / whole:.0%} from {name}" for name, part in parts.items() if part is not None]
+    hidden = "" if error.run is not None else " (run-to-run noise among it, since no run was repeated)"
+    buys = {
+        "items": "more items",
+        "runs": "more runs of these items",
+        "judgements": "judging each run more often",
+    }
+    return told + (
+        f"Of the variance of the difference {', '.join(shares)}{hidden}; by cost, the next unit of budget goes "
+        f"furthest in {buys[nearest.best]}."
+    )

@@ -1,0 +1,1 @@
+"""What tests are given: pairs, samples, arms, clusters, orders, ranges of scores."""

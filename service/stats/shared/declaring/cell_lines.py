@@ -1,0 +1,233 @@
+"""How a field of an analysis lies to a threshold, for many cells of n paired binary items at once.
+
+A cell is (m discordant items, b of them won by the candidate). A `Line` says on which side of a
+threshold its field falls there, and how that side can change along b while m stays: this makes the
+cells between two changes one piece. Where arithmetic for many cells comes too near a threshold to
+tell, the statistical test itself is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.kernels.planning.rule_enumeration import Floats, Ints, first_true
+from service.stats.shared.declaring.shows import TIE
+
+Sides = NDArray[np.int8]
+Pattern = Literal["row", "rising", "falling", "peak", "valley", "any"]
+
+BELOW, EQUAL, ABOVE, UNDEFINED = -1, 0, 1, 2
+
+LONGEST_ANY = 700
+"""Rows up to this long are looked at cell by cell where a field follows no pattern."""
+
+NEIGHBOUR = 12
+"""Every such row is searched from scratch, the others from between their neighbours."""
+
+Asker = Callable[[int, int, float], float | None]
+"""(b, m, threshold) to what the test itself answers; None is undefined, or a bound above the threshold."""
+
+Levels = tuple[int, ...]
+"""What of a side is asked: (0,) whether the threshold is reached, (1,) whether exceeded, (0, 1) both.
+
+Asked one thing, a line answers `ABOVE` for yes and `BELOW` for no, which may cost it half the work.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """For every row the b in [low, high] on which a level is reached from `turn` on, or up to before it."""
+
+    low: Ints
+    high: Ints
+    turn: Ints
+    rises: bool
+
+    def reached(self, row: Ints, b: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which cells lie in the stretch, and of these which reach the level."""
+        return (b >= self.low[row]) & (b <= self.high[row]), (b >= self.turn[row]) == self.rises
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A field with one number per cell.
+
+    `pattern`: constant along a `row`, `rising` or `falling` in b, rising to the middle of the row and
+    falling after (`peak`), the reverse (`valley`), or `any`. The ends b = 0 and b = m may stand out.
+    """
+
+    pattern: Pattern
+    sides: Callable[[Ints, Ints, Fraction, Levels], Sides]
+    costly: bool = False
+    """Worth asking only where the rest of the rule leaves something open."""
+
+    @property
+    def patterned(self) -> bool:
+        """True where a row has few changes, in known directions."""
+        return self.pattern not in ("row", "any")
+
+    def stretches(self, m: Ints, within: tuple[Ints, Ints], threshold: Fraction, level: int) -> list[Stretch]:
+        """Where the side can change in every row, from `within` to before `within`."""
+        first, last = np.maximum(within[0], 1), np.minimum(within[1] - 1, m - 1)
+        middle = m // 2
+        if self.pattern in ("rising", "falling"):
+            found = [(first, last, self.pattern == "rising")]
+        else:
+            up = self.pattern == "peak"
+            found = [
+                (first, np.minimum(middle, last), up),
+                (np.maximum(middle + 1, first), last, not up),
+            ]
+        return [
+            Stretch(low, high, self._turn(m, low, np.maximum(high, low - 1), threshold, level, rises), rises)
+            for low, high, rises in found
+        ]
+
+    def changes(self, m: Ints, threshold: Fraction) -> list[Ints]:
+        """The same where there is no pattern to go by: every b at which the side differs from the one before."""
+        return [] if self.pattern == "row" else self._every_change(m, threshold)
+
+    def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
+        """The first b in [low, high] past the level: every so many rows by bisection, the rest from there."""
+
+        def crossed(rows: Ints, b: Ints) -> NDArray[np.bool_]:
+            reached: NDArray[np.bool_] = self.sides(b, m[rows], threshold, (level,)) > BELOW
+            return reached if rises else ~reached
+
+        found = high + 1
+        open_ = np.flatnonzero(high >= low)
+        some, rest = open_[::NEIGHBOUR], np.delete(open_, np.s_[::NEIGHBOUR])
+        found[some] = first_true(lambda rows, b: crossed(some[rows], b), low[some], high[some])
+        if len(rest):
+            guess = np.rint(np.interp(m[rest], m[some], found[some])).astype(np.int64)
+            found[rest] = first_true(lambda rows, b: crossed(rest[rows], b), low[rest], high[rest], guess)
+        return found
+
+    def _every_change(self, m: Ints, threshold: Fraction) -> list[Ints]:
+        columns = np.arange(int(m.max(initial=0)) + 1)
+        rows = np.broadcast_to(m[:, None], (len(m), len(columns)))
+        inside = columns[None, :] <= rows
+        sides = np.full(rows.shape, UNDEFINED, dtype=np.int8)
+        b = np.broadcast_to(columns, rows.shape)[inside]
+        sides[inside] = self.sides(b, rows[inside], threshold, (0, 1))
+        change = np.zeros(rows.shape, dtype=np.bool_)
+        change[:, 1:] = (sides[:, 1:] != sides[:, :-1]) & inside[:, 1:]
+        most = int(change.sum(axis=1).max(initial=0))
+        breaks = np.zeros((len(m), most), dtype=np.int64)
+        row, column = np.nonzero(change)
+        breaks[row, (np.cumsum(change, axis=1) - 1)[row, column]] = column
+        return list(breaks.T)
+
+
+@dataclass(frozen=True, slots=True)
+class EndLines:
+    """An interval: its two ends."""
+
+    low: Line
+    high: Line
+
+
+def counted(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
+    """A whole number per cell, compared exactly."""
+
+    def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+        found = count(b, m)
+        limit = 2**53
+        floor = max(min(threshold.numerator // threshold.denominator, limit), -limit)
+        equal = (found == floor) & (threshold.denominator == 1)
+        side = np.where(found > floor, ABOVE, np.where(equal, EQUAL, BELOW)).astype(np.int8)
+        return as_asked(side, levels)
+
+    return Line(pattern, sides)
+
+
+def as_asked(side: Sides, levels: Levels) -> Sides:
+    """Yes or no where one thing was asked."""
+    if len(levels) == 2:
+        return side
+    yes = np.where(side >= levels[0], ABOVE, BELOW).astype(np.int8)
+    return np.where(side == UNDEFINED, side, yes)
+
+
+def exact_delta(n: int) -> Line:
+    """`delta`: (b - c)/n as a fraction."""
+
+    def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+        return counted(lambda b, m: 2 * b - m, "rising").sides(b, m, threshold * n, levels)
+
+    return Line("rising", sides)
+
+
+def valued(
+    value: Callable[[Ints, Ints], Floats],
+    pattern: Pattern,
+    ask: Asker,
+    *,
+    tie: float = 0.0,
+    relative: float = 1e-9,
+    absolute: float = 1e-12,
+    floor: float | None = None,
+    costly: bool = False,
+) -> Line:
+    """A float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked.
+
+    Below `floor` the test gives a bound, which no smaller threshold can be compared with.
+    """
+
+    def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+        limit = float(threshold)
+        found = value(b, m)
+        at_floor = np.zeros(len(found), dtype=np.bool_)
+        if floor is not None and limit < floor:
+            at_floor = np.abs(found - floor) <= absolute
+            found = np.where(found < floor, np.nan, found)
+        with np.errstate(invalid="ignore"):
+            gap = found - limit
+            side = np.where(np.abs(gap) <= tie, EQUAL, np.sign(gap))
+            doubtful = np.abs(np.abs(gap) - tie) <= absolute + relative * min(abs(limit), 1.0)
+            doubtful |= at_floor
+        side = np.where(np.isnan(found), UNDEFINED, side).astype(np.int8)
+        for cell in np.flatnonzero(doubtful).tolist():
+            side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, tie)
+        return as_asked(side, levels)
+
+    return Line(pattern, sides, costly)
+
+
+def stepped(
+    below: Callable[[Ints, Ints, float], Floats],
+    cut: float,
+    ask: Asker,
+    pattern: Pattern = "rising",
+    *,
+    slack: float,
+) -> Line:
+    """The end of an interval that is found by inverting a function.
+
+    `below(b, m, x)` falls in x, and is above `cut` just when the end lies above x.
+    """
+
+    def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
+        limit = float(threshold)
+        over = below(b, m, limit + TIE) - cut
+        under = below(b, m, limit - TIE) - cut
+        side = np.where(over > 0, ABOVE, np.where(under < 0, BELOW, EQUAL)).astype(np.int8)
+        for cell in np.flatnonzero((np.abs(over) <= slack) | (np.abs(under) <= slack)).tolist():
+            side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
+        return as_asked(side, levels)
+
+    return Line(pattern, sides)
+
+
+def side_of(found: float | None, limit: float, tie: float) -> int:
+    """As `rules.truth` compares a float."""
+    if found is None:
+        return UNDEFINED
+    gap = found - limit
+    return EQUAL if abs(gap) <= tie else ABOVE if gap > 0 else BELOW

@@ -1,0 +1,162 @@
+"""How closely a drawn number is known, and which numbers may decide nothing.
+
+A number that was drawn lies within `SURE` Monte-Carlo standard errors of what more and more draws would give,
+all but 6 times in 100,000. An analysis tells that range in `within`, and in `undecided` what no rule may rest on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+if TYPE_CHECKING:
+    from service.kernels.bootstrap.bootstrap_draws import Draws
+
+SURE = 4.0
+"""Monte-Carlo standard errors."""
+
+DRAWN = (
+    "it is drawn, and lies within four Monte-Carlo standard errors of the threshold: draw more (`n_resamples`) "
+    "to tell on which side"
+)
+FLAT = "the resamples do not vary, which is no certainty"
+BEYOND = (
+    "no resample reaches twice the difference, so p is a bound on the resamples and no evidence, and signs so uneven "
+    "are by themselves not rarer than the threshold: ask an exact test, or the interval"
+)
+POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
+
+SIGNS = 1e-6
+"""Signs rarer than this are not told as the range of a p beyond the resamples: thresholds are larger."""
+
+Range = tuple[float, float]
+Quantile = Callable[[float], float]
+
+
+def of_share(share: float, draws: int) -> Range:
+    """The probabilities that a share of so many draws goes with: Wilson's interval."""
+    square = SURE * SURE / draws
+    centre = (share + square / 2) / (1 + square)
+    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
+    """The order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
+
+    None where fewer than `SURE` squared draws are beyond it: they cannot tell.
+    """
+    high = low if high is None else high
+    down = low - SURE * math.sqrt(low * (1 - low) / draws)
+    up = high + SURE * math.sqrt(high * (1 - high) / draws)
+    return (quantile(down), quantile(up)) if down > 0 and up < 1 else None
+
+
+def of_ends(
+    found: Draws, delta: float, method: str, tail: float, acceleration: float | None, se: float | None
+) -> tuple[Range | None, Range | None]:
+    """The ranges of the low and the high end of an interval that was drawn; None where it cannot be told."""
+    draws = len(found.estimates)
+    if method == "bca":
+        low, high = (_of_bca(found, draws, delta, acceleration, q) for q in (tail, 1 - tail))
+        return low, high
+    if method == "studentized":
+        from service.kernels.bootstrap.metric_bootstrap import (
+            MetricDraws,  # most tests draw nothing, and answer sooner without
+        )
+
+        if not isinstance(found, MetricDraws) or found.pivots is None or not se:
+            return None, None
+        pivots, error = found.pivots, se
+        low, high = (
+            of_quantile(lambda q: delta - error * float(np.quantile(pivots, q)), len(pivots), q)
+            for q in (1 - tail, tail)
+        )
+        return _ordered(low), _ordered(high)
+    low, high = (of_quantile(found.quantile, draws, q) for q in (tail, 1 - tail))
+    if method == "basic":
+        return _mirrored(high, delta), _mirrored(low, delta)
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Where delta* can lie, and how many units (items or clusters) differ each way."""
+
+    low: float
+    high: float
+    down: int
+    up: int
+
+    @classmethod
+    def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
+        """Of units whose difference is a ratio of sums: (G,) each."""
+        means = sums / sizes
+        down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
+        return cls(float(means.min()), float(means.max()), down, up)
+
+    @classmethod
+    def of_counts(cls, losses: int, wins: int) -> Support:
+        """Of binary pairs."""
+        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins)
+
+    def signs(self, delta: float, *, strict: bool) -> float | None:
+        """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.
+
+        None where a resample reaches 2 delta, or the chance is below `SIGNS`.
+        """
+        if self.high - self.low <= 1e-9 * max(abs(self.high), abs(self.low)):
+            return None  # nothing varies, which is told by itself
+        end, most = (self.high, self.up) if delta > 0 else (-self.low, self.down)
+        slack = -1e-9 * end if strict else 1e-9 * end
+        if delta == 0 or 2 * abs(delta) <= end + slack:
+            return None
+        chance = float(chance_of_signs(most, self.up + self.down))
+        return chance if chance >= SIGNS else None
+
+
+def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
+    """P(at least `most` of `differ` fair coins show heads), elementwise: how rare signs so uneven are by themselves."""
+    most, differ = np.asarray(most), np.asarray(differ)
+    tail = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5)
+    return np.where(most > 0, tail, 1.0)
+
+
+def open_up(p: float, chance: float, within: Range | None) -> Range:
+    """The range of a p beyond every resample: up to the chance of such signs or ranks, where it is above `SIGNS`."""
+    low, high = within or (p, p)
+    return min(low, p), min(max(high, p, chance), 1.0)
+
+
+def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
+    """What is undecided beside Wald's interval of n binary pairs: itself, where no item differs from another."""
+    if n_discordant and abs(delta) < 1:
+        return {}
+    return dict.fromkeys(["intervals.wald", *(["ci"] if method == "wald" else [])], POINT)
+
+
+def _of_bca(found: Draws, draws: int, delta: float, acceleration: float | None, q: float) -> Range | None:
+    """The bias is drawn too: a level for either end of its range."""
+    from service.kernels.bootstrap.bootstrap_intervals import bca_level
+    from service.kernels.bootstrap.metric_bootstrap import middle_of
+
+    sides = of_share(middle_of(found, delta), draws)
+    if acceleration is None or not 0 < sides[0] <= sides[1] < 1:
+        return None
+    levels = [bca_level(q, float(z0), acceleration) for z0 in special.ndtri(sides)]
+    low, high = levels
+    return None if low is None or high is None else of_quantile(found.quantile, draws, low, high)
+
+
+def _mirrored(range_: Range | None, delta: float) -> Range | None:
+    return None if range_ is None else (2 * delta - range_[1], 2 * delta - range_[0])
+
+
+def _ordered(range_: Range | None) -> Range | None:
+    return None if range_ is None else (min(range_), max(range_))

@@ -1,0 +1,336 @@
+"""The register of statistical tests. One object per test; every door reads the rest from it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version as installed_version
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+import numpy as np
+from pydantic import BaseModel, Field, ValidationError
+
+from service.errors import InvalidData, NotFound
+from service.records import Record
+from service.stats.shared.declaring.common import Analysis, Request, Resampling, StatWarning
+from service.stats.shared.declaring.plan_use import PlanUse
+
+A = TypeVar("A", bound=Analysis)
+R = TypeVar("R", bound=Request)
+T = TypeVar("T")
+
+MOST_SECONDS = 1800.0
+"""Longest computation a request may ask for, by its estimate."""
+
+WARMING_SECONDS = 0.08
+"""Examples that are estimated to compute for longer are not computed while the service starts."""
+
+SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
+
+
+class Provenance(Record):
+    """Enough to repeat the computation."""
+
+    exact: bool
+    error_bound: float | None = Field(description="Absolute error of an exact probability; null when drawn.")
+    n_resamples: int | None
+    seed: int | None
+    bit_generator: str | None
+    input_sha256: str = Field(description="SHA-256 of the validated request, compact JSON in schema order.")
+    versions: dict[str, str]
+
+
+class Answer(BaseModel, Generic[A]):
+    """What `POST /v1/tests/{name}` answers, and what a verdict keeps per test."""
+
+    test: str
+    version: int
+    analysis: A
+    warnings: tuple[StatWarning, ...]
+    provenance: Provenance
+
+
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked", "bounded", "scored"]
+"""What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
+p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
+the order of several arms, the difference of scores that have a least and a greatest value, or the mean of one arm."""
+
+SERVED_BY: Mapping[Service, str] = {
+    "fourfold": "mcnemar",
+    "family": "multiple-comparisons",
+    "clustered": "clustered-mcnemar",
+    "margin": "equivalence",
+    "resampled": "paired-bootstrap",
+    "ranked": "leaderboard",
+    "bounded": "bounded-difference",
+    "scored": "one-sample-mean",
+}
+"""The test for each, which says so itself in `serves`."""
+
+Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
+"""Named arrays of numbers, one row per replicate (or per block) along axis 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks(Generic[R, A]):
+    """How a Monte-Carlo test is cut, so that any number of workers gives the same bytes.
+
+    A block is a fixed number of replicates with a generator of its own, the n-th child of the seed.
+    `count` says how many blocks a request needs in all, 0 when nothing is drawn; it is asked again
+    with what was drawn until it asks for no more. `draw` computes consecutive blocks; drawing them in
+    several calls and joining the arrays along axis 0 gives the same arrays. `finish` makes the
+    analysis, and equals `compute` when given every block.
+    """
+
+    count: Callable[[R, Drawn | None], int]
+    draw: Callable[[R, range], Drawn]
+    finish: Callable[[R, Drawn], A]
+
+    def whole(self, request: R) -> A:
+        """Draw every block here and finish."""
+        drawn: Drawn | None = None
+        done = 0
+        while (needed := self.count(request, drawn)) > done:
+            more = self.draw(request, range(done, needed))
+            drawn = more if drawn is None else joined([drawn, more])
+            done = needed
+        return self.finish(request, drawn or {})
+
+
+def joined(parts: Sequence[Drawn]) -> Drawn:
+    """The arrays of consecutive blocks, end to end."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class StatTest(Generic[R, A]):
+    """A statistical test: its name, version, schemas, words, example and computation."""
+
+    name: str
+    version: int
+    title: str
+    request: type[R]
+    analysis: type[A]
+    compute: Callable[[R], A]
+    example: Mapping[str, Any]
+    cost: Callable[[R], float]
+    plan: PlanUse | None
+    blocks: Blocks[R, A] | None = None
+    serves: frozenset[Service] = frozenset()
+    closed_form: bool = False
+    """Computed in steps that grow no faster than the request's bytes, and with small constants: a small
+    request may be answered where nothing else can go on meanwhile."""
+
+    @property
+    def words(self) -> str:
+        """The docstring, dedented."""
+        return inspect.getdoc(self.compute) or ""
+
+    @property
+    def summary(self) -> str:
+        """The docstring's first sentence."""
+        return self.words.split("\n", 1)[0]
+
+    def section(self, name: str) -> str:
+        """One section of the docstring (`Returns`, `Raises`, `Edge cases`, `Sources`, `Example`)."""
+        match = re.search(rf"^{name}:\n((?:[ ]{{4}}.*\n?|\n)+)", self.words + "\n", re.MULTILINE)
+        return inspect.cleandoc(match.group(1)) if match else ""
+
+    def answer(self, request: R) -> Answer[A]:
+        """Compute, and wrap the analysis with its warnings and provenance."""
+        self.require_affordable(request)
+        return self._answer(lambda: self.compute(request), request)
+
+    def block_count(self, request: R, drawn: Drawn | None = None) -> int:
+        """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
+        self.require_affordable(request)
+        return 0 if self.blocks is None else self.blocks.count(request, drawn)
+
+    def draw(self, request: R, which: range) -> Drawn:
+        """The numbers of consecutive blocks."""
+        blocks = self.blocks
+        assert blocks is not None  # noqa: S101 - callers ask block_count first
+        return self._guarded(lambda: blocks.draw(request, which))
+
+    def finish(self, request: R, drawn: Drawn) -> Answer[A]:
+        """The answer made of every block's numbers: what `answer` gives."""
+        blocks = self.blocks
+        assert blocks is not None  # noqa: S101 - callers ask block_count first
+        return self._answer(lambda: blocks.finish(request, drawn), request)
+
+    def require_affordable(self, request: R) -> None:
+        """Refuse what would compute for hours."""
+        seconds = self.cost(request)
+        if seconds > MOST_SECONDS:
+            raise InvalidData(
+                f"{self.name} would compute for about {seconds / 3600:.1f} hours, and {MOST_SECONDS / 3600:g} is the "
+                "most that one request may ask for; ask for fewer draws, sizes, items or looks",
+                code="too_long",
+            )
+
+    def _guarded(self, compute: Callable[[], T]) -> T:
+        """What `compute` gives; numbers that overflow are the request's fault."""
+        try:
+            return compute()
+        except ArithmeticError as error:
+            raise _too_extreme(self.name) from error
+        except ValidationError as error:
+            if any(fault["type"] != "finite_number" for fault in error.errors(include_url=False)):
+                raise
+            raise _too_extreme(self.name) from error
+
+    def _answer(self, compute: Callable[[], A], request: R) -> Answer[A]:
+        analysis = self._guarded(compute)
+        drawn: Resampling = analysis.resampling
+        return _answer_type(self.analysis)(
+            test=self.name,
+            version=self.version,
+            analysis=analysis,
+            warnings=analysis.warnings,
+            provenance=Provenance(
+                exact=drawn.exact,
+                error_bound=drawn.error_bound,
+                n_resamples=drawn.n_resamples,
+                seed=drawn.seed,
+                bit_generator=drawn.bit_generator,
+                input_sha256=fingerprint(request),
+                versions=library_versions(),
+            ),
+        )
+
+
+def _too_extreme(name: str) -> InvalidData:
+    return InvalidData(
+        f"{name} overflows on values this extreme; rescale them or choose milder parameters",
+        code="not_computable",
+    )
+
+
+@cache
+def _answer_type(analysis: type[A]) -> type[Answer[A]]:
+    return Answer[analysis]  # type: ignore[valid-type]
+
+
+def fingerprint(request: Request) -> str:
+    """SHA-256 of a validated request as compact JSON in schema order."""
+    return hashlib.sha256(request.json_bytes()).hexdigest()
+
+
+_TESTS: dict[tuple[str, int], StatTest[Any, Any]] = {}
+
+
+def stat_test(
+    *,
+    name: str,
+    version: int,
+    title: str,
+    example: Mapping[str, Any],
+    cost: Callable[[R], float] = lambda _request: 0.001,
+    plan: PlanUse | None = None,
+    blocks: Blocks[R, Any] | None = None,
+    serves: frozenset[Service] = frozenset(),
+    closed_form: bool = False,
+) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
+    """Register a function `(Request) -> Analysis` as a statistical test.
+
+    `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
+    `closed_form` tests answer small requests on the event loop; the others run in a calculator.
+    `blocks` lets a job's drawing be cut into shards. `serves` is what the service itself asks the test for.
+    """
+
+    def register(compute: Callable[[R], A]) -> Callable[[R], A]:
+        hints = get_type_hints(compute)
+        key = (name, version)
+        if key in _TESTS:
+            raise ValueError(f"statistical test {name} version {version} is registered twice")
+        _TESTS[key] = StatTest(
+            name=name,
+            version=version,
+            title=title,
+            request=hints["request"],
+            analysis=hints["return"],
+            compute=compute,
+            example=example,
+            cost=cost,
+            plan=plan,
+            blocks=blocks,
+            serves=serves,
+            closed_form=closed_form,
+        )
+        return compute
+
+    return register
+
+
+@cache
+def load() -> None:
+    """Import every family, which registers its tests and warnings."""
+    package = importlib.import_module("service.stats")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"service.stats.{module.name}")
+
+
+def every() -> Iterator[StatTest[Any, Any]]:
+    """Every registered (name, version), by name and then version."""
+    load()
+    yield from (_TESTS[key] for key in sorted(_TESTS))
+
+
+def latest() -> dict[str, StatTest[Any, Any]]:
+    """The newest version of every test, by name."""
+    return {test.name: test for test in every()}
+
+
+def own_module(name: str) -> None:
+    """Import the module of a test, which has its name: one test is answered without loading all."""
+    module = f"service.stats.{name.replace('-', '_')}"
+    if name.replace("-", "_").isidentifier() and importlib.util.find_spec(module) is not None:
+        importlib.import_module(module)
+
+
+def serving(service: Service) -> StatTest[Any, Any]:
+    """The newest test that the service itself asks for this."""
+    name = SERVED_BY[service]
+    own_module(name)
+    return _TESTS[max(key for key, test in _TESTS.items() if key[0] == name and service in test.serves)]
+
+
+@cache
+def warm_up() -> None:
+    """Compute every example once: what is made at the first answer then keeps nobody waiting.
+
+    What takes long to compute takes as long the next time: nothing is gained by computing it here.
+    """
+    for test in every():
+        request = test.request.model_validate(dict(test.example))
+        if test.cost(request) < WARMING_SECONDS:
+            test.answer(request)
+
+
+def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
+    """The test of that name, newest version unless one is given."""
+    own_module(name)
+    known = [key for key in _TESTS if key[0] == name and version in (None, key[1])]
+    if not known:
+        names = ", ".join(latest())
+        which = name if version is None else f"{name} version {version}"
+        raise NotFound(f"there is no statistical test '{which}'; the tests are: {names}")
+    return _TESTS[max(known)]
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """The versions that numbers depend on."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        **{name: installed_version(name) for name in ("forelock-server", "numpy", "scipy")},
+    }

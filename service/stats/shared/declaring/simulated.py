@@ -1,0 +1,160 @@
+"""What a test that a plan names says of many simulated data sets at once.
+
+A test whose fields can be computed for T data sets together declares them (`PlanUse.simulated`), for the
+power of plans with clusters, scores, families and looks. What such declarations share is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.kernels.planning import simulated_pairs as kernel
+from service.stats.shared.declaring.certainty import SIGNS, chance_of_signs
+from service.stats.shared.declaring.shows import Path
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Value = Floats | tuple[Floats, Floats]
+"""A field (T,), or both ends of an interval; NaN where undefined."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """T data sets: difference sums (T, G) over G units, and where binary the items each arm alone wins."""
+
+    sizes: Ints
+    """Items per unit, (G,)."""
+    sums: Floats
+    won: tuple[Ints, Ints] | None
+    clustered: bool
+    seed: int
+    shared: dict[str, kernel.SharedResamples] = field(default_factory=dict, repr=False)
+    """Resamples of the units by estimand: the same for all truths."""
+    arms: tuple[Floats, Floats] | None = None
+    """Sums of the baseline and of the candidate by unit, (T, G) each, where amounts are simulated."""
+
+    @cached_property
+    def delta(self) -> Floats:
+        """The difference of all items."""
+        return np.asarray(self.sums.sum(axis=1) / self.sizes.sum())
+
+    def weighted(self, estimand: str) -> tuple[Floats, Ints]:
+        """Sums and sizes under an estimand: clusters alike are items of their own."""
+        if estimand == "cluster_weighted":
+            return self.sums / self.sizes, np.ones_like(self.sizes)
+        return self.sums, self.sizes
+
+    def generator(self, stream: int) -> np.random.Generator:
+        """Randomness of one kind of resample."""
+        return np.random.default_rng(np.random.SeedSequence([self.seed, stream]))
+
+    def resampled(self, estimand: str) -> tuple[kernel.SharedResamples, Floats]:
+        """Shared resamples of the units and delta* of every data set."""
+        if estimand not in self._resampled:
+            sums, sizes = self.weighted(estimand)
+            if estimand not in self.shared:
+                self.shared[estimand] = kernel.SharedResamples(sizes, self.generator(1))
+            shared = self.shared[estimand]
+            self._resampled[estimand] = shared, shared.deltas(sums)
+        return self._resampled[estimand]
+
+    @cached_property
+    def _resampled(self) -> dict[str, tuple[kernel.SharedResamples, Floats]]:
+        return {}
+
+    def flat(self) -> NDArray[np.bool_]:
+        """Data sets in which no unit differs from another."""
+        means = self.sums / self.sizes
+        found: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
+        return found
+
+    def decided(self, resampled: Floats) -> Floats:
+        """A number read off resamples; undefined where they do not vary."""
+        return np.where(self.flat(), np.nan, resampled)
+
+    def swapped_p(self, alternative: Any) -> Floats:
+        """The p-value of swapping the arms of whole units."""
+        return kernel.swap_p(self.sums, alternative, self.generator(2))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan asks the test with."""
+
+    parameter: Callable[[str], Any]
+    """As the test will see it; None when it has none of that name."""
+    margin: float | None
+    """Of an equivalence test, in outcome units."""
+
+    @property
+    def level(self) -> float:
+        """Of the interval."""
+        return float(self.parameter("level"))
+
+    @property
+    def of_means(self) -> bool:
+        """The documented convention, on a mean."""
+        return self.parameter("convention") == "standard" and self.parameter("metric") in ("mean", "accuracy")
+
+
+Fields = Callable[[Units, Asked, Path], Value | None]
+"""A field on all data sets; None for one that is not simulated. An interval is asked for whole."""
+
+Effort = Literal["summed", "resampled", "swapped"]
+"""What a test does with a data set: sums it up, sorts its resamples, or flips the signs of its units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Fields of a test on many data sets, and what they cost."""
+
+    fields: Fields
+    effort: Callable[[Callable[[str], Any]], Effort] = lambda _parameter: "summed"
+
+
+def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:
+    """Of a bootstrap of the units by percentile or basic intervals."""
+    method, estimand = asked.parameter("method"), str(asked.parameter("estimand") or "item_weighted")
+    if asked.parameter("convention") != "standard":
+        return None
+    name = method if path == ("ci",) else path[1] if path[0] == "intervals" else None
+    shared, deltas = units.resampled(estimand)
+    sums, sizes = units.weighted(estimand)
+    delta = sums.sum(axis=1) / sizes.sum()
+    if path == ("delta",):
+        return np.asarray(delta)
+    if name in ("percentile", "basic"):
+        tail = (1 - asked.level) / 2
+        low, high = shared.quantiles(deltas, (tail, (1 + asked.level) / 2))
+        if name == "basic":
+            low, high = 2 * delta - high, 2 * delta - low
+        return units.decided(low), units.decided(high)
+    if path == ("p_value",) and asked.parameter("comparison") == ">=":
+        p = shared.p_value(deltas, delta, asked.parameter("alternative"))
+        p = np.maximum(p, _beyond(sums, sizes, delta, asked.parameter("alternative")))
+        return np.where(delta == 0, p, units.decided(p))
+    return None
+
+
+def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:
+    """The chance of such signs alone where p lies beyond every resample, which it then counts as; else 0."""
+    up = delta > 0
+    means, signs = sums / sizes, np.sign(sums)
+    end = np.where(up, means.max(axis=1), -means.min(axis=1))
+    most = np.where(up, (signs > 0).sum(axis=1), (signs < 0).sum(axis=1))
+    differ = (signs != 0).sum(axis=1)
+    chance = chance_of_signs(most, differ)
+    asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
+    tails = 2 if alternative == "two-sided" else 1
+    far = asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)
+    return np.where(far, np.minimum(tails * chance, 1.0), 0.0)
+
+
+RESAMPLED = Simulated(resampled_fields, lambda _parameter: "resampled")
+"""Of the bootstraps of one arm against another."""

@@ -1,0 +1,1 @@
+"""Methods that two or more families use."""

@@ -1,0 +1,188 @@
+"""What rankings of several arms share: how they are asked and drawn, what every one answers, warns of and says."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.kernels.effects.standings import tied_sets
+from service.kernels.numeric.streams import block_count
+from service.kernels.randomization import max_t
+from service.kernels.randomization.max_t import ManyArms
+from service.stats.shared.declaring.certainty import of_share
+from service.stats.shared.declaring.common import Analysis, Proportion, Request, Resampling, StatWarning
+from service.stats.shared.declaring.fields import DrawSeed
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
+from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
+
+MOST_ARMS = 50
+MOST_SETS = 200
+MOST_NAMED = 10
+
+NO_SPREAD_BETWEEN = define(
+    "NO_SPREAD_BETWEEN",
+    "caution",
+    "{count} of {pairs} pairs differ by the same amount everywhere, or not at all: nothing varies, so this method "
+    "tells nothing of them, and they count as not told apart. Where the amount is not 0, an exact test of the two "
+    "(`forelock gate`) tells more; where it is 0, look for arms that are copies.",
+)
+MANY_TIED_SETS = define(
+    "MANY_TIED_SETS",
+    "info",
+    "There are more than {most} sets of arms that cannot be told apart: the rank intervals say it in fewer words.",
+)
+
+ArmName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class BoardOptions(Request):
+    """How sure, and how many draws."""
+
+    alpha: Proportion = Field(
+        0.05,
+        description="Chance of any false difference over all pairs, a proportion; intervals have 1 - alpha.",
+    )
+    n_resamples: int | None = Field(
+        None,
+        ge=100,
+        le=100_000,
+        description="Draws of signs, a count; not used where all patterns are listed. Default 10,000.",
+    )
+    seed: DrawSeed = None
+
+    @property
+    @abstractmethod
+    def units(self) -> ManyArms:
+        """What gets a sign each."""
+
+    @property
+    def draws(self) -> int:
+        """How many, where not all patterns are listed."""
+        return self.n_resamples or DEFAULT_DRAWS
+
+    @property
+    def first_seed(self) -> int:
+        """Of the draws."""
+        return first_seed(self.seed)
+
+    @property
+    def lists_all(self) -> bool:
+        """True where every pattern of signs is listed and none drawn."""
+        return self.units.n_units <= max_t.LISTED_UP_TO
+
+    def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
+        """From the signs of every unit."""
+        found = max_t.max_t(self.units, self._signed(), self.alpha)
+        return Standings(names, self.units, found, self.alpha, size, sign, word)
+
+    def _signed(self) -> NDArray[np.float64]:
+        if self.lists_all:
+            return max_t.listed(self.units)
+        return max_t.flipped(self.units, self.first_seed, range(block_count(self.draws)))[: self.draws]
+
+
+def seconds(units: int, arms: int, draws: int) -> float:
+    """What so many signs take over all pairs."""
+    pairs, drawn = arms * (arms - 1) / 2, 2.0 ** (units - 1) if units <= max_t.LISTED_UP_TO else draws
+    signs = units * (1e-9 + 1.2e-10 * arms)
+    return 0.003 + 2e-5 * pairs + 1.5e-9 * units * pairs + drawn * (signs + 5e-8 * pairs)
+
+
+class BoardAnalysis(Analysis):
+    """All pairs of arms, and what follows from them."""
+
+    pairs: tuple[ComparedPair, ...] = Field(description="All pairs, in the order of the arms.")
+    heat: tuple[tuple[float | None, ...], ...] = Field(
+        description="Standard errors by which the row's arm is ahead of the column's, in the order of `arms`."
+    )
+    best_set: tuple[str, ...] = Field(
+        description="The arms that no other is shown to be ahead of, at 1 - alpha."
+    )
+    tied_sets: tuple[tuple[str, ...], ...] = Field(
+        description="Largest sets of arms of which no two are told apart. They overlap: being tied does not carry over."
+    )
+    critical_value: float | None = Field(
+        description="Of the largest |t| over all pairs: what the simultaneous intervals are made with."
+    )
+    n_apart: int = Field(description="Pairs told apart, a count.")
+    min_attainable_p: float = Field(description="Least p that so many patterns or draws of signs can give.")
+
+
+def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
+    """Of a `BoardAnalysis`, reasons, ranges and warnings included; `within` and `warnings` may be added to."""
+    arms, pairs, heat, units, found = board.arms, board.pairs, board.heat, board.units, board.found
+    sets, complete = tied_sets(board.apart, MOST_SETS)
+    least, varies = 1 / (found.count + 1), bool(units.squares.any())
+    critical = found.critical if math.isfinite(found.critical) and varies else None
+    if critical is None:
+        why = TOO_FEW if varies else NO_SPREAD
+        board.reasons["critical_value"] = why.format(count=units.n_units, unit=board.word)
+    within = {} if request.lists_all else {
+        f"pairs.{place}.p_value": of_share(pair.p_value, found.count)
+        for place, pair in enumerate(pairs)
+        if pair.p_value is not None
+    }  # fmt: skip
+    return {
+        "pairs": pairs,
+        "heat": heat,
+        "best_set": tuple(arm.name for arm in arms if arm.may_be_best),
+        "tied_sets": tuple(tuple(arms[place].name for place in each) for each in sets),
+        "critical_value": critical,
+        "n_apart": sum(pair.apart for pair in pairs),
+        "min_attainable_p": least,
+        "reasons": board.reasons,
+        "within": within,
+        "warnings": tuple(_warnings(board, least, complete=complete)),
+        "resampling": Resampling(exact=True)
+        if request.lists_all
+        else Resampling.drawn(found.count, request.first_seed),
+    }
+
+
+def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
+    still = int(np.count_nonzero(board.units.squares == 0))
+    if still:
+        yield NO_SPREAD_BETWEEN(count=still, pairs=len(board.units.squares))
+    if not complete:
+        yield MANY_TIED_SETS(most=MOST_SETS)
+    if least >= board.alpha:
+        what, more = f"{board.units.n_units} {board.word}s", f"{board.word}s"
+        yield FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=board.alpha, more=more)
+
+
+def leaders(board: Standings) -> list[str]:
+    """The arms that share the first rank, quoted; of many the first ones."""
+    ahead = [f"'{arm.name}'" for arm in board.arms if arm.rank == 1]
+    return [*ahead[:MOST_NAMED], "..."] if len(ahead) > MOST_NAMED else ahead
+
+
+def told_best(board: Standings) -> str:
+    """Who may be the best, to go on a sentence about the arm that is ahead."""
+    possible = [arm.name for arm in board.arms if arm.may_be_best]
+    level = level_text(1 - board.alpha)
+    if len(possible) == 1:
+        return f"; it is the best at {level}"
+    if len(possible) == len(board.arms):
+        return f", but at {level} any of them may be the best"
+    more = ", ..." if len(possible) > MOST_NAMED else ""
+    return (
+        f", and at {level} one of {len(possible)} may be the best: {', '.join(possible[:MOST_NAMED])}{more}"
+    )
+
+
+def told_pairs(board: Standings, closest: str) -> str:
+    """How many pairs are told apart, and what that does not show, as a sentence. `closest`: of the gaps told apart."""
+    told, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
+    apart = f"{told} of {pairs} pairs are told apart at alpha {board.alpha:.10g} over all pairs"
+    nearest = f", the closest of them {closest} apart" if told else ""
+    others = "of the others " if told else ""
+    unproven = f"; {others}no difference is shown, which does not show equality" if told < pairs else ""
+    return f"{apart}{nearest}{unproven}."

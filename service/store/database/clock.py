@@ -1,0 +1,36 @@
+"""What time it is, for everything that several processes must agree on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.moment import Moment
+from service.store.database.pipeline import Later, Questions
+from service.store.database.types import Timestamp
+
+_DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Timestamp()))
+
+
+def now(session: Session) -> datetime:
+    """The database's clock on Postgres, where machines share it; this process' clock on SQLite."""
+    if session.get_bind().dialect.name == "postgresql":
+        time = session.scalar(_DATABASE_TIME)
+        assert time is not None  # noqa: S101  # a clock always answers
+        return time
+    return datetime.now(UTC)
+
+
+def moment(session: Session) -> Moment:
+    """This moment, with fresh randomness for what is done at it."""
+    return Moment(now(session))
+
+
+def asked(questions: Questions) -> Later[datetime]:
+    """The same, beside other questions."""
+    if questions.dialect.name == "postgresql":
+        return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
+    time = datetime.now(UTC)
+    return Later(list, lambda _rows: time)

@@ -1,0 +1,124 @@
+"""The guards: triggers that keep rows from being rewritten. What stands is compared with what the migrations make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from sqlite3 import complete_statement
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+_TRIGGER = re.compile(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (\w+)(?:[^';]|'[^']*')*;")
+_DROPPED = re.compile(r"DROP TRIGGER (\w+);")
+_FUNCTION = re.compile(
+    r"^CREATE (?:OR REPLACE )?FUNCTION (\w+)\(\)[^$]*\$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+_FUNCTIONS = sa.text(
+    "SELECT p.proname, p.prosrc, l.lanname = 'plpgsql' AND NOT p.prosecdef "
+    "AND p.proconfig = ARRAY[format('search_path=%I, pg_temp', current_schema())] "
+    "FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang "
+    "WHERE p.pronamespace = current_schema()::regnamespace AND p.proname LIKE 'forelock\\_%'"
+)
+_TRIGGERS = sa.text(
+    "SELECT c.relname, t.tgname, pg_get_triggerdef(t.oid, true), "
+    "t.tgenabled = 'A' AND p.pronamespace = c.relnamespace "
+    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
+    "WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal"
+)
+
+
+def directory() -> Path:
+    """Where the migrations are: inside an installed package, or beside the package in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    installed = package / "_migrations"
+    return installed if installed.is_dir() else package.parent / "migrations"
+
+
+def run_script(connection: Connection, revision: str) -> None:
+    """Execute what a revision has in `migrations/sql` for this database."""
+    script = (directory() / "sql" / f"{revision}_{connection.dialect.name}.sql").read_text("utf-8")
+    if connection.dialect.name == "sqlite":
+        for statement in _statements(script):
+            connection.exec_driver_sql(statement)
+    else:
+        connection.exec_driver_sql(script, execution_options={"no_parameters": True})
+
+
+def faults(engine: Engine) -> list[str]:
+    """What is not as the migrations made it: guards missing, switched off or changed, and triggers of others."""
+    dialect = engine.dialect.name
+    with engine.connect() as connection:
+        standing = _on_sqlite(connection) if dialect == "sqlite" else _on_postgres(connection)
+    wanted = expected(dialect)
+    missing = [f"the {name} is missing" for name in wanted.keys() - standing.keys()]
+    strange = [f"the {name} is none of the service's" for name in standing.keys() - wanted.keys()]
+    common = wanted.keys() & standing.keys()
+    changed = [f"the {name} is not as it was made" for name in common if wanted[name] != standing[name]]
+    return sorted(missing + strange + changed)
+
+
+@cache
+def expected(dialect: str) -> Mapping[str, str]:
+    """Every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
+    found: dict[str, str] = {}
+    for script in sorted((directory() / "sql").glob(f"*_{dialect}.sql")):
+        text = script.read_text("utf-8")
+        if dialect == "sqlite":
+            for statement in (_COMMENT.sub("", each).strip() for each in _statements(text)):
+                _read(found, statement, statement.removesuffix(";"))
+            continue
+        found |= {f"function {name}": body for name, body in _FUNCTION.findall(text)}
+        for match in _TRIGGER.finditer(_COMMENT.sub("", _FUNCTION.sub("", text))):
+            _read(found, match[0], _plain(match[0]))
+    return found
+
+
+def tables(dialect: str) -> list[str]:
+    """Those with guards."""
+    return sorted({name.split()[1].split(".")[0] for name in expected(dialect) if name.startswith("trigger")})
+
+
+def _read(found: dict[str, str], statement: str, text: str) -> None:
+    """Take in one statement of a script."""
+    if dropped := _DROPPED.match(statement):
+        del found[next(name for name in found if name.endswith(f".{dropped[1]}"))]
+    elif made := re.match(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (\w+)", statement):
+        found[f"trigger {made[2]}.{made[1]}"] = text
+
+
+def _on_sqlite(connection: Connection) -> dict[str, str]:
+    found = connection.exec_driver_sql("SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'")
+    return {f"trigger {table}.{name}": text for table, name, text in found}
+
+
+def _on_postgres(connection: Connection) -> dict[str, str]:
+    functions = {
+        f"function {name}": text if right else "" for name, text, right in connection.execute(_FUNCTIONS)
+    }
+    return functions | {
+        f"trigger {table}.{name}": _plain(text) if right else ""
+        for table, name, text, right in connection.execute(_TRIGGERS)
+    }
+
+
+def _plain(definition: str) -> str:
+    """A trigger of Postgres without what the server writes as it likes: blanks, brackets, casts of literals.
+
+    The conditions of our triggers join with OR alone, so brackets do not tell two of them apart.
+    """
+    text = definition.replace("FOR EACH STATEMENT", "").replace("::text", "")
+    return re.sub(r"[\s();]", "", text.replace("NEW.", "new.").replace("OLD.", "old."))
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script for SQLite; the body of a trigger stays whole."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,120 @@
+"""Keyset pages: a cursor names the last row seen, so pages stay right while rows arrive."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import InvalidData
+from service.store.database.types import Timestamp, storable
+
+T = TypeVar("T")
+
+MAX_LIMIT = 200
+
+
+def page(
+    session: Session,
+    statement: sa.Select[Any],
+    keys: Sequence[sa.Column[Any]],
+    read: Callable[[sa.RowMapping], T],
+    *,
+    cursor: str | None,
+    limit: int,
+) -> tuple[list[T], str | None]:
+    """Rows in descending order of `keys`, and the cursor of the next page.
+
+    `keys` are columns of the statement, together unique.
+    """
+    limit = max(1, min(limit, MAX_LIMIT))
+    if cursor is not None:
+        statement = statement.where(_before(keys, _keyed(cursor, keys)))
+    rows = (
+        session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
+    )
+    shown = rows[:limit]
+    following = encode([shown[-1][key] for key in keys]) if len(rows) > limit else None
+    return [read(row) for row in shown], following
+
+
+def page_among(
+    session: Session,
+    statement: sa.Select[Any],
+    among: sa.Select[Any],
+    keys: Sequence[sa.Column[Any]],
+    read: Callable[[sa.RowMapping], T],
+    *,
+    cursor: str | None,
+    limit: int,
+    most: int,
+) -> tuple[list[T], str | None]:
+    """As `page`, of those rows alone that are among the next `most` of `among`: few are found, and many looked at.
+
+    A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
+    """
+    if cursor is not None:
+        among = among.where(_before(keys, _keyed(cursor, keys)))
+    window = among.with_only_columns(*keys).order_by(*(key.desc() for key in keys))
+    end = session.execute(window.offset(most - 1).limit(1)).first()
+    if end is None:
+        return page(session, statement, keys, read, cursor=cursor, limit=limit)
+    statement = statement.where(sa.not_(_before(keys, end)))
+    rows, following = page(session, statement, keys, read, cursor=cursor, limit=limit)
+    return rows, following or encode(end)
+
+
+def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    return sa.or_(
+        *(sa.and_(*(keys[j] == values[j] for j in range(i)), keys[i] < values[i]) for i in range(len(keys)))
+    )
+
+
+def encode(values: Sequence[Any]) -> str:
+    """A cursor that holds the values: times, numbers and texts."""
+    plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
+    return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).rstrip(b"=").decode()
+
+
+def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
+    """The values of a cursor, each read by its reader, which raises ValueError or TypeError for what it is not.
+
+    Raises:
+        InvalidData: it is no cursor of that list.
+    """
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        return [read(value) for value, read in zip(json.loads(text), readers, strict=True)]
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        fix = "use next_cursor of the previous page as it is, or leave cursor out to start over"
+        raise InvalidData.field("cursor", "is not one that this list returned", fix) from error
+
+
+def moment(value: Any) -> datetime:
+    """A time, with its offset, of years that a database can keep."""
+    found = datetime.fromisoformat(value)
+    if found.utcoffset() is None or not 1970 <= found.year <= 9000:
+        raise ValueError("not a time")
+    return found
+
+
+def _keyed(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
+    return decode(cursor, *(partial(_value, key) for key in keys))
+
+
+def _value(key: sa.Column[Any], value: Any) -> Any:
+    if isinstance(key.type, Timestamp):
+        return moment(value)
+    if isinstance(key.type, sa.Integer):
+        if type(value) is not int or not 0 <= value < 2**63:
+            raise ValueError("not a number")
+        return value
+    if not isinstance(value, str) or not storable(value):
+        raise ValueError("not a text")
+    return value

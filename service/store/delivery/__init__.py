@@ -1,0 +1,1 @@
+"""Deliveries, webhooks and trackers."""

@@ -1,0 +1,195 @@
+"""Deliveries: the outbox. A row is written by the transaction that it tells of, and sent by a runner.
+
+Whoever sends has a lease on the row, which is a time before which nobody else takes it; a runner that dies leaves the
+row to the next one. The end is written by the number of the attempt, so that only the last sender writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.outgoing import Channel, Delivery
+from service.store.database import paging, scope
+from service.store.database.tables import deliveries
+
+_SHOWN = sa.select(*(deliveries.c[name] for name in Delivery.model_fields))
+_WAITING = deliveries.c.state == "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A delivery that somebody holds and is about to send."""
+
+    id: str
+    project_id: str
+    preregistration_id: str | None
+    channel: Channel
+    target: str
+    event: str
+    sequence: int | None
+    body: bytes | None = field(repr=False)
+    attempts: int
+    """This one included."""
+    asked_at: datetime
+    created_at: datetime
+
+
+_DUE = tuple(Due.__dataclass_fields__)
+
+
+def insert(
+    session: Session,
+    *,
+    delivery_id: str,
+    project_id: str,
+    preregistration_id: str | None,
+    channel: Channel,
+    target: str,
+    event: str,
+    sequence: int | None,
+    now: datetime,
+) -> None:
+    """Have something sent."""
+    session.execute(
+        sa.insert(deliveries).values(
+            id=delivery_id,
+            project_id=project_id,
+            preregistration_id=preregistration_id,
+            channel=channel,
+            target=target,
+            event=event,
+            sequence=sequence,
+            state="waiting",
+            attempts=0,
+            asked_at=now,
+            next_at=now,
+            created_at=now,
+        )
+    )
+
+
+def is_due(session: Session, now: datetime) -> bool:
+    """Whether anything is to be sent: a look by index that keeps no writer waiting."""
+    found = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
+    return session.scalar(found) is not None
+
+
+def claim(
+    session: Session, *, busy: Collection[str], others_only: bool = False, now: datetime, lease: timedelta
+) -> Due | None:
+    """Hold what has waited longest; projects that are being served already come last, or not at all."""
+    due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now)
+    if others_only:
+        due = due.where(deliveries.c.project_id.not_in(list(busy)))
+    first = (
+        due.order_by(deliveries.c.project_id.in_(list(busy)), deliveries.c.next_at, deliveries.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)  # of several runners each takes another one
+    )
+    found = session.scalar(first)
+    if found is None:
+        return None
+    statement = (
+        sa.update(deliveries)
+        .where(deliveries.c.id == found, _WAITING, deliveries.c.next_at <= now)
+        .values(next_at=now + lease, attempts=deliveries.c.attempts + 1)
+        .returning(*(deliveries.c[name] for name in _DUE))
+    )
+    row = session.execute(statement).mappings().one_or_none()
+    if row is None:
+        return None
+    return Due(**{**row, "body": None if row["body"] is None else bytes(row["body"])})
+
+
+def keep_body(session: Session, due: Due, body: bytes) -> None:
+    """What is sent stays the same over all attempts."""
+    session.execute(sa.update(deliveries).where(_held(due)).values(body=body))
+
+
+def put_off(session: Session, due: Due, *, until: datetime) -> None:
+    """It is not to be sent yet; this was no attempt."""
+    values = {"next_at": until, "attempts": due.attempts - 1}
+    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+
+
+def finish(
+    session: Session, due: Due, *, delivered: bool, status: int | None, error: str | None, now: datetime
+) -> None:
+    """It has arrived, or is given up."""
+    state = "delivered" if delivered else "failed"
+    values = {"state": state, "status": status, "error": error, "finished_at": now}
+    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+
+
+def fail(
+    session: Session, due: Due, *, status: int | None, error: str, now: datetime, wait: timedelta
+) -> None:
+    """Try again later; whatever else waits for the same target is not tried before."""
+    values = {"status": status, "error": error, "next_at": now + wait}
+    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+    theirs = sa.and_(deliveries.c.target == due.target, deliveries.c.project_id == due.project_id)
+    session.execute(
+        sa.update(deliveries).where(theirs, _WAITING, deliveries.c.next_at <= now).values(next_at=now + wait)
+    )
+
+
+def page(
+    session: Session, project_id: str, target: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Delivery], str | None]:
+    """What was sent to a target, newest first."""
+    statement = scope.of_project(_SHOWN.where(deliveries.c.target == target), deliveries, project_id)
+    order = (deliveries.c.created_at, deliveries.c.id)
+    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+
+def of_record(session: Session, preregistration_id: str, channel: Channel) -> dict[str, Delivery]:
+    """The last thing sent through a channel to each target of a record. Reach it through its record."""
+    theirs = sa.and_(deliveries.c.preregistration_id == preregistration_id, deliveries.c.channel == channel)
+    newest = _SHOWN.add_columns(deliveries.c.target).where(theirs).order_by(deliveries.c.created_at)
+    return {row["target"]: _read(row) for row in session.execute(newest).mappings()}
+
+
+def get(session: Session, project_id: str, target: str, delivery_id: str) -> Delivery:
+    """One of a target's."""
+    this = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
+    missing = f"there is no delivery {delivery_id} to this webhook"
+    return _read(scope.row(session, this, deliveries, project_id, missing))
+
+
+def ask_again(session: Session, project_id: str, delivery_id: str, now: datetime) -> None:
+    """Send what has ended once more, with the time to give up counted anew."""
+    values = {"state": "waiting", "attempts": 0, "asked_at": now, "next_at": now, "finished_at": None}
+    statement = sa.update(deliveries).where(deliveries.c.id == delivery_id, ~_WAITING).values(values)
+    session.execute(scope.of_project(statement, deliveries, project_id))
+
+
+def waiting(session: Session, project_id: str, target: str) -> int:
+    """How much waits for a target."""
+    counted = sa.select(sa.func.count()).where(deliveries.c.target == target, _WAITING)
+    return int(session.scalar(scope.of_project(counted, deliveries, project_id)) or 0)
+
+
+def forget_target(session: Session, project_id: str, target: str) -> None:
+    """Nothing more goes there, and nothing of it is kept."""
+    statement = sa.delete(deliveries).where(deliveries.c.target == target)
+    session.execute(scope.of_project(statement, deliveries, project_id))
+
+
+def forget_old(session: Session, before: datetime) -> int:
+    """Drop what ended before then; returns how many."""
+    statement = sa.delete(deliveries).where(~_WAITING, deliveries.c.finished_at < before)
+    return len(session.execute(statement.returning(deliveries.c.id)).all())
+
+
+def _held(due: Due) -> sa.ColumnElement[bool]:
+    return sa.and_(deliveries.c.id == due.id, _WAITING, deliveries.c.attempts == due.attempts)
+
+
+def _read(row: sa.RowMapping) -> Delivery:
+    shown = {name: row[name] for name in Delivery.model_fields}
+    return Delivery.model_validate(shown | ({} if row["state"] == "waiting" else {"next_at": None}))

@@ -1,0 +1,89 @@
+"""A project's trackers, and the runs in them that carry a record's lock and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.outgoing import Auth, TrackedRun, Tracker
+from service.store.database import scope
+from service.store.database.tables import tracked_runs, trackers
+
+MLFLOW = "mlflow"
+_SHOWN = sa.select(*(trackers.c[name] for name in Tracker.model_fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a tracker is, and sealed credentials."""
+
+    url: str
+    auth: Auth
+    secret: bytes | None = field(repr=False)
+
+
+def put(session: Session, project_id: str, tracker: Tracker, sealed: bytes | None) -> None:
+    """Set the project's tracker, address and credentials together."""
+    delete(session, project_id, tracker.kind)
+    session.execute(
+        sa.insert(trackers).values(tracker.model_dump() | {"project_id": project_id, "secret": sealed})
+    )
+
+
+def find(session: Session, project_id: str, kind: str) -> Tracker | None:
+    """The project's tracker of a kind."""
+    statement = scope.of_project(_SHOWN.where(trackers.c.kind == kind), trackers, project_id)
+    row = session.execute(statement).mappings().one_or_none()
+    return None if row is None else Tracker.model_validate(dict(row))
+
+
+def delete(session: Session, project_id: str, kind: str) -> bool:
+    """Forget it and its credentials; False when there was none."""
+    statement = scope.of_project(sa.delete(trackers).where(trackers.c.kind == kind), trackers, project_id)
+    return session.execute(statement.returning(trackers.c.kind)).first() is not None
+
+
+def access(session: Session, project_id: str, kind: str) -> Access | None:
+    """How to reach it, for the runner."""
+    statement = sa.select(trackers.c.url, trackers.c.auth, trackers.c.secret).where(trackers.c.kind == kind)
+    row = session.execute(scope.of_project(statement, trackers, project_id)).mappings().one_or_none()
+    return None if row is None else Access(**row)
+
+
+def runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
+    """The record's runs, in the order in which they were linked."""
+    statement = sa.select(tracked_runs.c.run, tracked_runs.c.linked_at).where(_of(preregistration_id))
+    found = session.execute(statement.order_by(tracked_runs.c.linked_at, tracked_runs.c.run)).mappings()
+    return [TrackedRun.model_validate(dict(row)) for row in found]
+
+
+def run_ids(session: Session, preregistration_id: str) -> Sequence[str]:
+    """What they are called."""
+    return session.scalars(_RUN_IDS, {"of_id": preregistration_id}).all()
+
+
+def link(session: Session, preregistration_id: str, run: str, now: datetime) -> None:
+    """Add a run."""
+    session.execute(
+        sa.insert(tracked_runs).values(
+            preregistration_id=preregistration_id, tracker=MLFLOW, run=run, linked_at=now
+        )
+    )
+
+
+def unlink(session: Session, preregistration_id: str, run: str) -> bool:
+    """Let a run go; False when it was none of the record's."""
+    statement = sa.delete(tracked_runs).where(_of(preregistration_id), tracked_runs.c.run == run)
+    return session.execute(statement.returning(tracked_runs.c.run)).first() is not None
+
+
+def _of(preregistration_id: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+    return sa.and_(tracked_runs.c.preregistration_id == preregistration_id, tracked_runs.c.tracker == MLFLOW)
+
+
+_RUN_IDS = sa.select(tracked_runs.c.run).where(_of(sa.bindparam("of_id", type_=sa.Text)))
+"""Made once: every lock and every verdict executes it."""

@@ -1,0 +1,101 @@
+"""Webhooks of a project. Their secrets are sealed: only the runner opens them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.outgoing import Webhook
+from service.store.database import paging, scope
+from service.store.database.tables import webhooks
+
+_SHOWN = sa.select(*(webhooks.c[name] for name in Webhook.model_fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """What a message is signed with, sealed: the secret, and the one before while it still counts."""
+
+    project_id: str
+    url: str
+    secret: bytes = field(repr=False)
+    previous: bytes | None = field(repr=False)
+    previous_until: datetime | None
+
+
+def insert(session: Session, project_id: str, webhook: Webhook, sealed: bytes) -> None:
+    """Add one."""
+    row = webhook.model_dump() | {
+        "project_id": project_id,
+        "events": " ".join(webhook.events),
+        "secret": sealed,
+    }
+    session.execute(sa.insert(webhooks).values(row))
+
+
+def get(session: Session, project_id: str, webhook_id: str) -> Webhook:
+    """The project's webhook of that id."""
+    this = _SHOWN.where(webhooks.c.id == webhook_id)
+    missing = f"there is no webhook {webhook_id} in this project"
+    return _read(scope.row(session, this, webhooks, project_id, missing))
+
+
+def count(session: Session, project_id: str) -> int:
+    """How many the project has."""
+    counted = sa.select(sa.func.count()).select_from(webhooks)
+    return int(session.scalar(scope.of_project(counted, webhooks, project_id)) or 0)
+
+
+def page(
+    session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Webhook], str | None]:
+    """The project's webhooks, newest first."""
+    statement = scope.of_project(_SHOWN, webhooks, project_id)
+    order = (webhooks.c.created_at, webhooks.c.id)
+    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+
+def asking(session: Session, project_id: str, event: str) -> list[str]:
+    """Ids of those that want an event."""
+    rows = session.execute(_EVENTS, {"of_project": project_id})
+    return [row.id for row in rows if event in row.events.split()]
+
+
+_EVENTS = scope.of_project(
+    sa.select(webhooks.c.id, webhooks.c.events).order_by(webhooks.c.created_at, webhooks.c.id),
+    webhooks,
+    sa.bindparam("of_project", type_=sa.Text),
+)
+"""Made once: every lock and every verdict executes it."""
+
+
+def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *, until: datetime) -> Webhook:
+    """Another secret; the one before signs as well until then."""
+    statement = (
+        sa.update(webhooks)
+        .where(webhooks.c.id == webhook_id)
+        .values(secret=sealed, previous=webhooks.c.secret, previous_until=until)
+    )
+    session.execute(scope.of_project(statement, webhooks, project_id))
+    return get(session, project_id, webhook_id)
+
+
+def delete(session: Session, project_id: str, webhook_id: str) -> None:
+    """Remove one."""
+    statement = sa.delete(webhooks).where(webhooks.c.id == webhook_id)
+    session.execute(scope.of_project(statement, webhooks, project_id))
+
+
+def signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
+    """Where to and with what, for the runner; None of one that is gone."""
+    columns = ("project_id", "url", "secret", "previous", "previous_until")
+    statement = sa.select(*(webhooks.c[name] for name in columns)).where(webhooks.c.id == webhook_id)
+    row = session.execute(scope.of_project(statement, webhooks, project_id)).mappings().one_or_none()
+    return None if row is None else Signing(**row)
+
+
+def _read(row: sa.RowMapping) -> Webhook:
+    return Webhook.model_validate({**row, "events": tuple(row["events"].split())})

@@ -1,0 +1,1 @@
+"""Jobs, their leases and their work."""

@@ -1,0 +1,292 @@
+"""Leases on jobs: whose turn it is, who holds a job, and what only the holder may write.
+
+A lease ends when nobody has extended it for its length as another runner measures that, with a clock that
+never steps: the times in the rows are compared with one another and never with what time it is. So a clock
+that is set, in either direction, takes no job from its runner and leaves none with a runner that died.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import ForelockError
+from service.store.database import clock
+from service.store.database.tables import jobs
+from service.store.jobs import job_work
+from service.store.jobs.job_work import Shard
+from service.store.jobs.jobs import OF_RECORDS, RELEASED, UNFINISHED_SQL, Job, read
+
+MAX_ATTEMPTS = 3
+"""A job whose runners died this often without storing a shard is failed: it may be what kills them."""
+
+
+MOST_TURNS = 20
+"""Projects that one claim tries; more only wait for the next."""
+
+
+class Abandoned(ForelockError):
+    """Every runner that took the job died over it."""
+
+    code, title = "job_abandoned", "The job's runner died too often"
+
+
+POISON = Abandoned(
+    "every runner that took this job stopped without an answer; see the runner's log"
+).document()
+
+
+Lease = tuple[str, datetime]
+"""The token of a lease, and when it was extended to last: together they change with every sign of life."""
+
+
+class Watch:
+    """The leases that other runners hold, and for how long each has stayed as it is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` counts seconds and never steps."""
+        self._clock = clock
+        self._since: dict[Lease, float] = {}
+
+    def abandoned(self, session: Session) -> frozenset[Lease]:
+        """Leases that have not been extended for their length since they were first seen here."""
+        now = self._clock()
+        held = sa.select(jobs.c.lease_token, jobs.c.lease_expires_at, jobs.c.lease_seconds).where(
+            jobs.c.state == "running"
+        )
+        seen = {(token, until): seconds for token, until, seconds in session.execute(held)}
+        self._since = {lease: self._since.get(lease, now) for lease in seen}
+        return frozenset(lease for lease, since in self._since.items() if now - since >= seen[lease])
+
+
+def claim(
+    session: Session,
+    *,
+    runner: str,
+    lease_seconds: float,
+    kinds: Collection[str] | None = None,
+    max_attempts: int = MAX_ATTEMPTS,
+    abandoned: Collection[Lease] = (),
+) -> Job | None:
+    """Take a job that waits, or one of those whose lease is abandoned.
+
+    Projects take turns: the one with the fewest running jobs, then the one that was served longest
+    ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
+    """
+    now, wanted = clock.now(session), _sorted(kinds)
+    left = _listed(abandoned)
+    _bury(session, now, max_attempts, left)
+    values = {
+        **left,
+        "at": now,
+        "new_runner": runner,
+        "new_token": secrets.token_hex(16),
+        "new_seconds": lease_seconds,
+        "new_expiry": now + timedelta(seconds=lease_seconds),
+    }
+    for project_id in session.scalars(_turns(wanted), left).all():
+        for records in (True, False):
+            statement = _claim_of(wanted, records)
+            row = session.execute(statement, values | {"project": project_id}).mappings().one_or_none()
+            if row is not None:  # None: others took what was there meanwhile
+                return read(row)
+    return None
+
+
+def claimable(
+    session: Session, kinds: Collection[str] | None = None, abandoned: Collection[Lease] = ()
+) -> bool:
+    """Whether there is anything to claim: a look that keeps no writer waiting."""
+    return session.execute(_any_free(_sorted(kinds)), _listed(abandoned)).first() is not None
+
+
+# Statements of a claim are made once: an idle runner and a busy one ask them several times for every job,
+# and to make one takes longer than to execute it.
+Kinds = tuple[str, ...] | None
+_AT: sa.BindParameter[datetime] = sa.bindparam("at", type_=jobs.c.claimed_at.type)
+
+
+_ABANDONED = sa.and_(
+    jobs.c.state == "running",
+    sa.tuple_(jobs.c.lease_token, jobs.c.lease_expires_at).in_(sa.bindparam("abandoned", expanding=True)),
+)
+
+
+def _listed(abandoned: Collection[Lease]) -> dict[str, Any]:
+    return {"abandoned": list(abandoned)}
+
+
+def _sorted(kinds: Collection[str] | None) -> Kinds:
+    return None if kinds is None else tuple(sorted(kinds))
+
+
+@lru_cache(maxsize=8)
+def _any_free(kinds: Kinds) -> sa.Select[Any]:
+    return sa.select(jobs.c.id).where(_free(kinds)).limit(1)
+
+
+@lru_cache(maxsize=8)
+def _turns(kinds: Kinds) -> sa.Select[Any]:
+    """Projects with jobs to claim, whose turn it is first."""
+    waiting = sa.select(jobs.c.project_id).where(_free(kinds)).distinct().subquery()
+    theirs = jobs.alias()
+    last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
+    running = _running_of(waiting.c.project_id)
+    order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
+    return sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)
+
+
+@lru_cache(maxsize=8)
+def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
+    """Take the project's oldest free job, with `records` of those that a record waits for, in one statement."""
+    wanted = [_free(kinds), jobs.c.project_id == sa.bindparam("project")]
+    if records:
+        wanted.append(_of_records())
+    oldest = (
+        sa.select(jobs.c.id)
+        .where(*wanted)
+        .order_by(jobs.c.created_at, jobs.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return (
+        sa.update(jobs)
+        .where(jobs.c.id == oldest.scalar_subquery())
+        .values(
+            state="running",
+            attempts=jobs.c.attempts + 1,
+            runner=sa.bindparam("new_runner"),
+            lease_token=sa.bindparam("new_token"),
+            lease_seconds=sa.bindparam("new_seconds"),
+            lease_expires_at=sa.bindparam("new_expiry"),
+            started_at=sa.func.coalesce(jobs.c.started_at, _AT),
+            claimed_at=_AT,
+            error=sa.null(),
+        )
+        .returning(jobs)
+    )
+
+
+def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
+    """True when a project with fewer running jobs than this one's waits for a runner, or one of its own records."""
+    if job.kind not in OF_RECORDS:
+        record = sa.select(jobs.c.id).where(
+            _free(_sorted(kinds)), jobs.c.project_id == job.project_id, _of_records()
+        )
+        if session.execute(record.limit(1), _listed(())).first() is not None:
+            return True
+    waiting = (
+        sa.select(jobs.c.project_id)
+        .where(_free(_sorted(kinds)), jobs.c.project_id != job.project_id)
+        .distinct()
+        .subquery()
+    )
+    ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id)))) or 0
+    fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id) < ours).limit(1)
+    return session.execute(fewer, _listed(())).first() is not None
+
+
+def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
+    """Extend the lease by its own length; false when it was lost."""
+    return _held(session, job, _extended(session, job) | _told(progress))
+
+
+def store_shard(session: Session, job: Job, shard: Shard, progress: float | None) -> bool:
+    """Keep a shard, and with it the lease; false, and nothing is written, when it was lost.
+
+    A job that gets on does not count its attempts against it.
+    """
+    if not _held(session, job, _extended(session, job) | _told(progress) | {"attempts": 1}):
+        return False
+    job_work.put_shard(session, job.id, shard)
+    return True
+
+
+def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> bool:
+    """Put the job back for any runner; `counts` says whether this attempt counts against it.
+
+    `why`, a problem document, stands on the job until it is claimed again.
+    """
+    values = {"state": "queued", "attempts": jobs.c.attempts - (0 if counts else 1)} | RELEASED
+    values["error"] = None if why is None else dict(why)
+    return _held(session, job, values)
+
+
+def finish(session: Session, job: Job, result: Mapping[str, Any] | None) -> bool:
+    """Store the answer; false, and nothing is written, when the lease was lost."""
+    kept = None if result is None else dict(result)
+    return _end(session, job, state="succeeded", result=kept, error=None, progress=1.0)
+
+
+def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
+    """Store why there is no answer; false, and nothing is written, when the lease was lost."""
+    return _end(session, job, state="failed", error=dict(problem))
+
+
+def _of_records() -> sa.ColumnElement[bool]:
+    """Unfinished jobs that a record waits for, in the words of the index that finds them among many others."""
+    return sa.and_(jobs.c.kind.in_(OF_RECORDS), sa.text(UNFINISHED_SQL))
+
+
+def _free(kinds: Kinds) -> sa.ColumnElement[bool]:
+    free = sa.or_(jobs.c.state == "queued", _ABANDONED)
+    return free if kinds is None else sa.and_(free, jobs.c.kind.in_(kinds))
+
+
+def _running_of(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
+    held = jobs.alias()
+    return (
+        sa.select(sa.func.count())
+        .select_from(held)
+        .where(held.c.state == "running", held.c.project_id == project_id)
+        .scalar_subquery()
+    )
+
+
+def _bury(session: Session, now: datetime, max_attempts: int, left: Mapping[str, Any]) -> None:
+    """Fail the jobs whose last permitted runner died."""
+    if not left["abandoned"]:
+        return
+    buried = session.execute(_burial(), {**left, "at": now, "most_attempts": max_attempts}).all()
+    if buried:
+        job_work.forget(session, [row.id for row in buried])
+
+
+@lru_cache(maxsize=1)
+def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
+    dead = (
+        sa.select(jobs.c.id)
+        .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))
+        .with_for_update(skip_locked=True)
+    )
+    values = {"state": "failed", "error": POISON, "finished_at": _AT} | RELEASED
+    return sa.update(jobs).where(jobs.c.id.in_(dead)).values(**values).returning(jobs.c.id)
+
+
+def _extended(session: Session, job: Job) -> dict[str, Any]:
+    return {"lease_expires_at": clock.now(session) + timedelta(seconds=job.lease_seconds or 0)}
+
+
+def _told(progress: float | None) -> dict[str, Any]:
+    return {} if progress is None else {"progress": progress}
+
+
+def _end(session: Session, job: Job, **values: Any) -> bool:
+    ended = _held(session, job, values | {"finished_at": clock.now(session)} | RELEASED)
+    if ended:
+        job_work.forget(session, [job.id])
+    return ended
+
+
+def _held(session: Session, job: Job, values: Mapping[str, Any]) -> bool:
+    """Write only while this very lease is held, in time or not: nobody else has taken the job since."""
+    held = sa.and_(jobs.c.id == job.id, jobs.c.lease_token == job.lease_token, jobs.c.state == "running")
+    statement = sa.update(jobs).where(held).values(**values).returning(jobs.c.id)
+    return session.execute(statement).first() is not None

@@ -1,0 +1,199 @@
+"""Jobs as rows. A runner holds one under a lease; who lost the lease writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from pydantic import Field
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from service.records import StrictRecord
+from service.store.database import clock, paging, scope
+from service.store.database.tables import jobs
+from service.store.jobs import job_work
+
+OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
+"""Kinds that open a record's rows or their key; all others are statistical tests."""
+UNFINISHED = ("queued", "running")
+UNFINISHED_SQL = "state IN ('queued', 'running')"
+"""The same as the partial index says it."""
+SILENT = timedelta(minutes=1)
+"""How long a job waits, or its lease is over, before a runner counts as silent."""
+RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
+"""Columns of a job that nobody holds."""
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+class Job(StrictRecord):
+    """A job as stored. `result` is what an inline answer would have been, `error` a problem document."""
+
+    id: str
+    project_id: str
+    kind: str
+    subject: str | None = Field(
+        None, description="What it is about; one unfinished job per kind and subject."
+    )
+    state: JobState
+    params: dict[str, Any]
+    attempts: int
+    runner: str | None = None
+    lease_token: str | None = Field(None, repr=False)
+    lease_seconds: float | None = None
+    lease_expires_at: datetime | None = None
+    progress: float | None = Field(None, description="From 0 to 1.")
+    result: dict[str, Any] | None = Field(None, repr=False)
+    error: dict[str, Any] | None = None
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    claimed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job that somebody asks for."""
+
+    id: str
+    project_id: str
+    kind: str
+    params: Mapping[str, Any]
+    created_at: datetime
+    subject: str | None = None
+
+
+def enqueue(session: Session, new: NewJob) -> Job:
+    """Add a job in the caller's transaction. An unfinished one on the same subject is returned instead."""
+    row = asdict(new) | {"state": "queued", "attempts": 0}
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    unfinished = sa.text(UNFINISHED_SQL)
+    statement = dialect.insert(jobs).on_conflict_do_nothing(
+        index_elements=["project_id", "kind", "subject"], index_where=unfinished
+    )
+    if session.execute(statement.values(row).returning(jobs.c.id)).first() is not None:
+        return get(session, new.project_id, new.id)
+    same = scope.of_project(sa.select(jobs), jobs, new.project_id).where(
+        jobs.c.kind == new.kind, jobs.c.subject == new.subject, unfinished
+    )
+    waiting = session.execute(same).mappings().one_or_none()
+    if waiting is not None:
+        return read(waiting)
+    # It finished between the two statements: the subject is free again.
+    return enqueue(session, new)
+
+
+def any_without_pool(session: Session) -> bool:
+    """Whether a job of any project was put back because no pool answered."""
+    waits = sa.select(jobs.c.id).where(
+        jobs.c.state == "queued", jobs.c.error.is_not(None), sa.text(UNFINISHED_SQL)
+    )
+    return session.execute(waits.limit(1)).first() is not None
+
+
+def any_without_runner(session: Session, now: datetime) -> bool:
+    """Whether a job of any project waits for a runner, while none holds any: one that is there takes it in seconds."""
+    before = now - SILENT
+    left = sa.or_(
+        sa.and_(jobs.c.state == "queued", jobs.c.created_at < before),
+        sa.and_(jobs.c.state == "running", jobs.c.lease_expires_at < before),
+    )
+    held = sa.select(jobs.c.id).where(
+        jobs.c.state == "running", jobs.c.lease_expires_at > now, sa.text(UNFINISHED_SQL)
+    )
+    waits = sa.select(jobs.c.id).where(left, sa.text(UNFINISHED_SQL), ~held.exists())
+    return session.execute(waits.limit(1)).first() is not None
+
+
+def cancel(session: Session, job: Job) -> bool:
+    """End an unfinished job without an answer, whoever holds it; false when it has ended."""
+    unfinished = sa.and_(jobs.c.id == job.id, jobs.c.state.in_(UNFINISHED))
+    values = {"state": "cancelled", "error": None, "finished_at": clock.now(session)} | RELEASED
+    ended = session.execute(sa.update(jobs).where(unfinished).values(**values).returning(jobs.c.id)).first()
+    job_work.forget(session, [job.id])
+    return ended is not None
+
+
+def get(session: Session, project_id: str, job_id: str) -> Job:
+    """The project's job of that id."""
+    this = sa.select(jobs).where(jobs.c.id == job_id)
+    return read(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
+
+
+def page(
+    session: Session,
+    project_id: str,
+    *,
+    state: JobState | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[Job], str | None]:
+    """The project's jobs that are still kept, newest first, without their results, which may be large."""
+    columns = [each for each in jobs.c if each.name != "result"]
+    statement = scope.of_project(sa.select(*columns), jobs, project_id)
+    if state is not None:
+        statement = statement.where(jobs.c.state == state)
+    order = (jobs.c.created_at, jobs.c.id)
+    return paging.page(session, statement, order, read, cursor=cursor, limit=limit)
+
+
+def latest(
+    session: Session, project_id: str, *, kind: str, subject: str | None, found: str | None = None
+) -> Job | None:
+    """The newest job of a kind about a subject; with `found`, of those whose result holds that."""
+    statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
+        jobs.c.kind == kind, jobs.c.subject == subject
+    )
+    if found is not None:
+        statement = statement.where(jobs.c.result[found].as_string().is_not(None))
+    newest = statement.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(1)
+    row = session.execute(newest).mappings().one_or_none()
+    return None if row is None else read(row)
+
+
+def waiting(session: Session) -> dict[str, int]:
+    """How many jobs of the deployment are in each unfinished state."""
+    statement = sa.select(jobs.c.state, sa.func.count().label("number")).where(jobs.c.state.in_(UNFINISHED))
+    counts = {row.state: row.number for row in session.execute(statement.group_by(jobs.c.state))}
+    return {state: counts.get(state, 0) for state in UNFINISHED}
+
+
+def holds(session: Session, job: Job) -> bool:
+    """True while the lease that the job was claimed under stands."""
+    statement = sa.select(jobs.c.lease_token).where(jobs.c.id == job.id)
+    return session.scalar(statement) == job.lease_token
+
+
+def unfinished(session: Session, project_id: str, most: int) -> int:
+    """How many of the project's jobs wait or run, counted no further than `most`."""
+    found = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
+    return session.scalar(sa.select(sa.func.count()).select_from(found.limit(most).subquery())) or 0
+
+
+def states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
+    """State and progress of jobs that were read before, by id; one that is gone is missing."""
+    found = session.execute(_STATES, {"ids": sorted(job_ids)})
+    return {row.id: (row.state, row.progress) for row in found}
+
+
+_STATES = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(
+    jobs.c.id.in_(sa.bindparam("ids", expanding=True))
+)
+
+
+def expire(session: Session, *, before: datetime, spare: Collection[str], most: int = 500) -> int:
+    """Delete jobs that ended before a time, but for some kinds; returns how many went."""
+    old = sa.select(jobs.c.id).where(
+        jobs.c.finished_at < before, jobs.c.state.not_in(UNFINISHED), jobs.c.kind.not_in(sorted(spare))
+    )
+    gone = sa.delete(jobs).where(jobs.c.id.in_(old.limit(most).scalar_subquery())).returning(jobs.c.id)
+    return len(session.execute(gone).all())
+
+
+def read(row: sa.RowMapping) -> Job:
+    """The row as a job."""
+    return Job.model_validate(dict(row))

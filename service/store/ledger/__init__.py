@@ -1,0 +1,1 @@
+"""Entries of the log, its tree, signers, checkpoints and time stamps."""

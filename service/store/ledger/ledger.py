@@ -1,0 +1,274 @@
+"""The ledger's leaves and its head. An append takes the ledger's lock: make it the transaction's last act."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.ledger import Frontier, Kind, Receipt, leaf_bytes, leaf_hash
+from service.domain.moment import Moment
+from service.domain.plans.preregistration import Preregistration
+from service.store.database import integrity, paging
+from service.store.database.pipeline import together
+from service.store.database.tables import ledger_entries, ledger_head, ledger_nodes
+
+APART = timedelta(seconds=60)
+"""Entries that are written at once may be dated this far before one another: a write waits for another's lock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What becomes a leaf."""
+
+    kind: Kind
+    body: Mapping[str, Any]
+    project_id: str | None
+    preregistration_id: str | None
+    salt: bytes
+
+
+def append(
+    session: Session,
+    kind: Kind,
+    body: Mapping[str, Any],
+    moment: Moment,
+    *,
+    project_id: str | None,
+    preregistration_id: str | None,
+) -> Receipt:
+    """Add an event as the next leaf, under a fresh salt. Everything else that takes a lock comes before."""
+    event = Event(
+        kind=kind,
+        body=body,
+        project_id=project_id,
+        preregistration_id=preregistration_id,
+        salt=moment.salt(),
+    )
+    leaves = next_leaves(session, [event], now=moment.now)
+    add(session, leaves)
+    return leaves.receipts[0]
+
+
+def append_of(
+    session: Session, record: Preregistration, kind: Kind, said: Mapping[str, Any], moment: Moment
+) -> Receipt:
+    """Add an event of a record, which its leaf names."""
+    where = {"preregistration_id": record.id, "project_id": record.project_id}
+    return append(session, kind, {"preregistration_id": record.id, **said}, moment, **where)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Events as the next leaves, and the log as it is with them."""
+
+    receipts: Sequence[Receipt]
+    entries: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Mapping[str, Any]]
+    """The roots of the subtrees that they make whole, where they do."""
+    log: Frontier
+
+
+def set_back(session: Session, now: datetime) -> timedelta | None:
+    """How far the clock stands before the newest entry, where writes at once cannot be that far apart."""
+    newest = session.scalar(_NEWEST)
+    return newest - now if newest is not None and newest - now >= APART else None
+
+
+def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
+    """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
+    leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
+    log = head(session, for_update=True)
+    receipts, entries, nodes = [], [], []
+    for event, leaf in zip(events, leaves, strict=True):
+        hashed = leaf_hash(leaf)
+        receipt = Receipt(sequence=log.size, kind=event.kind, leaf_sha256=hashed.hex(), leaf=leaf.decode())
+        receipts.append(receipt)
+        entries.append(
+            {
+                "sequence": receipt.sequence,
+                "kind": event.kind,
+                "project_id": event.project_id,
+                "preregistration_id": event.preregistration_id,
+                "leaf": receipt.leaf,
+                "leaf_sha256": receipt.leaf_sha256,
+                "created_at": now,
+            }
+        )
+        log, completed = log.grown(hashed)
+        if completed:
+            nodes.append({"sequence": receipt.sequence, "hashes": completed})
+    return Leaves(receipts, entries, nodes, log)
+
+
+def add(session: Session, leaves: Leaves) -> None:
+    """Add the leaves, each an entry of its own."""
+    with together(session):
+        session.execute(_APPEND, leaves.entries)
+        if leaves.nodes:
+            session.execute(_COMPLETE, leaves.nodes)
+        session.execute(_GROW, {"new_size": leaves.log.size, "new_peaks": leaves.log.to_bytes()})
+
+
+def head(session: Session, *, for_update: bool = False) -> Frontier:
+    """The log's size and the peaks its root is made of."""
+    row = session.execute(_HELD_HEAD if for_update else _HEAD).one()
+    return Frontier.from_bytes(row.size, bytes(row.peaks))
+
+
+# Made once: every write to the ledger executes them.
+_HEAD = sa.select(ledger_head.c.size, ledger_head.c.peaks)
+_HELD_HEAD = _HEAD.with_for_update()
+_APPEND = sa.insert(ledger_entries)
+_NEWEST = sa.select(ledger_entries.c.created_at).order_by(ledger_entries.c.sequence.desc()).limit(1)
+_COMPLETE = sa.insert(ledger_nodes)
+_GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
+
+
+def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
+    """The record's receipts in order. Reach it through a record that was read in its project."""
+    kinds = () if kind is None else (kind,)
+    return [_receipt(each) for each in _entries(session, preregistration_id, *kinds)]
+
+
+def each(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
+    """The record's receipts of these kinds in order, of which few are held at a time."""
+    after = -1
+    while found := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
+        yield from map(_receipt, found)
+        after = found[-1]["sequence"]
+
+
+_AT_ONCE = 500
+
+
+def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
+    """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
+    return [body for _, body in numbered(session, preregistration_id, kind=kind, after=after)]
+
+
+def numbered(
+    session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
+) -> list[tuple[int, dict[str, Any]]]:
+    """The same with the sequence of each leaf, of those after one."""
+    return [
+        (each["sequence"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, kind, after=after)
+    ]
+
+
+def leaf(session: Session, sequence: int) -> str:
+    """The leaf of that number: for the deployment's own, which no record leads to."""
+    row = session.execute(
+        sa.select(ledger_entries.c.leaf, ledger_entries.c.leaf_sha256).where(
+            ledger_entries.c.sequence == sequence
+        )
+    ).one_or_none()
+    text, hashed = ("", "") if row is None else row
+    integrity.require("ledger entry", str(sequence), holds=leaf_hash(text.encode()).hex() == hashed)
+    return str(text)
+
+
+def body_of(leaf: str) -> dict[str, Any]:
+    """What a leaf says."""
+    found: dict[str, Any] = json.loads(leaf)["body"]
+    return found
+
+
+def newest(session: Session, preregistration_id: str) -> int | None:
+    """The number of the record's last entry."""
+    statement = sa.select(sa.func.max(ledger_entries.c.sequence))
+    found: int | None = session.scalar(
+        statement.where(ledger_entries.c.preregistration_id == preregistration_id)
+    )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event of a record: its place in the ledger, when it was added, and what it says."""
+
+    receipt: Receipt
+    created_at: datetime
+    body: Mapping[str, Any]
+
+    @property
+    def sequence(self) -> int:
+        """Of its leaf."""
+        return self.receipt.sequence
+
+
+def entries(
+    session: Session, preregistration_id: str, *kinds: Kind, skip: int = 0, most: int | None = None
+) -> list[Entry]:
+    """The record's entries of these kinds, in order; all of them, or the first `most` after as many as are skipped.
+
+    Reach it through a record that was read in its project.
+    """
+    return [
+        Entry(_receipt(each), each["created_at"], json.loads(each["leaf"])["body"])
+        for each in _entries(session, preregistration_id, *kinds, skip=skip, most=most)
+    ]
+
+
+def page(
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Entry], str | None]:
+    """The record's entries of every kind, newest first. Reach them through a record that was read in its project."""
+    wanted = [ledger_entries.c[name] for name in _SHOWN]
+    statement = sa.select(*wanted).where(ledger_entries.c.preregistration_id == preregistration_id)
+
+    def read(row: sa.RowMapping) -> Entry:
+        entry: dict[str, Any] = dict(row)
+        _require_whole(entry)
+        return Entry(_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
+
+    return paging.page(session, statement, (ledger_entries.c.sequence,), read, cursor=cursor, limit=limit)
+
+
+def _receipt(entry: Mapping[str, Any]) -> Receipt:
+    return Receipt(**{name: entry[name] for name in _SHOWN if name != "created_at"})
+
+
+_SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
+
+
+def _entries(
+    session: Session,
+    preregistration_id: str,
+    *kinds: Kind,
+    after: int = -1,
+    skip: int = 0,
+    most: int | None = None,
+) -> list[dict[str, Any]]:
+    """Entries whose leaves are what was hashed; of every kind where none is named, and the first `most` of them."""
+    wanted = [ledger_entries.c[name] for name in _SHOWN]
+    statement = sa.select(*wanted).where(
+        ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
+    )
+    if kinds:
+        statement = statement.where(ledger_entries.c.kind.in_(kinds))
+    ordered = statement.order_by(ledger_entries.c.sequence).limit(most).offset(skip or None)
+    found = [dict(row) for row in session.execute(ordered).mappings()]
+    for each in found:
+        _require_whole(each)
+    return found
+
+
+def _require_whole(entry: Mapping[str, Any]) -> None:
+    """That its leaf is what was hashed."""
+    holds = leaf_hash(entry["leaf"].encode()).hex() == entry["leaf_sha256"]
+    integrity.require("ledger entry", str(entry["sequence"]), holds=holds)
+
+
+def leaves(session: Session, start: int, end: int) -> list[str]:
+    """Leaf hashes from `start` up to, not including, `end`."""
+    statement = sa.select(ledger_entries.c.leaf_sha256).where(
+        ledger_entries.c.sequence >= start, ledger_entries.c.sequence < end
+    )
+    return list(session.scalars(statement.order_by(ledger_entries.c.sequence)))

@@ -1,0 +1,91 @@
+"""The tree over the ledger's leaves: roots and proofs of any size, each from O(log n) rows.
+
+What is read here is not compared with anything: whoever gives it out, or signs it, verifies it against a root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain import merkle
+from service.domain.ledger import HASH_BYTES
+from service.domain.merkle import Node, Span
+from service.store.database import integrity
+from service.store.database.tables import ledger_entries, ledger_nodes
+
+
+def root(session: Session, size: int) -> bytes:
+    """The root of the log as it was with `size` leaves."""
+    return merkle.root(size, _hashes(session, [merkle.span(0, size)]))
+
+
+def inclusion(session: Session, index: int, size: int) -> list[bytes]:
+    """What proves leaf `index` to be in the log of `size` leaves, from the leaf upward.
+
+    Raises:
+        ValueError: the log of that size has no such leaf.
+    """
+    return _folded(session, merkle.inclusion(index, size))
+
+
+def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
+    """The same for several leaves, in two statements."""
+    paths = [merkle.inclusion(index, size) for index in indexes]
+    hashes = _hashes(session, [span for path in paths for span in path])
+    return [merkle.folded(path, hashes) for path in paths]
+
+
+def consistency(session: Session, first: int, second: int) -> list[bytes]:
+    """What proves the log of `second` leaves to begin with that of `first`.
+
+    Raises:
+        ValueError: the sizes are not in order.
+    """
+    return _folded(session, merkle.consistency(first, second))
+
+
+def index_of(session: Session, leaf_sha256: str) -> int | None:
+    """Where the leaf of that hash stands."""
+    found: int | None = session.scalar(
+        sa.select(sa.func.min(ledger_entries.c.sequence)).where(ledger_entries.c.leaf_sha256 == leaf_sha256)
+    )
+    return found
+
+
+def _folded(session: Session, spans: Sequence[Span]) -> list[bytes]:
+    return merkle.folded(spans, _hashes(session, spans))
+
+
+def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
+    nodes = {node for span in spans for node in span}
+    leaves = {node.last for node in nodes if node.level == 0}
+    inner = {node.last for node in nodes if node.level > 0}
+    by_leaf: dict[int, str] = _rows(session, _LEAVES, leaves)
+    completed: dict[int, bytes] = _rows(session, _NODES, inner)
+    found = {}
+    for node in nodes:
+        if node.level == 0:
+            found[node] = bytes.fromhex(by_leaf.get(node.last, ""))
+        else:
+            found[node] = merkle.hash_of(node, bytes(completed.get(node.last, b"")))
+        name = f"{node.level}/{node.position}"
+        integrity.require("ledger node", name, holds=len(found[node]) == HASH_BYTES)
+    return found
+
+
+def _rows(session: Session, statement: sa.Select[Any], wanted: set[int]) -> dict[int, Any]:
+    if not wanted:
+        return {}
+    return {row[0]: row[1] for row in session.execute(statement, {"wanted": sorted(wanted)})}
+
+
+_LEAVES = sa.select(ledger_entries.c.sequence, ledger_entries.c.leaf_sha256).where(
+    ledger_entries.c.sequence.in_(sa.bindparam("wanted", expanding=True))
+)
+_NODES = sa.select(ledger_nodes.c.sequence, ledger_nodes.c.hashes).where(
+    ledger_nodes.c.sequence.in_(sa.bindparam("wanted", expanding=True))
+)

@@ -1,0 +1,161 @@
+"""Stamps of outside witnesses on signed checkpoints, and whose turn it is to ask for one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from forelock.witness.found import Kind
+from service.domain.ledger import Kind as LeafKind
+from service.store.database import integrity
+from service.store.database.tables import ledger_checkpoints, ledger_entries, stamps, witness_turns
+from service.store.ledger import checkpoints
+from service.store.ledger.checkpoints import StoredCheckpoint
+
+WITNESSED: tuple[LeafKind, ...] = ("plan_locked", "plan_amended", "verdict")
+"""What a witness is asked to stamp: plans and verdicts, not every batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStamp:
+    """A stamp of the checkpoint of a size."""
+
+    checkpoint: StoredCheckpoint
+    kind: Kind
+    number: int
+    root: str
+    content: bytes
+    waiting: bool
+    obtained_at: datetime
+
+
+def insert(
+    session: Session,
+    checkpoint: StoredCheckpoint,
+    kind: Kind,
+    content: bytes,
+    *,
+    root: str,
+    waiting: bool,
+    now: datetime,
+) -> None:
+    """Keep a stamp, the next of its kind on this checkpoint."""
+    last = session.scalar(
+        sa.select(sa.func.coalesce(sa.func.max(stamps.c.number), 0)).where(
+            _of(checkpoint), stamps.c.kind == kind
+        )
+    )
+    session.execute(
+        sa.insert(stamps).values(
+            size=checkpoint.size,
+            signer=checkpoint.signer,
+            kind=kind,
+            number=int(last or 0) + 1,
+            root=root,
+            note_sha256=hashlib.sha256(checkpoint.note.encode()).hexdigest(),
+            content=content,
+            waiting=int(waiting),
+            obtained_at=now,
+        )
+    )
+
+
+def covering(session: Session, sequence: int) -> list[StoredStamp]:
+    """The newest stamp of each kind on the first stamped checkpoint of that kind that holds a leaf."""
+    found = []
+    for kind in session.scalars(sa.select(stamps.c.kind).where(stamps.c.size > sequence).distinct()).all():
+        statement = _STAMPS.where(stamps.c.size > sequence, stamps.c.kind == kind)
+        ordered = statement.order_by(stamps.c.size, stamps.c.signer, stamps.c.number.desc())
+        found += [_stamp(row) for row in session.execute(ordered.limit(1))]
+    return sorted(found, key=lambda each: each.kind)
+
+
+def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
+    """The newest stamps of a kind that wait for more, the oldest first."""
+    newer = stamps.alias()
+    superseded = sa.exists().where(
+        newer.c.size == stamps.c.size,
+        newer.c.signer == stamps.c.signer,
+        newer.c.kind == stamps.c.kind,
+        newer.c.number > stamps.c.number,
+    )
+    statement = _STAMPS.where(stamps.c.kind == kind, stamps.c.waiting == 1, ~superseded)
+    return [_stamp(row) for row in session.execute(statement.order_by(stamps.c.size).limit(limit))]
+
+
+def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | None, int]:
+    """The newest checkpoint, if it holds a plan or a verdict that no stamp of this kind is on; and how far was looked.
+
+    One stamp on a later checkpoint holds everything before: after an outage one request makes up for all. Leaves
+    before `looked` were looked at by the caller.
+    """
+    newest = checkpoints.latest(session)
+    if newest is None:
+        return None, looked
+    stamped = session.scalar(sa.select(sa.func.max(stamps.c.size)).where(stamps.c.kind == kind))
+    start = max(looked, stamped or 0)
+    wanted = sa.select(ledger_entries.c.sequence).where(
+        ledger_entries.c.sequence >= start,
+        ledger_entries.c.sequence < newest.size,
+        ledger_entries.c.kind.in_(WITNESSED),
+    )
+    found = session.scalar(wanted.order_by(ledger_entries.c.sequence).limit(1))
+    return (None, max(start, newest.size)) if found is None else (newest, found)
+
+
+def is_time(session: Session, turn: str, *, now: datetime) -> bool:
+    """Whether a witness may be asked by now; the turn has to be taken before it is."""
+    return session.scalar(sa.select(witness_turns.c.turn).where(_open(turn, now))) is not None
+
+
+def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> bool:
+    """Take it, if it is time and nobody else did. Whoever dies with it leaves it to the next one after the lease."""
+    taken = session.execute(sa.update(witness_turns).where(_open(turn, now)).values(next_at=now + lease))
+    return bool(taken.rowcount)  # type: ignore[attr-defined]
+
+
+def end_turn(session: Session, turn: str, *, next_at: datetime) -> None:
+    """It went well; the next one is then."""
+    statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)
+    session.execute(statement.values(failures=0, next_at=next_at))
+
+
+def fail_turn(session: Session, turn: str, *, now: datetime, waits: Sequence[timedelta]) -> timedelta:
+    """The witness was away: wait longer after every failure. Returns how long."""
+    failures = session.scalar(sa.select(witness_turns.c.failures).where(witness_turns.c.turn == turn)) or 0
+    wait = waits[min(failures, len(waits) - 1)]
+    statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)
+    session.execute(statement.values(failures=failures + 1, next_at=now + wait))
+    return wait
+
+
+def _open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
+    when = witness_turns.c.next_at
+    return sa.and_(witness_turns.c.turn == turn, sa.or_(when.is_(None), when <= now))
+
+
+_STAMPS = sa.select(stamps, ledger_checkpoints.c.note).join_from(stamps, ledger_checkpoints)
+
+
+def _of(checkpoint: StoredCheckpoint) -> sa.ColumnElement[bool]:
+    return sa.and_(stamps.c.size == checkpoint.size, stamps.c.signer == checkpoint.signer)
+
+
+def _stamp(row: sa.Row[tuple[object, ...]]) -> StoredStamp:
+    integrity.require(
+        "stamp", str(row.size), holds=hashlib.sha256(row.note.encode()).hexdigest() == row.note_sha256
+    )
+    return StoredStamp(
+        checkpoint=StoredCheckpoint(row.size, row.signer, row.note),
+        kind=row.kind,
+        number=row.number,
+        root=row.root,
+        content=bytes(row.content),
+        waiting=bool(row.waiting),
+        obtained_at=row.obtained_at,
+    )

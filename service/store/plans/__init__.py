@@ -1,0 +1,1 @@
+"""Records and their plans, keys, populations, families and links."""

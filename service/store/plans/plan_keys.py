@@ -1,0 +1,104 @@
+"""Each plan's own key pair: made at the lock, released with the verdict or an unblinding, erased with the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.errors import Blinded, Conflict, NotFound
+from service.store.database.tables import plan_keys, plans
+
+
+def public(session: Session, preregistration_id: str) -> bytes:
+    """What the plan's rows are sealed to."""
+    return bytes(_row(session, preregistration_id).public_key)
+
+
+def wrapped(session: Session, preregistration_id: str) -> bytes:
+    """The private half, sealed to the runner."""
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise _erased(preregistration_id)
+    return bytes(row.wrapped_key)
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedKey:
+    """A private half as it is stored, and the plan it belongs to: as it was first locked."""
+
+    preregistration_id: str
+    plan_sha256: str
+    wrapped_key: bytes = field(repr=False)
+
+
+def newest(session: Session) -> WrappedKey | None:
+    """That of the plan that was locked last, of any project; None where none is locked, or all are erased."""
+    statement = (
+        sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
+        .join(plans, plans.c.preregistration_id == plan_keys.c.preregistration_id)
+        .where(plan_keys.c.wrapped_key.is_not(None), plans.c.version == 1)
+        .order_by(plans.c.locked_at.desc(), plan_keys.c.preregistration_id)
+        .limit(1)
+    )
+    row = session.execute(statement).one_or_none()
+    return None if row is None else WrappedKey(row[0], row[1], bytes(row[2]))
+
+
+def release(session: Session, preregistration_id: str, private: bytes) -> None:
+    """Let everybody who may read the plan read its rows; the record was judged or unblinded first."""
+    row = _row(session, preregistration_id)
+    if row.released_key is None:  # an unblinding may have come before the verdict
+        session.execute(_of(preregistration_id).values(released_key=private))
+
+
+def released(session: Session, preregistration_id: str) -> bytes:
+    """The private half, once the verdict is there."""
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise _erased(preregistration_id)
+    if row.released_key is None:
+        raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
+    return bytes(row.released_key)
+
+
+def readable(session: Session, preregistration_id: str) -> bytes | None:
+    """The private half where it was released and is not erased."""
+    found = _row(session, preregistration_id).released_key
+    return None if found is None else bytes(found)
+
+
+def is_released(session: Session, preregistration_id: str) -> bool:
+    """Whether the private half is there to be read.
+
+    Raises:
+        Conflict: `erased`.
+    """
+    row = _row(session, preregistration_id)
+    if row.wrapped_key is None:
+        raise _erased(preregistration_id)
+    return row.released_key is not None
+
+
+def erase(session: Session, preregistration_id: str) -> None:
+    """Destroy the private half in every form: nobody opens the plan's rows again."""
+    _row(session, preregistration_id)
+    session.execute(_of(preregistration_id).values(wrapped_key=None, released_key=None))
+
+
+def _erased(preregistration_id: str) -> Conflict:
+    return Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
+
+
+def _of(preregistration_id: str) -> sa.Update:
+    return sa.update(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
+
+
+def _row(session: Session, preregistration_id: str) -> sa.Row[Any]:
+    statement = sa.select(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        raise NotFound(f"preregistration {preregistration_id} has no key: it is not locked")
+    return row

@@ -1,0 +1,494 @@
+"""Preregistrations: the head row that moves through states. What is locked stands in `plans`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.search import search_text, search_words
+from service.domain.recent import MOST_RECORDS, Recent
+from service.errors import Conflict, NotFound, PreconditionFailed, RecordAltered
+from service.store.database import integrity, paging, scope
+from service.store.database.pipeline import Later, Questions, Row
+from service.store.database.tables import manifests, plan_keys, plans, preregistrations, search_texts
+from service.store.ledger import ledger
+from service.store.plans import plans as plans_store
+
+_RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
+    preregistrations,
+    plans,
+    sa.and_(
+        plans.c.preregistration_id == preregistrations.c.id,
+        plans.c.version == preregistrations.c.version,
+    ),
+    isouter=True,
+)
+
+_LINE = ("id", "title", "state", "version", "plan_sha256", "created_at", "locked_at", "judged_at")
+_LINES = sa.select(*(preregistrations.c[name] for name in _LINE))
+_LOCKED_TEXTS = _RECORD.with_only_columns(
+    preregistrations.c.id, preregistrations.c.plan_sha256, plans.c.canonical
+).execution_options(yield_per=4)
+_COLUMNS = tuple(_RECORD.selected_columns.keys())
+_ID = _COLUMNS.index("id")
+
+# Made once: every lock or every batch of results executes them.
+_OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
+_THIS = preregistrations.c.id == sa.bindparam("of_id")
+_ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
+_HOLD = scope.of_project(
+    sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
+).with_for_update(key_share=True)
+_STAYS = scope.of_project(
+    sa.select(preregistrations.c.state, preregistrations.c.revision).where(_THIS),
+    preregistrations,
+    _OF_PROJECT,
+).with_for_update(key_share=True)
+_ITEMS = sa.select(manifests.c.population, manifests.c.items_sha256).where(
+    manifests.c.preregistration_id == sa.bindparam("of_id")
+)
+_NEW_PLAN, _NEW_KEY = sa.insert(plans), sa.insert(plan_keys)
+_CHANGE = scope.of_project(
+    sa.update(preregistrations).where(
+        _THIS,
+        preregistrations.c.state == sa.bindparam("of_state"),
+        preregistrations.c.revision == sa.bindparam("of_revision"),
+    ),
+    preregistrations,
+    _OF_PROJECT,
+)
+_THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
+_SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
+_IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
+_HOLD_SEVERAL = _IDS.order_by(preregistrations.c.id).with_for_update(key_share=True)
+_HOLD_FREE = _IDS.with_for_update(key_share=True, skip_locked=True)
+
+CACHED_CHARACTERS = 4_000_000
+"""Text of locked plans kept in memory in its parsed form: every batch asks for its plan."""
+
+_plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
+"""The plan and the hash of its text, by canonical text."""
+_texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
+"""By hash."""
+MOST_SEARCHED = 5_000
+"""Records that a search looks at for one page."""
+Shown = tuple[str | None, date | None]
+"""Title and `results_due`."""
+_shown: Recent[str, Shown] = Recent(2_000)
+"""Of locked plans, by hash of their text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record in a list."""
+
+    id: str
+    title: str | None
+    state: State
+    version: int
+    plan_sha256: str | None
+    created_at: datetime
+    locked_at: datetime | None
+    judged_at: datetime | None
+    results_due: date | None
+    """Of a locked plan; a draft promises nothing yet."""
+    altered: bool
+    """The locked plan is not what was locked; nothing here is shown of it."""
+
+    def overdue(self, today: date) -> bool:
+        """As of the record."""
+        due = self.results_due
+        return due is not None and self.state in ("locked", "collecting") and today > due
+
+
+def insert(session: Session, record: Preregistration) -> Preregistration:
+    """Add a draft."""
+    row = record.model_dump(include={"id", "project_id", "state", "revision", "version", "created_at"})
+    session.execute(
+        sa.insert(preregistrations).values(
+            **row, draft=record.plan.canonical_text(), title=record.plan.title, acknowledged=[]
+        )
+    )
+    found = {"preregistration_id": record.id, "text": search_text(record.plan)}
+    session.execute(sa.insert(search_texts).values(found))
+    return record
+
+
+def get(
+    session: Session, project_id: str, preregistration_id: str, *, for_update: bool = False
+) -> Preregistration:
+    """The project's record; `for_update` holds it until the transaction ends."""
+    if for_update:
+        # A statement of its own: what is joined to the head must be read after the wait for it.
+        session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
+    with integrity.reading("record", preregistration_id, (ValueError,)):  # of a column that is no JSON
+        found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
+        row = found.mappings().one_or_none()
+    if row is None:
+        raise unknown(preregistration_id)
+    record = _read(row)
+    if record.state != "draft":
+        reached = record.judged_at is not None
+        compared = "plan", record.id, record.plan_sha256, reached
+        integrity.once(session, *compared, holds=lambda: _on_record(session, record))
+    return record
+
+
+def project_of(session: Session, preregistration_id: str) -> str:
+    """Whose record it is: for the operator, who stands outside of every project."""
+    found = session.scalar(
+        sa.select(preregistrations.c.project_id).where(preregistrations.c.id == preregistration_id)
+    )
+    if found is None:
+        raise NotFound(f"there is no preregistration {preregistration_id}")
+    return str(found)
+
+
+def locked_text(session: Session, record: Preregistration) -> str:
+    """The text of a locked plan, whose hash the record has."""
+    known = _texts.get(record.plan_sha256 or "")
+    return known or plans_store.canonical(session, record.id, record.version)[0]
+
+
+def unknown(preregistration_id: str) -> NotFound:
+    """What a record that is not the project's is answered."""
+    return NotFound(f"there is no preregistration {preregistration_id} in this project")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Records that are held until the transaction ends, and the ids of those that others hold."""
+
+    records: Mapping[str, Preregistration]
+    elsewhere: Set[str]
+
+
+def asked(
+    questions: Questions, project_id: str, preregistration_ids: Collection[str], *, wait: bool
+) -> Later[Held]:
+    """Hold the project's records of these ids.
+
+    With `wait` it waits for those that others hold. Who holds records of several projects must not wait:
+    two that wait in another order would wait for each other.
+    """
+    wanted = {"of_project": project_id, "of_ids": sorted(preregistration_ids)}
+    ours: Later[set[str]] | None = None
+    if questions.dialect.name == "postgresql":  # SQLite has one writer, who holds everything
+        statement = _HOLD_SEVERAL if wait else _HOLD_FREE
+        ours = questions.ask(statement, wanted, lambda rows: {row[0] for row in rows})
+
+    def become(rows: list[Row]) -> Held:
+        found = {row[_ID]: row for row in rows}
+        elsewhere = set() if ours is None else found.keys() - ours.get()
+        records = {
+            name: _read(dict(zip(_COLUMNS, row, strict=True)))
+            for name, row in found.items()
+            if name not in elsewhere
+        }
+        return Held(records, elsewhere)
+
+    # A statement of its own: what is joined to the head must be read after the wait for it.
+    return questions.ask(_SEVERAL, wanted, become)
+
+
+def drafts(session: Session, project_id: str, most: int) -> int:
+    """How many drafts the project has, counted no further than `most`."""
+    found = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    limited = found.where(preregistrations.c.state == "draft").limit(most).subquery()
+    return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
+
+
+def page(
+    session: Session,
+    project_id: str,
+    *,
+    state: State | None = None,
+    search: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[Line], str | None]:
+    """The project's records, newest first; an altered one is marked, and the others are there.
+
+    No plan is parsed, and of locked ones a few texts are held at a time. A search looks at `MOST_SEARCHED` records for
+    one page, and the next page goes on from there.
+    """
+    whole = scope.of_project(_LINES, preregistrations, project_id)
+    statement = whole if state is None else whole.where(preregistrations.c.state == state)
+    order = (preregistrations.c.created_at, preregistrations.c.id)
+    words = search_words(search or "")
+    if words:
+        statement = statement.join(search_texts, search_texts.c.preregistration_id == preregistrations.c.id)
+        for word in words:
+            said = search_texts.c.text.contains(word, autoescape=True)
+            statement = statement.where(said | preregistrations.c.id.contains(word, autoescape=True))
+        rows, following = paging.page_among(
+            session, statement, whole, order, dict, cursor=cursor, limit=limit, most=MOST_SEARCHED
+        )
+    else:
+        rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    return _lines(session, rows), following
+
+
+def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, Line]:
+    """The same of the project's records of these ids."""
+    statement = scope.of_project(_LINES, preregistrations, project_id)
+    wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
+    rows = [dict(row) for row in session.execute(wanted).mappings()]
+    return {each.id: each for each in _lines(session, rows)}
+
+
+def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
+    locked = [row["id"] for row in rows if row["state"] != "draft"]
+    known = dict(_shown_of(session, locked)) if locked else {}
+    found = []
+    for row in rows:
+        draft = row["state"] == "draft"
+        title, due = known.get(row["id"], (row["title"], None))
+        shown = {**row, "title": title, "results_due": due}
+        found.append(Line(**shown, altered=not draft and row["id"] not in known))
+    return found
+
+
+def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
+    """What a list shows of locked plans, by record; nothing of one that is not what was locked, which is noted."""
+    for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
+        try:
+            with integrity.reading("plan", row.id):
+                integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
+                found = _shown.get(row.plan_sha256)
+                if found is None:
+                    content = json.loads(row.canonical)
+                    due = content.get("results_due")
+                    found = content.get("title"), None if due is None else date.fromisoformat(due)
+                    _shown.add(row.plan_sha256, found, 1)
+        except RecordAltered as error:
+            integrity.note(session, error)
+        else:
+            yield row.id, found
+
+
+def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
+    """Put another plan into the draft that `record` was read from."""
+    _hold(session, record, "draft")
+    _retell(session, record, plan)
+    return _write(session, record, plan=plan)
+
+
+def delete_draft(session: Session, record: Preregistration) -> None:
+    """Remove a draft and its manifests."""
+    _hold(session, record, "draft")
+    for table in (manifests, search_texts):
+        session.execute(sa.delete(table).where(table.c.preregistration_id == record.id))
+    statement = sa.delete(preregistrations).where(preregistrations.c.id == record.id)
+    session.execute(scope.of_project(statement, preregistrations, record.project_id))
+
+
+def lock(
+    session: Session,
+    record: Preregistration,
+    *,
+    plan: Plan,
+    canonical_text: str,
+    sha256: str,
+    findings: Sequence[Finding],
+    acknowledged: Sequence[str],
+    plan_public_key: bytes,
+    wrapped_private_key: bytes,
+    now: datetime,
+) -> Preregistration:
+    """Lock the draft that `record` was read from; of several at once exactly one succeeds.
+
+    Raises:
+        Conflict: it is no draft any more (`already_locked`).
+        PreconditionFailed: the draft or one of its manifests has changed since.
+    """
+    _hold(session, record, "draft")
+    _require_items(session, record, plan)
+    _texts.add(sha256, canonical_text, len(canonical_text))
+    plan_row = {
+        "preregistration_id": record.id,
+        "version": record.version,
+        "canonical": canonical_text,
+        "sha256": sha256,
+        "locked_at": now,
+    }
+    key_row = {
+        "preregistration_id": record.id,
+        "public_key": plan_public_key,
+        "wrapped_key": wrapped_private_key,
+    }
+    session.execute(_NEW_PLAN, plan_row)
+    session.execute(_NEW_KEY, key_row)
+    return _write(
+        session,
+        record,
+        plan=plan,
+        state="locked",
+        plan_sha256=sha256,
+        lint=tuple(findings),
+        acknowledged=tuple(acknowledged),
+        locked_at=now,
+    )
+
+
+def amend(
+    session: Session,
+    record: Preregistration,
+    *,
+    plan: Plan,
+    findings: Sequence[Finding],
+    acknowledged: Sequence[str],
+    now: datetime,
+) -> Preregistration:
+    """Give a locked record without results the next version of its plan, on the items that it was locked to.
+
+    Raises:
+        Conflict: it is locked no more: a result came in, or it was withdrawn.
+        PreconditionFailed: it has been amended since it was read.
+    """
+    _hold(session, record, "locked")
+    _retell(session, record, plan)
+    text, sha256 = plan.canonical_text(), plan.sha256()
+    session.execute(
+        sa.insert(plans).values(
+            preregistration_id=record.id,
+            version=record.version + 1,
+            canonical=text,
+            sha256=sha256,
+            locked_at=now,
+        )
+    )
+    return _write(
+        session,
+        record,
+        plan=plan,
+        version=record.version + 1,
+        plan_sha256=sha256,
+        lint=tuple(findings),
+        acknowledged=tuple(acknowledged),
+        locked_at=now,
+    )
+
+
+def move(session: Session, record: Preregistration, state: State, now: datetime) -> Preregistration:
+    """Move a locked record to its next state."""
+    record.require_move(state)
+    _hold(session, record, record.state)
+    reached = {"complete": {"complete_at": now}, "judged": {"judged_at": now}}
+    return _write(session, record, state=state, **reached.get(state, {}))
+
+
+def _hold(session: Session, record: Preregistration, state: State) -> None:
+    """Lock the row, and see that it still is what `record` says."""
+    row = session.execute(_STAYS, {"of_project": record.project_id, "of_id": record.id}).one_or_none()
+    if row is None:
+        raise unknown(record.id)
+    if row.state != state:
+        code = "already_locked" if state == "draft" else None
+        current = record.model_copy(update={"state": row.state})
+        try:
+            current.require(state)
+        except Conflict as conflict:
+            raise Conflict(conflict.detail, conflict.faults, code=code) from None
+    if row.revision != record.revision:
+        raise PreconditionFailed(
+            f"preregistration {record.id} has changed: read it again and send its present ETag"
+        )
+
+
+def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
+    """What a search looks in, of another plan."""
+    statement = sa.update(search_texts).where(search_texts.c.preregistration_id == record.id)
+    session.execute(statement.values(text=search_text(plan)))
+
+
+def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
+    """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
+    stored = {row.population: row.items_sha256 for row in session.execute(_ITEMS, {"of_id": record.id})}
+    named = {each.id: each.items_sha256 for each in plan.populations or ()}
+    if stored != named:
+        raise PreconditionFailed(
+            f"the items of preregistration {record.id} have changed: read it again, then lock"
+        )
+
+
+def _write(session: Session, record: Preregistration, **changes: Any) -> Preregistration:
+    """Store the changed record under its next revision."""
+    changed = record.model_copy(update=changes | {"revision": record.revision + 1})
+    plan = changed.plan
+    row = changed.model_dump(exclude={"id", "project_id", "plan", "created_at"}, mode="python")
+    row["acknowledged"] = list(changed.acknowledged)
+    row["lint"] = None if changed.lint is None else [finding.model_dump() for finding in changed.lint]
+    row["draft"] = plan.canonical_text() if changed.state == "draft" else None
+    before = {
+        "of_project": record.project_id,
+        "of_id": record.id,
+        "of_state": record.state,
+        "of_revision": record.revision,
+    }
+    session.execute(_CHANGE, {**row, "title": plan.title, **before})
+    return changed
+
+
+def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
+    prereg_id = row["id"]
+    if row["state"] == "draft":
+        with integrity.reading("draft", prereg_id):
+            plan = Plan.from_json(row["draft"])
+    else:
+        plan = _locked(prereg_id, row["canonical"], row["plan_sha256"])
+    findings = row["lint"]
+    known = {name: row[name] for name in Preregistration.model_fields if name in row}
+    with integrity.reading("record", prereg_id):
+        return Preregistration.model_validate(
+            known
+            | {
+                "plan": plan,
+                "lint": None if findings is None else tuple(map(Finding.model_validate, findings)),
+                "acknowledged": tuple(row["acknowledged"]),
+            }
+        )
+
+
+def _locked(prereg_id: str, canonical: str, sha256: str) -> Plan:
+    """The plan of a locked text, whose hash is taken once."""
+    with integrity.reading("plan", prereg_id):
+        known = _plans.get(canonical)
+        if known is None:
+            integrity.require("plan", prereg_id, holds=integrity.same(canonical, sha256))
+            known = Plan.from_json(canonical), sha256
+            _plans.add(canonical, known, len(canonical))
+            _texts.add(sha256, canonical, len(canonical))
+    integrity.require("plan", prereg_id, holds=known[1] == sha256)
+    return known[0]
+
+
+def _on_record(session: Session, record: Preregistration) -> bool:
+    """The ledger says that this plan was locked, and that there is a verdict where the record has one."""
+    judged = record.judged_at is None or bool(ledger.bodies(session, record.id, kind="verdict"))
+    return judged and _versions(session, record) == (record.version, record.plan_sha256)
+
+
+def _versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
+    """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
+    found = None
+    for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended"):
+        said = entry.body
+        follows = (
+            found is None
+            if entry.receipt.kind == "plan_locked"
+            else (found is not None and (said["version"], said["prior_sha256"]) == (found[0] + 1, found[1]))
+        )
+        if not follows or said["preregistration_id"] != record.id:
+            return None
+        found = said["version"], said["plan_sha256"]
+    return found

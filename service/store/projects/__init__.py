@@ -1,0 +1,1 @@
+"""Projects, keys, view links, sessions that ended, the audit log."""

@@ -1,0 +1,134 @@
+"""The audit log: who did what, and when. Never holds an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.access import Key
+from service.records import StrictRecord
+from service.store.database import paging, scope
+from service.store.database.paging import MAX_LIMIT
+from service.store.database.tables import audit_events, keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """One thing that was done, or refused, as it is written down."""
+
+    project_id: str | None
+    key_id: str | None
+    action: str
+    subject: str | None
+    facts: Mapping[str, Any]
+    created_at: datetime
+
+
+class AuditEvent(StrictRecord):
+    """The same as it is read. It has no number: numbers would tell how much other projects do."""
+
+    key_id: str | None
+    key_name: str | None
+    action: str
+    subject: str | None
+    facts: dict[str, Any]
+    created_at: datetime
+
+
+def record(
+    session: Session,
+    *,
+    project_id: str | None,
+    key_id: str | None,
+    action: str,
+    subject: str | None,
+    facts: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """Add an event."""
+    done = Done(
+        project_id=project_id, key_id=key_id, action=action, subject=subject, facts=facts, created_at=now
+    )
+    record_all(session, [done])
+
+
+def record_act(
+    session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], *, now: datetime
+) -> None:
+    """Add what somebody did in their own project."""
+    about = {"project_id": caller.project_id, "key_id": caller.id, "subject": subject}
+    record(session, **about, action=action, facts=facts, now=now)
+
+
+def record_all(session: Session, events: Sequence[Done]) -> None:
+    """Add events, in one statement."""
+    if events:
+        rows = [
+            {
+                "project_id": each.project_id,
+                "key_id": each.key_id,
+                "action": each.action,
+                "subject": each.subject,
+                "facts": dict(each.facts),
+                "created_at": each.created_at,
+            }
+            for each in events
+        ]
+        session.execute(_RECORD, rows)
+
+
+def page(
+    session: Session,
+    project_id: str | None,
+    *,
+    subject: str | None = None,
+    action: str | None = None,
+    key_id: str | None = None,
+    since: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[AuditEvent], str | None]:
+    """Events of the project, or with None those of the deployment, newest first."""
+    limit = max(1, min(limit, MAX_LIMIT))
+    events = audit_events.c
+    if project_id is None:
+        statement = _EVENTS.where(events.project_id.is_(None))
+    else:
+        statement = scope.of_project(_EVENTS, audit_events, project_id)
+    for column, value in ((events.subject, subject), (events.action, action), (events.key_id, key_id)):
+        if value is not None:
+            statement = statement.where(column == value)
+    if since is not None:
+        statement = statement.where(events.created_at >= since)
+    # A cursor is the time of the last event that was shown, and how many of that very time were.
+    before, shown = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _count)
+    if before is not None:
+        statement = statement.where(events.created_at <= before)
+    statement = statement.order_by(events.created_at.desc(), events.id.desc()).offset(shown).limit(limit + 1)
+    rows = session.execute(statement).mappings().all()
+    following = None
+    if len(rows) > limit:
+        last = rows[limit - 1]["created_at"]
+        alike = sum(row["created_at"] == last for row in rows[:limit])
+        following = paging.encode([last, alike + (shown if before == last else 0)])
+    return [AuditEvent.model_validate(dict(row)) for row in rows[:limit]], following
+
+
+# Who acted is named to its own project alone.
+_NAMED = sa.and_(keys.c.id == audit_events.c.key_id, keys.c.project_id == audit_events.c.project_id)
+_RECORD = sa.insert(audit_events).inline()  # nobody asks for the number: it does not wait for an answer
+_EVENTS = sa.select(
+    *(audit_events.c[name] for name in ("key_id", "action", "subject", "facts", "created_at")),
+    keys.c.name.label("key_name"),
+).select_from(audit_events.outerjoin(keys, _NAMED))
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 < value < 2**31:
+        raise ValueError("not a number")
+    return value

@@ -1,0 +1,29 @@
+"""Sessions of browsers that were signed out of. Of a cookie only its hash is kept, until it would have ended anyway."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from service.store.database.tables import ended_sessions
+
+
+def end(session: Session, cookie_sha256: str, ends_at: datetime) -> None:
+    """Let a session be over; once or again."""
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    row = {"cookie_sha256": cookie_sha256, "ends_at": ends_at}
+    session.execute(dialect.insert(ended_sessions).on_conflict_do_nothing(), row)
+
+
+def ended(session: Session, cookie_sha256: str) -> bool:
+    """Whether a session was signed out of."""
+    wanted = sa.select(sa.literal(1)).where(ended_sessions.c.cookie_sha256 == cookie_sha256)
+    return session.execute(wanted).first() is not None
+
+
+def sweep(session: Session, now: datetime) -> None:
+    """Forget those that have ended by themselves."""
+    session.execute(sa.delete(ended_sessions).where(ended_sessions.c.ends_at < now))

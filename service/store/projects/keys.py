@@ -1,0 +1,74 @@
+"""API keys. Only the hash of a secret is kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.access import Key
+from service.store.database import paging, scope
+from service.store.database.tables import keys
+
+TOUCH_EVERY = timedelta(minutes=1)
+
+
+def insert(session: Session, key: Key, secret_sha256: str) -> Key:
+    """Add a key."""
+    row = key.model_dump() | {"scopes": " ".join(key.scopes), "secret_sha256": secret_sha256}
+    session.execute(sa.insert(keys).values(row))
+    return key
+
+
+def by_secret(session: Session, secret_sha256: str) -> Key | None:
+    """The key whose secret has that hash, expired and revoked ones included."""
+    row = (
+        session.execute(sa.select(keys).where(keys.c.secret_sha256 == secret_sha256)).mappings().one_or_none()
+    )
+    return None if row is None else _read(row)
+
+
+def get(session: Session, project_id: str, key_id: str) -> Key:
+    """The project's key of that id."""
+    this = sa.select(keys).where(keys.c.id == key_id)
+    return _read(scope.row(session, this, keys, project_id, f"there is no API key {key_id} in this project"))
+
+
+def makers(session: Session, key_id: str) -> set[str]:
+    """The key that made a key, the one that made that, and so on to the first."""
+    found: set[str] = set()
+    maker: str | None = key_id
+    while maker is not None and maker not in found:
+        if maker != key_id:
+            found.add(maker)
+        maker = session.scalar(sa.select(keys.c.created_by).where(keys.c.id == maker))
+    return found
+
+
+def page(
+    session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Key], str | None]:
+    """The project's keys, newest first, revoked ones included."""
+    statement = scope.of_project(sa.select(keys), keys, project_id)
+    order = (keys.c.created_at, keys.c.id)
+    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+
+def revoke(session: Session, project_id: str, key_id: str, now: datetime) -> Key:
+    """End a key. Doing it again changes nothing."""
+    statement = sa.update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None)).values(revoked_at=now)
+    session.execute(scope.of_project(statement, keys, project_id))
+    return get(session, project_id, key_id)
+
+
+def touch(session: Session, key_id: str, now: datetime) -> bool:
+    """Remember that the key was used, once a minute at most; true when something was written."""
+    stale = sa.or_(keys.c.last_used_at.is_(None), keys.c.last_used_at <= now - TOUCH_EVERY)
+    statement = sa.update(keys).where(keys.c.id == key_id, stale).values(last_used_at=now)
+    return session.execute(statement.returning(keys.c.id)).first() is not None
+
+
+def _read(row: sa.RowMapping) -> Key:
+    known = {name: value for name, value in row.items() if name != "secret_sha256"}
+    return Key.model_validate(known | {"scopes": tuple(row["scopes"].split())})

@@ -1,0 +1,42 @@
+"""Projects: the tenants."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from service.domain.access import Project
+from service.errors import Conflict, NotFound
+from service.store.database import paging
+from service.store.database.tables import projects
+
+
+def create(session: Session, project: Project) -> Project:
+    """Add a project; its name is its own in the deployment."""
+    try:
+        with session.begin_nested():
+            session.execute(sa.insert(projects).values(project.model_dump()))
+    except IntegrityError as error:
+        raise Conflict(
+            f"there is a project named '{project.name}': choose another name", code="name_taken"
+        ) from error
+    return project
+
+
+def get(session: Session, project_id: str) -> Project:
+    """The project of that id."""
+    row = session.execute(sa.select(projects).where(projects.c.id == project_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"there is no project {project_id}")
+    return _read(row)
+
+
+def page(session: Session, *, cursor: str | None = None, limit: int = 50) -> tuple[list[Project], str | None]:
+    """Projects, newest first."""
+    keys = (projects.c.created_at, projects.c.id)
+    return paging.page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)
+
+
+def _read(row: sa.RowMapping) -> Project:
+    return Project.model_validate(dict(row))

@@ -1,0 +1,128 @@
+"""Who may read a record without a key: its visibility, and view-only links. Of a token only its hash is kept."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple, cast
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.access import ViewLink, Visibility
+from service.errors import NotFound
+from service.store.database import paging
+from service.store.database.tables import preregistrations, view_links, visibilities
+
+_SHOWN = tuple(view_links.c[name] for name in ViewLink.model_fields)
+_SEEN = sa.func.coalesce(visibilities.c.visibility, "private").label("visibility")
+_OPENED = (
+    sa.select(*_SHOWN, preregistrations.c.project_id, _SEEN)
+    .join(preregistrations, preregistrations.c.id == view_links.c.preregistration_id)
+    .outerjoin(visibilities, visibilities.c.preregistration_id == view_links.c.preregistration_id)
+)
+
+
+class Sharing(NamedTuple):
+    """A record's visibility and since when; null where it was never set."""
+
+    visibility: Visibility
+    changed_at: datetime | None
+
+
+class Found(NamedTuple):
+    """What a token stands for."""
+
+    link: ViewLink
+    project_id: str
+    visibility: Visibility
+
+
+def sharing(session: Session, preregistration_id: str) -> Sharing:
+    """Who may read a record that was read before: private where nobody said otherwise."""
+    wanted = visibilities.c.preregistration_id == preregistration_id
+    row = session.execute(
+        sa.select(visibilities.c.visibility, visibilities.c.changed_at).where(wanted)
+    ).first()
+    return Sharing("private", None) if row is None else Sharing(row.visibility, row.changed_at)
+
+
+def share(session: Session, preregistration_id: str, visibility: Visibility, now: datetime) -> Sharing:
+    """Set the visibility of a record that is held."""
+    changes = {"visibility": visibility, "changed_at": now}
+    known = visibilities.c.preregistration_id == preregistration_id
+    updated = sa.update(visibilities).where(known).values(changes).returning(visibilities.c.visibility)
+    if session.execute(updated).first() is None:
+        session.execute(sa.insert(visibilities).values(changes | {"preregistration_id": preregistration_id}))
+    return Sharing(visibility, now)
+
+
+def public_project(session: Session, preregistration_id: str) -> str | None:
+    """The project of a record that everybody may read; None of any other, whether it is there or not."""
+    found = session.scalar(
+        sa.select(preregistrations.c.project_id)
+        .join(visibilities, visibilities.c.preregistration_id == preregistrations.c.id)
+        .where(preregistrations.c.id == preregistration_id, visibilities.c.visibility == "public")
+    )
+    return None if found is None else str(found)
+
+
+def insert(session: Session, link: ViewLink, token_sha256: str, key_id: str) -> ViewLink:
+    """Add a link."""
+    row = link.model_dump() | {
+        "anonymous": int(link.anonymous),
+        "token_sha256": token_sha256,
+        "key_id": key_id,
+    }
+    session.execute(sa.insert(view_links).values(row))
+    return link
+
+
+def get(session: Session, preregistration_id: str, link_id: str) -> ViewLink:
+    """The link of a record that was read before."""
+    of_record = view_links.c.preregistration_id == preregistration_id
+    row = session.execute(sa.select(*_SHOWN).where(view_links.c.id == link_id, of_record)).mappings().first()
+    if row is None:
+        raise NotFound(f"there is no view-only link {link_id} to this record")
+    return _read(row)
+
+
+def page(
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[ViewLink], str | None]:
+    """The links of a record that was read before, newest first, revoked ones included."""
+    statement = sa.select(*_SHOWN).where(view_links.c.preregistration_id == preregistration_id)
+    order = (view_links.c.created_at, view_links.c.id)
+    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+
+
+def count(session: Session, preregistration_id: str, now: datetime) -> int:
+    """How many links to a record are neither revoked nor expired."""
+    statement = sa.select(sa.func.count()).where(
+        view_links.c.preregistration_id == preregistration_id,
+        view_links.c.revoked_at.is_(None),
+        view_links.c.expires_at > now,
+    )
+    return session.scalar(statement) or 0
+
+
+def revoke(session: Session, preregistration_id: str, link_id: str, now: datetime) -> ViewLink:
+    """End a link. Doing it again changes nothing."""
+    of_record = view_links.c.preregistration_id == preregistration_id
+    statement = sa.update(view_links).where(
+        view_links.c.id == link_id, of_record, view_links.c.revoked_at.is_(None)
+    )
+    session.execute(statement.values(revoked_at=now))
+    return get(session, preregistration_id, link_id)
+
+
+def by_token(session: Session, token_sha256: str) -> Found | None:
+    """The link whose token has that hash, expired and revoked ones included."""
+    row = session.execute(_OPENED.where(view_links.c.token_sha256 == token_sha256)).mappings().one_or_none()
+    if row is None:
+        return None
+    return Found(_read(row), row["project_id"], cast(Visibility, row["visibility"]))
+
+
+def _read(row: sa.RowMapping) -> ViewLink:
+    known = {name: row[name] for name in ViewLink.model_fields}
+    return ViewLink.model_validate(known | {"anonymous": bool(row["anonymous"])})

@@ -1,0 +1,1 @@
+"""Sealed batches, coverage, imports and runs."""

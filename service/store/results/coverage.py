@@ -1,0 +1,148 @@
+"""Which items are in, as one bitmap per population, arm, endpoint and replicate.
+
+Bit i, least significant first, is the item at manifest position i. Hold the record
+(`for_update`) from reading a bitmap to saving it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import cast
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from service.domain.plans.preregistration import State
+from service.store.database import integrity
+from service.store.database.pipeline import Later, Questions, Row
+from service.store.database.tables import coverage, preregistrations
+
+Cell = tuple[str, str, str, int]
+"""Population, arm, endpoint, replicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageCount:
+    """How many items of a cell are in."""
+
+    population: str
+    arm: str
+    endpoint: str
+    replicate: int
+    received: int
+
+
+def bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
+    """The bitmap of a cell of `size` items; all zero before its first batch."""
+    rows = session.execute(_BITMAP, _key(preregistration_id, *cell))
+    return bytearray(_counted(preregistration_id, list(rows), size))
+
+
+def asked(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
+    """The same, beside other questions."""
+    key = _key(preregistration_id, *cell)
+    return questions.ask(_BITMAP, key, lambda rows: _counted(preregistration_id, rows, size))
+
+
+def save(
+    session: Session, preregistration_id: str, cell: Cell, bitmap: bytes | bytearray, count: int
+) -> None:
+    """Store the bitmap of a cell and how many of its bits are set."""
+    key = _key(preregistration_id, *cell)
+    row = {name.removeprefix("of_"): value for name, value in key.items()}
+    save = _SAVE[session.get_bind().dialect.name]
+    session.execute(save, row | {"bitmap": bytes(bitmap), "received": count})
+
+
+def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
+    """Bitmaps and counts of a record's cells, whatever they say."""
+    found = session.execute(_EVERY, {"id": preregistration_id})
+    return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in found}
+
+
+def _counted(preregistration_id: str, rows: Sequence[Row], size: int) -> bytes:
+    """A bitmap with as many bits as were counted when it was stored: one that flipped is seen before it counts."""
+    if not rows:
+        return bytes((size + 7) // 8)
+    bitmap, received = bytes(rows[0][0]), rows[0][1]
+    bits = int(np.bitwise_count(np.frombuffer(bitmap, dtype=np.uint8)).sum(dtype=np.int64))
+    whole = bits == received and len(bitmap) == (size + 7) // 8
+    integrity.require("coverage", preregistration_id, holds=whole)
+    return bitmap
+
+
+def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
+    """How many items are in, for every cell that has received any."""
+    return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a record is: nothing that follows from outcomes."""
+
+    state: State
+    version: int
+    received: int
+    """Rows of all cells."""
+
+
+def standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
+    """What can change of a project's record while it collects, by one statement; None where there is none."""
+    row = session.execute(_STANDING, {"of_project": project_id, "id": preregistration_id}).one_or_none()
+    return None if row is None else Standing(row[0], row[1], int(row[2]))
+
+
+def _key(
+    preregistration_id: str, population: str, arm: str, endpoint: str, replicate: int
+) -> dict[str, str | int]:
+    """A cell's columns, named as the statements below ask for them."""
+    return {
+        "of_preregistration_id": preregistration_id,
+        "of_population": population,
+        "of_arm": arm,
+        "of_endpoint": endpoint,
+        "of_replicate": replicate,
+    }
+
+
+# Made once: every batch executes them, and to make one takes longer.
+_CELL = sa.and_(
+    *(coverage.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _key("", "", "", "", 0))
+)
+_NAMES = tuple(CoverageCount.__dataclass_fields__)
+_COUNTS = (
+    sa.select(*(coverage.c[name] for name in _NAMES))
+    .where(coverage.c.preregistration_id == sa.bindparam("id"))
+    .order_by(*(coverage.c[name] for name in _NAMES[:-1]))
+)
+_STANDING = sa.select(
+    preregistrations.c.state,
+    preregistrations.c.version,
+    sa.select(sa.func.coalesce(sa.func.sum(coverage.c.received), 0))
+    .where(coverage.c.preregistration_id == sa.bindparam("id"))
+    .scalar_subquery(),
+).where(
+    preregistrations.c.project_id == sa.bindparam("of_project"), preregistrations.c.id == sa.bindparam("id")
+)
+_BITMAP = sa.select(coverage.c.bitmap, coverage.c.received).where(_CELL)
+_EVERY = sa.select(*(coverage.c[name] for name in (*_NAMES[:-1], "bitmap", "received"))).where(
+    coverage.c.preregistration_id == sa.bindparam("id")
+)
+
+
+def _save(dialect: ModuleType) -> sa.Insert:
+    new = dialect.insert(coverage)
+    return cast(
+        sa.Insert,
+        new.on_conflict_do_update(
+            index_elements=list(coverage.primary_key.columns),
+            set_={"bitmap": new.excluded.bitmap, "received": new.excluded.received},
+        ),
+    )
+
+
+_SAVE = {"sqlite": _save(sqlite), "postgresql": _save(postgresql)}

@@ -1,0 +1,94 @@
+"""Runs that were bound: canonical text, insert-only, numbered from 1; the ledger has the hash of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from service.domain.canonical import canonical
+from service.domain.ledger import Receipt
+from service.domain.results.runs import BoundRun, Run
+from service.store.database import integrity, paging
+from service.store.database.tables import runs
+from service.store.ledger import ledger
+
+_RUNS = sa.select(
+    runs.c.preregistration_id, runs.c.run, runs.c.number, runs.c.canonical, runs.c.sha256, runs.c.bound_at
+)
+
+
+def exists(session: Session, preregistration_id: str, run: str) -> bool:
+    """True when the record has a run of that name."""
+    wanted = sa.select(runs.c.number).where(
+        runs.c.preregistration_id == preregistration_id, runs.c.run == run
+    )
+    return session.scalar(wanted) is not None
+
+
+def next_number(session: Session, preregistration_id: str) -> int:
+    """The number the next run will have. Hold the record (`for_update`) before asking."""
+    last = sa.select(sa.func.max(runs.c.number)).where(runs.c.preregistration_id == preregistration_id)
+    return (session.scalar(last) or 0) + 1
+
+
+def insert(session: Session, run: Run, key_id: str) -> None:
+    """Store a run of a record that takes results."""
+    session.execute(
+        sa.insert(runs).values(
+            preregistration_id=run.preregistration_id,
+            run=run.run,
+            number=run.number,
+            canonical=canonical(run.model_dump(mode="json")).decode(),
+            sha256=run.sha256(),
+            key_id=key_id,
+            bound_at=run.bound_at,
+        )
+    )
+
+
+def page(
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Run], str | None]:
+    """The record's runs, newest first. Reach them through a record that was read in its project."""
+    statement = _RUNS.where(runs.c.preregistration_id == preregistration_id)
+    return paging.page(session, statement, (runs.c.number,), _read, cursor=cursor, limit=limit)
+
+
+def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
+    """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
+    found = {}
+    said = {entry.body["run"]: entry for entry in ledger.entries(session, preregistration_id, "run")}
+    for row in session.execute(_RUNS.where(runs.c.preregistration_id == preregistration_id)).mappings():
+        run, entry = _read(row), said.get(row["run"])
+        holds = entry is not None and entry.body["run_sha256"] == row["sha256"]
+        integrity.require("run", f"{preregistration_id}/{row['run']}", holds=holds)
+        if entry is not None:
+            found[run.run] = BoundRun(run, entry.sequence)
+    integrity.require("runs", preregistration_id, holds=found.keys() == said.keys())
+    return found
+
+
+def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) -> list[Receipt]:
+    """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
+    numbers = [each.number for each in shown]
+    if not numbers:
+        return []
+    first, last = min(numbers), max(numbers)
+    entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
+    said, found = {entry.body["run"]: entry for entry in entries}, []
+    for each in shown:
+        entry = said.get(each.run)
+        holds = entry is not None and entry.body["run_sha256"] == each.sha256()
+        integrity.require("run", f"{preregistration_id}/{each.run}", holds=holds)
+        if entry is not None:
+            found.append(entry.receipt)
+    return found
+
+
+def _read(row: sa.RowMapping) -> Run:
+    subject = f"{row['preregistration_id']}/{row['run']}"
+    integrity.require("run", subject, holds=integrity.same(row["canonical"], row["sha256"]))
+    with integrity.reading("run", subject):
+        return Run.model_validate_json(row["canonical"])

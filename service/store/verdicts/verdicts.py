@@ -1,0 +1,199 @@
+"""Verdicts: the canonical text is the record; one row per hypothesis is an index to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.domain.canonical import canonical, sha256_hex
+from service.domain.recent import MOST_RECORDS, Recent
+from service.domain.verdicts.records import Outcome, Verdict
+from service.errors import RecordAltered
+from service.records import StrictRecord
+from service.store.database import integrity, paging, scope
+from service.store.database.tables import preregistrations, verdict_hypotheses, verdicts
+from service.store.ledger import ledger
+
+CACHED_CHARACTERS = 4_000_000
+"""Text of verdicts kept in memory in their parsed form."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    """A verdict as it was stored: what the ledger has the hash of, whatever today's models hold."""
+
+    preregistration_id: str
+    text: str
+    sha256: str
+
+    def read(self) -> Verdict:
+        """The verdict, through today's models."""
+        known = _read.get(self.sha256)
+        if known is None:
+            with integrity.reading("verdict", self.preregistration_id):
+                known = Verdict.model_validate_json(self.text)
+            _read.add(self.sha256, known, len(self.text))
+        return known
+
+
+_read: Recent[str, Verdict] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
+"""By hash; only a text that has it is read."""
+
+
+class HypothesisLine(StrictRecord):
+    """One hypothesis in the list of verdicts."""
+
+    preregistration_id: str
+    title: str
+    hypothesis: str
+    outcome: Outcome | None = Field(description="Null where the verdict was altered.")
+    judged_at: datetime
+    altered: bool
+
+
+def insert(session: Session, project_id: str, verdict: Verdict) -> str:
+    """Store the verdict of a complete record, before it moves to judged; returns the hash of its text."""
+    text = canonical(verdict.model_dump(mode="json"))
+    sha256 = sha256_hex(text)
+    session.execute(
+        sa.insert(verdicts).values(
+            preregistration_id=verdict.preregistration_id,
+            canonical=text.decode(),
+            sha256=sha256,
+            judged_at=verdict.judged_at,
+        )
+    )
+    lines = [
+        {
+            "preregistration_id": verdict.preregistration_id,
+            "hypothesis": hypothesis.id,
+            "project_id": project_id,
+            "title": verdict.title or "",
+            "outcome": hypothesis.outcome,
+            "judged_at": verdict.judged_at,
+        }
+        for hypothesis in verdict.hypotheses
+    ]
+    if lines:
+        session.execute(sa.insert(verdict_hypotheses), lines)
+    return sha256
+
+
+def stored(session: Session, project_id: str, preregistration_id: str) -> StoredVerdict | None:
+    """The verdict of the project's record as it was stored, once there is one.
+
+    Raises:
+        RecordAltered: its text has another hash, or the ledger has another one of it.
+    """
+    found = several(session, project_id, [preregistration_id]).get(preregistration_id)
+    if isinstance(found, RecordAltered):
+        raise found
+    return found
+
+
+def get(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
+    """The same, read through today's models."""
+    found = stored(session, project_id, preregistration_id)
+    return None if found is None else found.read()
+
+
+def several(
+    session: Session, project_id: str, preregistration_ids: Collection[str]
+) -> dict[str, StoredVerdict | RecordAltered]:
+    """The verdicts of the project's records; of an altered one, what to answer for it."""
+    columns = verdicts.c.preregistration_id, verdicts.c.canonical, verdicts.c.sha256
+    statement = sa.select(*columns).join(
+        preregistrations, preregistrations.c.id == verdicts.c.preregistration_id
+    )
+    statement = statement.where(verdicts.c.preregistration_id.in_(sorted(preregistration_ids)))
+    found: dict[str, StoredVerdict | RecordAltered] = {}
+    for row in session.execute(scope.of_project(statement, preregistrations, project_id)).all():
+        verdict = StoredVerdict(*row)
+        try:
+            _require(session, verdict)
+        except RecordAltered as error:
+            integrity.note(session, error)
+            found[verdict.preregistration_id] = error
+        else:
+            found[verdict.preregistration_id] = verdict
+    return found
+
+
+def _require(session: Session, verdict: StoredVerdict) -> None:
+    """The text is what was hashed, and the hash is what the ledger has."""
+    prereg_id, sha256 = verdict.preregistration_id, verdict.sha256
+    integrity.require("verdict", prereg_id, holds=integrity.same(verdict.text, sha256))
+
+    def said() -> bool:
+        leaves = ledger.bodies(session, prereg_id, kind="verdict")
+        return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
+
+    integrity.once(session, "verdict", prereg_id, sha256, holds=said)
+
+
+def page(
+    session: Session,
+    project_id: str,
+    *,
+    hypothesis: str | None = None,
+    outcome: str | None = None,
+    since: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> tuple[list[HypothesisLine], str | None]:
+    """The project's verdicts by hypothesis, newest first; `since` is inclusive.
+
+    A line that does not say what its verdict says is marked, and the others are there.
+    """
+    lines = verdict_hypotheses.c
+    statement = sa.select(verdict_hypotheses, verdicts.c.sha256).join(verdicts, isouter=True)
+    statement = scope.of_project(statement, verdict_hypotheses, project_id)
+    if hypothesis is not None:
+        statement = statement.where(lines.hypothesis == hypothesis)
+    if outcome is not None:
+        statement = statement.where(lines.outcome == outcome)
+    if since is not None:
+        statement = statement.where(lines.judged_at >= since)
+    order = (lines.judged_at, lines.preregistration_id, lines.hypothesis)
+    rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    said = _said_of(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
+    return [_line(session, row, said[row["preregistration_id"]]) for row in rows], following
+
+
+Said = Mapping[str, tuple[str, str, datetime]]
+"""Title, outcome and time by hypothesis."""
+_said: Recent[tuple[str, str], Said] = Recent(4_000)
+"""By record and hash."""
+
+
+def _said_of(session: Session, project_id: str, wanted: Collection[tuple[str, str]]) -> dict[str, Said]:
+    """What verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
+    known = {key[0]: said for key in wanted if (said := _said.get(key)) is not None}
+    unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
+    whole = several(session, project_id, unknown) if unknown else {}
+    for prereg_id in unknown:
+        known[prereg_id] = {}
+        verdict = whole.get(prereg_id)
+        try:
+            read = verdict.read() if isinstance(verdict, StoredVerdict) else None
+        except RecordAltered as error:
+            integrity.note(session, error)
+            continue
+        if read is not None and isinstance(verdict, StoredVerdict):
+            said = {each.id: (read.title or "", each.outcome, read.judged_at) for each in read.hypotheses}
+            known[prereg_id] = said
+            _said.add((prereg_id, verdict.sha256), said, len(said) + 1)
+    return known
+
+
+def _line(session: Session, row: Mapping[str, object], said: Said) -> HypothesisLine:
+    shown = {name: row[name] for name in HypothesisLine.model_fields if name in row}
+    if said.get(str(row["hypothesis"])) == (row["title"], row["outcome"], row["judged_at"]):
+        return HypothesisLine.model_validate(shown | {"altered": False})
+    integrity.note(session, RecordAltered("verdict", str(row["preregistration_id"])))
+    return HypothesisLine.model_validate(shown | {"outcome": None, "altered": True})

@@ -1,0 +1,1 @@
+"""What the service says of itself while it runs: logs and traces."""

@@ -1,0 +1,22 @@
+"""The words of people: every sentence and label by a code with values, one catalogue per language.
+
+`en/` and `zh/` hold the same rooms with the same codes; another language is another folder. `glossary.toml` says what
+each thing is called in all of them.
+"""
+
+from service.words.catalogue import LANGUAGES, Language
+from service.words.messages import Listed, Message, Stored, Value, listed, message, read, say, text_of
+
+__all__ = [
+    "LANGUAGES",
+    "Language",
+    "Listed",
+    "Message",
+    "Stored",
+    "Value",
+    "listed",
+    "message",
+    "read",
+    "say",
+    "text_of",
+]

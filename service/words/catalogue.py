@@ -1,0 +1,136 @@
+"""Templates by language and room: loaded once they are asked for, filled with values, and read back.
+
+A room is a file of `en/` and of the other languages. A field of a template is `{name}`, or one of
+
+- `{count:pair|pairs}`: the first word where the count is 1, else the second; the count itself is not printed;
+- `{step:capital}`: a value that begins a sentence, with a capital letter;
+- `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a sentence of the same room.
+
+The last three print as `{name}` does. They say what a field can be where a stored sentence is read back.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Literal, get_args
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+HOME = Path(__file__).parent
+NUMERALS = frozenset("0123456789.,+-−%e")
+"""Characters of a number: `1,000`, `2.5`, `1e+30`, `40%`."""
+
+
+class Template:
+    """A text with fields, as `str.format` writes them."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, source: str) -> None:
+        self.parts = tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(source))
+
+    @property
+    def specs(self) -> dict[str, str]:
+        """What each field can be, by its name."""
+        return {name: spec for _, name, spec in self.parts if name is not None and "|" not in spec}
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The text with its values, which are put in as they are, braces and all.
+
+        Raises:
+            KeyError: a field has no value.
+        """
+        pieces = []
+        for text, name, spec in self.parts:
+            pieces.append(text)
+            if name is not None:
+                pieces.append(_printed(values[name], spec))
+        return "".join(pieces)
+
+    def read(self, room: str, text: str) -> dict[str, str] | None:
+        """The values with which this template of a room gives the text; None: it does not.
+
+        Every field ends at the first place where the text behind it goes on, so that the time is linear in the text.
+        """
+        values: dict[str, str] = {}
+        at = 0
+        for index, (literal, name, spec) in enumerate(self.parts):
+            if not text.startswith(literal, at):
+                return None
+            at += len(literal)
+            if name is None:
+                continue
+            end = self._end_of_field(index, text, at)
+            if end < 0 or not _fits(text[at:end], spec, room):
+                return None
+            if "|" not in spec and values.setdefault(name, text[at:end]) != text[at:end]:
+                return None
+            at = end
+        return values if at == len(text) else None
+
+    def _end_of_field(self, index: int, text: str, at: int) -> int:
+        """Where the field of a part ends: before the next literal, which ends the text where it is the last."""
+        following = self.parts[index + 1 :]
+        if not following or not following[0][0]:
+            return len(text)
+        literal, name, _ = following[0]
+        if name is None:
+            end = len(text) - len(literal)
+            return end if end >= at and text.endswith(literal) else -1
+        return text.find(literal, at)
+
+
+@cache
+def templates(language: Language, room: str) -> Mapping[str, Template]:
+    """The templates of a room by code.
+
+    Raises:
+        FileNotFoundError: no such room.
+    """
+    found = tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
+    return {code: Template(source) for code, source in found.items()}
+
+
+def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:
+    """The key and the values of an English text of a room; None where none of its templates gives it.
+
+    For what is stored in English alone. Templates are asked in the order of how much of the text is their own.
+    """
+    for code, template in _by_length(room):
+        values = template.read(room, text)
+        if values is not None:
+            return code, values
+    return None
+
+
+@cache
+def _by_length(room: str) -> tuple[tuple[str, Template], ...]:
+    """The English templates of a room, those that say most by themselves first."""
+
+    def own_length(entry: tuple[str, Template]) -> int:
+        return -sum(len(literal) for literal, _, _ in entry[1].parts)
+
+    return tuple(sorted(templates("en", room).items(), key=own_length))
+
+
+def _printed(value: str, spec: str) -> str:
+    """A value as a field prints it."""
+    if "|" in spec:
+        one, _, many = spec.partition("|")
+        return one if value == "1" else many
+    return value[:1].upper() + value[1:] if spec == "capital" else value
+
+
+def _fits(value: str, spec: str, room: str) -> bool:
+    """Whether a field of that kind can hold the value."""
+    if "|" in spec:
+        return value in spec.split("|")
+    if spec == "number":
+        return bool(value) and NUMERALS.issuperset(value)
+    if spec == "word":
+        return bool(value) and not any(letter.isspace() for letter in value)
+    return spec != "message" or read(room, value) is not None

@@ -1,0 +1,102 @@
+"""A message: what is said, as a code with values, until somebody reads it in a language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from service.words import catalogue
+from service.words.catalogue import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence, a part of one, or a label."""
+
+    code: str
+    """Room and key, such as `verdicts.estimate`."""
+    values: Mapping[str, Value]
+
+    def text(self, language: Language) -> str:
+        """The message in a language.
+
+        Raises:
+            KeyError: the language has no such message, or a value is missing.
+        """
+        room, _, key = self.code.partition(".")
+        template = catalogue.templates(language, room)[key]
+        return template.fill({name: text_of(value, language) for name, value in self.values.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Values one behind another."""
+
+    items: tuple[Value, ...]
+    between: str
+    """The code of what stands between two of them; empty: nothing."""
+
+    def text(self, language: Language) -> str:
+        """The list in a language."""
+        between = say(self.between, language) if self.between else ""
+        return between.join(text_of(item, language) for item in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An English sentence as a record holds it: by its code in another language, as it stands in English.
+
+    Records keep no codes, since their bytes are hashed. The template that gave the sentence reads it back; where
+    none does, `unread` says so.
+    """
+
+    english: str
+    room: str
+    unread: str
+    """The code of what is said in its place in another language."""
+
+    def text(self, language: Language) -> str:
+        """The sentence in a language."""
+        if language == "en":
+            return self.english
+        known = read(self.room, self.english)
+        return say(self.unread, language) if known is None else known.text(language)
+
+
+Value: TypeAlias = str | int | float | Message | Listed | Stored
+
+
+def message(code: str, /, **values: Value) -> Message:
+    """A message of this code."""
+    return Message(code, values)
+
+
+def listed(items: Iterable[Value], between: str = "") -> Listed:
+    """Values one behind another, with the text of a code between them."""
+    return Listed(tuple(items), between)
+
+
+def say(code: str, language: Language = "en", /, **values: Value) -> str:
+    """The text of a code with its values in a language.
+
+    Raises:
+        KeyError: the language has no such code, or a value is missing.
+    """
+    return Message(code, values).text(language)
+
+
+def read(room: str, english: str) -> Message | None:
+    """The message that an English text of a room is; None where no template of the room gives it."""
+    entry = catalogue.read(room, english)
+    if entry is None:
+        return None
+    code, values = entry
+    specs = catalogue.templates("en", room)[code].specs
+    inner = {name: read(room, value) if specs[name] == "message" else value for name, value in values.items()}
+    return Message(f"{room}.{code}", {name: value for name, value in inner.items() if value is not None})
+
+
+def text_of(value: Value, language: Language) -> str:
+    """A value as it stands in a message."""
+    return value.text(language) if isinstance(value, Message | Listed | Stored) else str(value)

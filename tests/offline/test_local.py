@@ -1,0 +1,50 @@
+"""Statistical tests in the process of the command: what is loaded for them, and what is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from service.stats.shared.declaring import registry
+
+PROBE = """
+import json, sys
+from forelock import cli
+status = cli.main(["run", "mcnemar", sys.argv[1]])
+print(json.dumps([status, sorted(sys.modules)]))
+"""
+HEAVY = {
+    "httpx",
+    "cryptography",
+    "fastapi",
+    "sqlalchemy",
+    "distributed",
+    "scipy.stats",
+    "scipy.optimize",
+}
+
+
+def test_a_test_of_counts_loads_no_more_than_it_needs(tmp_path, monkeypatch):
+    import json
+
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    body = tmp_path / "counts.json"
+    body.write_text('{"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}')
+    ran = subprocess.run([sys.executable, "-c", PROBE, str(body)], capture_output=True, text=True, check=True)
+    status, modules = json.loads(ran.stdout.splitlines()[-1])
+    assert status == 0
+    assert not HEAVY & set(modules)
+    families = {name for name in modules if name.startswith("service.stats.") and name.count(".") == 2}
+    assert families == {"service.stats.shared", "service.stats.mcnemar"}
+
+
+def test_every_test_stands_in_the_module_of_its_name():
+    for test in registry.every():
+        module = test.name.replace("-", "_")
+        assert test.compute.__module__ in (f"service.stats.{module}", f"service.stats.{module}.{module}")
+
+
+def test_what_the_service_asks_for_is_what_the_tests_say_they_serve():
+    said = {(service, test.name) for test in registry.latest().values() for service in test.serves}
+    assert said == set(registry.SERVED_BY.items())

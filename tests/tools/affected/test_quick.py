@@ -1,0 +1,153 @@
+"""A small checkout, its tests recorded, a line of it changed: what runs, what is left, what is named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tools.affected.repository import git
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = {
+    ".gitignore": "__pycache__\n.do\n",
+    "pytest.ini": "[pytest]\naddopts = --import-mode=importlib -ra\nmarkers = slow\n",
+    "conftest.py": "from hypothesis import settings\nsettings.register_profile('again', settings())\n",
+    "service/__init__.py": "",
+    "service/sums.py": '''
+from pathlib import Path
+
+
+def add(a, b):
+    """Give the sum."""
+    return a + b
+
+
+def unused():
+    return 1
+
+
+def rate():
+    return float(Path(__file__).with_name("rate.txt").read_text())
+''',
+    "service/rate.txt": "2.0",
+    "service/setting.sql": "",
+    "tests/test_adding.py": """
+import pytest
+
+
+@pytest.fixture(scope="module")
+def total():
+    from service import sums
+
+    return sums.add(1, 2)
+
+
+def test_one(total):
+    assert total == 3
+
+
+def test_two(total):
+    assert total > 2
+
+
+def test_nothing():
+    pass
+
+
+@pytest.mark.slow
+def test_slow():
+    raise AssertionError
+""",
+    "tests/test_rate.py": "from service.sums import rate\n\ndef test_rate():\n    assert rate() == 2\n",
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    root = tmp_path_factory.mktemp("checkout")
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    (root / "tools").mkdir()
+    shutil.copy(ROOT / "tools/__init__.py", root / "tools")
+    shutil.copytree(
+        ROOT / "tools/affected", root / "tools/affected", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "first")
+    done = run(root, "pytest", "-q", "-m", "not slow", "-p", "tools.affected.recorder")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def checkout(recorded, tmp_path):
+    return Path(shutil.copytree(recorded, tmp_path / "checkout"))
+
+
+def run(root, *module):
+    # Python tells by seconds whether a module is newer than its compiled form, and these tests are faster.
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    return subprocess.run(
+        [sys.executable, "-m", *module], cwd=root, env=environment, capture_output=True, text=True
+    )
+
+
+def replace(root, name, old, new):
+    text = (root / name).read_text()
+    assert old in text
+    (root / name).write_text(text.replace(old, new))
+
+
+def test_a_fault_is_noticed_by_the_tests_of_a_fixture_that_runs_it(checkout):
+    replace(checkout, "service/sums.py", "a + b", "a - b")
+    done = run(checkout, "tools.affected")
+    assert done.returncode == 1
+    assert "FAILED tests/test_adding.py::test_" in done.stdout
+    assert "FAILED   tests of 1 files" in done.stderr
+
+
+def test_a_harmless_change_runs_what_runs_it_and_nothing_else(checkout):
+    replace(checkout, "service/sums.py", "a + b", "b + a")
+    replace(checkout, "tests/test_rate.py", "== 2", "== 2.0")
+    (checkout / "tests/test_rate.py").write_text(FILES["tests/test_rate.py"])  # as it was
+    done = run(checkout, "tools.affected")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "ok       tests of 1 files" in done.stderr
+    assert "left" not in done.stderr
+
+
+def test_a_file_that_is_no_python_is_tested_by_what_opens_it(checkout):
+    (checkout / "service/rate.txt").write_text("3.0")
+    assert "test_rate.py::test_rate" in run(checkout, "tools.affected").stdout
+
+
+def test_what_no_test_runs_or_reads_is_named_and_no_success(checkout):
+    replace(checkout, "service/sums.py", "return 1", "return 2")
+    (checkout / "service/setting.sql").write_text("SELECT 1")
+    done = run(checkout, "tools.affected")
+    assert done.returncode == 1
+    assert "no test runs service/sums.py::unused" in done.stderr
+    assert "no test runs service/setting.sql" in done.stderr
+
+
+def test_without_a_map_the_files_that_import_it_run_and_it_is_said(checkout):
+    (checkout / ".do/coverage-map.npz").unlink()
+    replace(checkout, "service/sums.py", "float(", "1 + float(")
+    done = run(checkout, "tools.affected")
+    assert "no map of what tests run" in done.stderr
+    assert "test_rate.py::test_rate" in done.stdout
+
+
+def test_tests_that_are_all_slow_are_no_failure(checkout):
+    (checkout / "tests/test_adding.py").write_text(
+        "import pytest\n\n@pytest.mark.slow\ndef test_a():\n    raise AssertionError\n"
+    )
+    assert run(checkout, "tools.affected").returncode == 0

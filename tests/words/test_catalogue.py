@@ -1,0 +1,147 @@
+"""The catalogues of all languages side by side: the same codes, the same fields, and one name for one thing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.words import LANGUAGES, Stored, catalogue, listed, message, read, say
+from service.words.catalogue import HOME, Template, templates
+
+ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
+OTHERS = [language for language in LANGUAGES if language != "en"]
+READ_BACK = ("multiplicity", "reasons")
+"""Rooms whose English is stored."""
+CHINESE = re.compile("[\u4e00-\u9fff]")
+GLOSSARY: dict[str, dict[str, Any]] = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
+VALUES = {"number": "1,007", "word": "x.p_value", "": "C1 (“new”) {0}"}
+
+
+def entries(room: str) -> list[tuple[str, str, Template]]:
+    """Every English template of a room with its text as it is written."""
+    source = tomllib.loads((HOME / "en" / f"{room}.toml").read_text("utf-8"))
+    return [(code, source[code], template) for code, template in templates("en", room).items()]
+
+
+def filled(room: str, template: Template, count: str = "7") -> tuple[str, dict[str, str]]:
+    """A template with a value of its kind in each of its fields, and these values."""
+    inner = next((text for _, text, other in entries(room) if not other.specs), "")
+    values = {name: inner if spec == "message" else VALUES[spec] for name, spec in template.specs.items()}
+    counted = {name: count for _, name, spec in template.parts if name is not None and "|" in spec}
+    return template.fill({**values, **counted}), {**values, **dict.fromkeys(counted, count)}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_has_the_same_rooms(language: str) -> None:
+    assert sorted(path.stem for path in (HOME / language).glob("*.toml")) == ROOMS
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_language_has_the_same_codes_in_the_same_order(room: str, language: Any) -> None:
+    assert list(templates(language, room)) == list(templates("en", room))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_language_asks_for_a_value_that_english_does_not_have(room: str, language: Any) -> None:
+    for code, template in templates(language, room).items():
+        english = templates("en", room)[code]
+        names = {name for _, name, _ in english.parts if name is not None}
+        assert {name for _, name, _ in template.parts if name is not None} <= names, code
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "lists"])
+def test_code_stands_as_code_in_both_languages(room: str) -> None:
+    source = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+    for code, text, _ in entries(room):
+        quoted = set(re.findall(r"`[a-z_0-9. <>]+`", text))
+        assert quoted <= set(re.findall(r"`[^`]+`", source[code])), code
+
+
+@pytest.mark.parametrize("name", GLOSSARY)
+def test_no_text_uses_another_name_of_a_thing(name: str) -> None:
+    for room in ROOMS:
+        texts = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+        for code, text in texts.items():
+            assert not any(other in text for other in GLOSSARY[name]["never"]), (room, code, text)
+
+
+@pytest.mark.parametrize("name", GLOSSARY)
+def test_a_thing_that_english_names_has_its_name_in_chinese(name: str) -> None:
+    term = GLOSSARY[name]
+    names = (term["zh"], *term.get("or", ()))
+    asked = re.compile(rf"\b(?:{'|'.join(map(re.escape, term['en']))})\b") if term["en"] else None
+    lacking = []
+    for room in ROOMS:
+        texts = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+        for code, english, _ in entries(room):
+            words = re.sub(r"`[^`]*`|\{[^}|]*\}", "", english)
+            if asked is not None and asked.search(words) and not any(other in texts[code] for other in names):
+                lacking.append((f"{room}.{code}", english, texts[code]))
+    assert [entry for entry in lacking if entry[0] not in term.get("unsaid", ())] == []
+
+
+@pytest.mark.parametrize("room", READ_BACK)
+@pytest.mark.parametrize("count", ["1", "7"])
+def test_the_template_that_gave_a_stored_sentence_reads_it_back(room: str, count: str) -> None:
+    for code, _, template in entries(room):
+        text, values = filled(room, template, count)
+        known = read(room, text)
+        assert known is not None, text
+        assert known.code == f"{room}.{code}"
+        for name, spec in template.specs.items():
+            if spec != "message":
+                assert known.values[name] == values[name]
+        assert CHINESE.search(known.text("zh")), code
+
+
+@given(st.text(alphabet="ab '`{}7", max_size=40), st.text(alphabet="ab {}", min_size=1, max_size=10))
+def test_what_is_read_gives_the_same_sentence_again(arm: str, population: str) -> None:
+    text = say("reasons.no_results", arm=arm, endpoint="e", population=population)
+    known = read("reasons", text)
+    assert known is not None
+    assert known.text("en") == text
+
+
+def test_a_sentence_that_no_template_gives_is_not_read() -> None:
+    assert read("reasons", "something that nobody says any more") is None
+    stored = Stored("something that nobody says any more", "reasons", "reasons.elsewhere")
+    assert stored.text("en") == "something that nobody says any more"
+    assert stored.text("zh") == say("reasons.elsewhere", "zh")
+
+
+def test_a_sentence_inside_a_sentence_is_read_as_well() -> None:
+    inner = say("reasons.no_bounds", endpoint="f1")
+    known = read("reasons", say("reasons.no_worst_case", why=inner))
+    assert known is not None
+    assert known.code == "reasons.no_worst_case"
+    assert known.text("zh").startswith("端点“f1”")
+    assert read("reasons", "nobody says so, and the plan's missing policy is `worst_case`") is None
+
+
+def test_values_stand_as_they_are() -> None:
+    assert "{0.__class__}" in say("reasons.no_test", "zh", test="{0.__class__}")
+    assert say("verdicts.left_out", count=1) == ", 1 pair left out"
+    assert say("verdicts.left_out", count=2) == ", 2 pairs left out"
+    assert say("notes.then", step=message("notes.results_lacking", count=3)).startswith(" Find out")
+    assert listed(["a", "b"], "lists.comma").text("zh") == "a、b"
+
+
+def test_an_unknown_code_and_a_missing_value_are_refused() -> None:
+    with pytest.raises(KeyError):
+        say("reasons.nobody")
+    with pytest.raises(KeyError):
+        say("reasons.no_test")
+    with pytest.raises(FileNotFoundError):
+        say("nowhere.nothing")
+
+
+def test_a_hostile_text_is_read_in_linear_time() -> None:
+    assert read("reasons", "arm '" * 20_000) is None
+    assert catalogue.read("multiplicity", "a" * 100_000) is None
