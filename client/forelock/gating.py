@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.columns import SHARED, TABLES, listed
+from forelock.formats import FORMATS
 from forelock.gate_ways import (
     PLACES_TRIED,
     Asked,
@@ -25,7 +26,7 @@ from forelock.gate_ways import (
     outcome_columns,
 )
 from forelock.hints import MOST_TRIED, Refused, Way, helped
-from forelock.import_files import FORMATS, UnknownFormat, imports_of
+from forelock.import_files import UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
 from forelock.reading import read
 

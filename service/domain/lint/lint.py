@@ -75,7 +75,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
             attained += power_findings(plan, facts, setting)
         found += attained
         if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
-            found += contradiction_findings(plan, setting)
+            found += contradiction_findings(setting)
         found += word_findings(setting)
     found += level_findings(plan, facts, looked_up)
     found += slice_findings(plan, facts, looked_up)

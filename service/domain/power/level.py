@@ -90,7 +90,7 @@ def _level(
         return base.model_copy(update={"reason": NOT_READY})
     if other_endpoints(setting) or asks_amounts(setting):
         return _of_several(base, plan, facts, setting)
-    truths = tuple(_truths(plan, setting))
+    truths = tuple(_truths(setting))
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
     size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
@@ -98,10 +98,18 @@ def _level(
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
+<<<<<<< ours
     known = facts.get(population.id)
     # what is proven of every shape goes before what is drawn from a few of them
     proven = bounded_level(base, plan, setting, known, truths)
     return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
+||||||| base
+    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
+    return level if level.level is not None else bounded_level(base, plan, setting, truths) or level
+=======
+    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
+    return level if level.level is not None else bounded_level(base, setting, truths) or level
+>>>>>>> theirs
 
 
 def _of_several(
@@ -115,16 +123,17 @@ def _of_several(
     amounts = amounts_of(plan, facts, setting, parts)
     if isinstance(amounts, str) or parts is None:
         return base.model_copy(update={"reason": amounts})
-    found = [
-        each.level(base.model_copy(update={"alpha": stated_alpha(each.setting), "endpoint": each.endpoint}))
-        for each in amounts
+    levels = [
+        amount.level(
+            base.model_copy(update={"alpha": stated_alpha(amount.setting), "endpoint": amount.endpoint})
+        )
+        for amount in amounts
     ]
     if parts.own is not None and not asks_amounts(setting):
-        apart = own_part(plan, setting.hypothesis, parts.own)
-        own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
-        found.append(_level(apart, facts, own))
-    unknown = next((each for each in found if each.level is None), None)
-    return unknown or max(found, key=lambda each: (each.level or 0.0) / each.alpha)
+        own = own_part(setting, parts.own)
+        levels.append(_level(own.plan, facts, own))
+    unknown = next((each for each in levels if each.level is None), None)
+    return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:
@@ -147,17 +156,27 @@ def _alphas(setting: Setting) -> Iterator[float]:
                 yield round(len(ways) * error(value), 12)
 
 
-def _truths(plan: Plan, setting: Setting) -> Iterator[float]:
+def _truths(setting: Setting) -> Iterator[float]:
     """Where the claim only just fails: true differences, candidate minus baseline."""
-    target = Target.of(plan, setting.hypothesis)
+    target = Target.of(setting)
     if target.claim == "superiority":
         yield 0.0
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
+<<<<<<< ours
     shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
     # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
     margins = [margin for each in shown if (margin := target.held_to(each)) is not None]
     margin = max(margins, default=target.margin)
+||||||| base
+    shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
+    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
+    margin = max(margins, default=target.sesoi)
+=======
+    shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
+    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
+    margin = max(margins, default=target.sesoi)
+>>>>>>> theirs
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
 
@@ -176,11 +195,11 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
             return _chance(whole or rule.around(n, share), share, truth)
 
         least = min(max(low, abs(truth) + KNOWN), high)
-        found = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
-        if found is None:
+        greatest = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
+        if greatest is None:
             why = "; ".join(dict.fromkeys(rule.unknown.values())) or "a field is not decided by the counts"
             return base.model_copy(update={"reason": why})
-        best = max(best or (-1.0, 0.0, 0.0), (found[0], found[1], truth))
+        best = max(best or (-1.0, 0.0, 0.0), (greatest[0], greatest[1], truth))
     assert best is not None  # noqa: S101 - there is a truth
     level, share, truth = best
     return base.model_copy(update={"level": level, "method": "exact", "discordance": share, "truth": truth})

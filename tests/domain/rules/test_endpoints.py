@@ -72,7 +72,7 @@ def test_the_swap_rule_locks():
     assert other_endpoints(setting) == ("usd",)
     assert rule_text(parts.own) == "quality.ci.low > -2 pp"
     assert rule_text(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
-    assert own_part(plan(SWAP), setting.hypothesis, parts.own).hypotheses[0].rule == "quality.ci.low > -2 pp"
+    assert own_part(setting, parts.own).hypothesis.rule == "quality.ci.low > -2 pp"
     assert plan(SWAP).endpoints_asked(setting.hypothesis) == ("accuracy", "usd")
 
 

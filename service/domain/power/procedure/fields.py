@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from service.domain.power.enumerated.region import truths_of
 from service.domain.power.enumerated.tests import BinaryTest
-from service.domain.power.enumerated.truth_sets import Sets, both, compared, either
+from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.feeding import parameter, takes_clusters
-from service.domain.rules.rule import Clause, Comparison, Excludes, Is
+from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
+<<<<<<< ours
 from service.domain.rules.truth import TIE
 from service.domain.verdicts.worst_case import extremes
 from service.stats.shared.declaring.cell_lines import (
@@ -30,6 +31,22 @@ from service.stats.shared.declaring.cell_lines import (
     Sides,
     exact_delta,
 )
+||||||| base
+from service.domain.rules.truth import TIE
+from service.stats.shared.declaring.cell_lines import (
+    ABOVE,
+    BELOW,
+    EQUAL,
+    UNDEFINED,
+    EndLines,
+    Line,
+    Sides,
+    exact_delta,
+)
+=======
+from service.domain.rules.truth_sets import Sets
+from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
+>>>>>>> theirs
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Estimate, Path
 from service.stats.shared.declaring.simulated import Asked, Units, Value
@@ -87,13 +104,13 @@ class SimulatedSets:
         Whatever compares it with the steps gets the answer that the test's own p would get.
         """
         if self.units.won is None or self._by_cluster(use):
-            found = self.value_of(use, path)
-            return None if isinstance(found, tuple) else found
+            value = self.value_of(use, path)
+            return None if isinstance(value, tuple) else value
         line = self._line(use, path)
         if not isinstance(line, Line):
             return None
         b, m, back = self._cells
-        ends = [0.0, *(float(each) for each in steps), 1.0]
+        ends = [0.0, *(float(step) for step in steps), 1.0]
         between = [(low + high) / 2 for low, high in pairwise(ends)]
         p = np.full(len(b), np.nan)
 
@@ -121,17 +138,18 @@ class SimulatedSets:
             return None  # it would see the items, and these are sums
         plan = use.test.plan
         whole = path[:-1] if path[-1] in ("low", "high") else path
-        found = None
+        value = None
         if plan is not None and plan.simulated is not None:
-            found = plan.simulated.fields(self.units, self._asked(use), whole)
-        if isinstance(found, tuple):
-            return found if path[-1] not in ("low", "high") else found[path[-1] == "high"]
+            value = plan.simulated.fields(self.units, self._asked(use), whole)
+        if isinstance(value, tuple):
+            return value if path[-1] not in ("low", "high") else value[path[-1] == "high"]
         estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
-        return self.units.delta if found is None and estimates and path == ("delta",) else found
+        return self.units.delta if value is None and estimates and path == ("delta",) else value
 
     def _asked(self, use: Use) -> Asked:
         given: Any = use.use.parameters.get("margin")
         margin = self.sesoi if given is None else Margin.model_validate(given)
+<<<<<<< ours
         ends = None if self.setting.endpoint is None else extremes(self.setting.endpoint)
         return Asked(
             partial(parameter, use.use),
@@ -164,3 +182,34 @@ def _sides(value: Floats, limit: float, tie: float) -> Sides:
         gap = value - limit
         side = np.where(np.abs(gap) <= tie, EQUAL, np.where(gap > 0, ABOVE, BELOW))
     return np.where(np.isnan(value), UNDEFINED, side).astype(np.int8)
+||||||| base
+        return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
+
+
+def clause_truths(clause: Clause, value: Value) -> Sets | None:
+    """The truth of a clause on the values (T,) of its field, or on both ends of an interval."""
+    low, high = value if isinstance(value, tuple) else (value, value)
+    interval = isinstance(value, tuple)
+    tie = TIE if interval or clause.field.path[-1] in ("delta", "low", "high") else 0.0
+    if isinstance(clause, Comparison):
+        if interval:
+            return None
+        return compared(_sides(low, float(clause.value.exact()), tie), clause.operator)
+    if isinstance(clause, Excludes):
+        limit = float(clause.value.exact())
+        return either(compared(_sides(low, limit, tie), ">"), compared(_sides(high, limit, tie), "<"))
+    if isinstance(clause, Is):
+        return compared(_sides(low, 0.5, 0.0), ">" if clause.value else "<")
+    above = compared(_sides(low, float(clause.low.exact()), tie), ">=" if clause.closed else ">")
+    below = compared(_sides(high, float(clause.high.exact()), tie), "<=" if clause.closed else "<")
+    return both(above, below)
+
+
+def _sides(value: Floats, limit: float, tie: float) -> Sides:
+    with np.errstate(invalid="ignore"):
+        gap = value - limit
+        side = np.where(np.abs(gap) <= tie, EQUAL, np.where(gap > 0, ABOVE, BELOW))
+    return np.where(np.isnan(value), UNDEFINED, side).astype(np.int8)
+=======
+        return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
+>>>>>>> theirs
