@@ -98,18 +98,10 @@ def _level(
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
-<<<<<<< ours
     known = facts.get(population.id)
     # what is proven of every shape goes before what is drawn from a few of them
-    proven = bounded_level(base, plan, setting, known, truths)
+    proven = bounded_level(base, setting, known, truths)
     return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
-||||||| base
-    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
-    return level if level.level is not None else bounded_level(base, plan, setting, truths) or level
-=======
-    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
-    return level if level.level is not None else bounded_level(base, setting, truths) or level
->>>>>>> theirs
 
 
 def _of_several(
@@ -163,20 +155,10 @@ def _truths(setting: Setting) -> Iterator[float]:
         yield 0.0
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
-<<<<<<< ours
-    shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
+    shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
     # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
     margins = [margin for each in shown if (margin := target.held_to(each)) is not None]
     margin = max(margins, default=target.margin)
-||||||| base
-    shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
-    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
-    margin = max(margins, default=target.sesoi)
-=======
-    shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
-    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
-    margin = max(margins, default=target.sesoi)
->>>>>>> theirs
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
 

@@ -10,13 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-<<<<<<< ours
-from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
-||||||| base
-from service.domain.plans.plan import Plan
-=======
->>>>>>> theirs
 from service.domain.power.level_records import RuleLevel, exceeds, limit_of
 from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader
@@ -25,21 +19,9 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 
 
-<<<<<<< ours
 def bounded_level(
-    base: RuleLevel,
-    plan: Plan,
-    setting: Setting,
-    known_facts: ManifestFacts | None,
-    truths: tuple[float, ...],
+    base: RuleLevel, setting: Setting, known_facts: ManifestFacts | None, truths: tuple[float, ...]
 ) -> RuleLevel | None:
-||||||| base
-def bounded_level(
-    base: RuleLevel, plan: Plan, setting: Setting, truths: tuple[float, ...]
-) -> RuleLevel | None:
-=======
-def bounded_level(base: RuleLevel, setting: Setting, truths: tuple[float, ...]) -> RuleLevel | None:
->>>>>>> theirs
     """The greatest bound over the true differences at which the claim only just fails.
 
     None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it. None too
