@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from service.api.examples.common import PLAN
-from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS
+from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
 from service.api.examples.evidence import CHECKLIST
 from service.api.examples.made import DIRECTORY
 from service.domain.comparison.compare import compare
@@ -29,6 +29,8 @@ from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.domain.rules.settings import resolve as resolve_plan
 from service.domain.rules.settings import settings
+from service.domain.score.request import ScoreRequest
+from service.domain.score.score import score
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.arm_summaries import arm_summaries
 from service.domain.verdicts.judge import judge
@@ -160,6 +162,7 @@ def files() -> dict[str, str]:
         ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+        "score": score(ScoreRequest.model_validate(SCORED)).model_dump(mode="json"),
         "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),
         "resolution": resolve(ResolutionRequest.model_validate(PILOT)).model_dump(mode="json"),
         "audit": audit(AuditRequest.model_validate(PUBLISHED)).model_dump(mode="json"),

@@ -72,7 +72,7 @@ def next_step(found: Comparison, *, can_fail: bool = False) -> str:
         return f"Add {found.unit}: {found.reasons.get('ci', 'these decide nothing')}."
     if found.more:
         return (
-            f"Plan about {_rounded(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
+            f"Plan about {rounded_up(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
             "adding items until the answer is liked errs far more often than the level says."
         )
     return (
@@ -150,11 +150,11 @@ def _one(found: Comparison, more: More) -> str:
         else f"the true difference is the observed {_show(found, more.truth)}"
     )
     unit = found.unit.removesuffix("s") if more.more == 1 else found.unit
-    count, power = f"{_rounded(more.more)} more {unit}", level_text(more.power)
+    count, power = f"{rounded_up(more.more)} more {unit}", level_text(more.power)
     return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
 
 
-def _rounded(count: int) -> int:
+def rounded_up(count: int) -> int:
     """To two digits: the figure rests on an estimated spread."""
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step
