@@ -135,7 +135,8 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
         return None
     above, below = sets.above(0.0), sets.below(0.0)
     sides = {"greater": above, "less": below}
-    return sides.get(asked.parameter("alternative"), np.minimum(2 * np.minimum(above, below), 1.0))
+    both = np.minimum(2 * np.minimum(above, below), 1.0)
+    return np.asarray(sides.get(asked.parameter("alternative"), both))
 
 
 @stat_test(

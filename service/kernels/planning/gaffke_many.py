@@ -66,7 +66,7 @@ def gridded(values: Floats) -> tuple[Floats, Floats]:
     cell = left + np.arange(rows)[:, None] * CELLS
     shapes = np.bincount(cell.ravel(), (1 - right).ravel(), rows * CELLS).astype(np.float64)
     shapes += np.bincount(cell.ravel() + 1, right.ravel(), rows * CELLS)
-    return low + step * np.arange(CELLS), shapes.reshape(rows, CELLS)
+    return np.asarray(low + step * np.arange(CELLS)), shapes.reshape(rows, CELLS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,4 +142,4 @@ def _solved(short: Callable[[Floats], Floats], rows: int) -> Floats:
         kept = np.where(below, -1.0, 1.0)
         if np.all((np.abs(f) < CLOSE) | (high - low < CLOSE)):
             break
-    return at
+    return np.asarray(at)

@@ -52,7 +52,7 @@ class BoundedLines:
         def p(b: Ints, m: Ints) -> Floats:
             above, below = self.above(b, m, 0.0), self.below(b, m, 0.0)
             sides = {"greater": above, "less": below}
-            return sides.get(alternative, np.minimum(2 * np.minimum(above, below), 1.0))
+            return np.asarray(sides.get(alternative, np.minimum(2 * np.minimum(above, below), 1.0)))
 
         return valued(p, sides_pattern(alternative), self.test.asker(path), relative=ERROR, absolute=1e-12)
 
