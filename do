@@ -529,6 +529,7 @@ pages() {
     cd "$root"
     "$venv/bin/python" -m tools.pages.tests
     "$venv/bin/python" -m tools.pages.reference
+    "$venv/bin/python" -m tools.pages.registers
     "$venv/bin/python" -m tools.pages.map
     "$venv/bin/python" -m tools.pages.async_client
     "$venv/bin/python" -m tools.pages.pictures

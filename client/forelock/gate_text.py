@@ -13,7 +13,7 @@ EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell":
 COLUMNS = 61
 LINES = ("├", "─", "●", "┤", "│", "┊")
 ASCII = ("[", "-", "o", "]", "|", ":")
-_METHODS = {
+METHODS = {
     "tango": "Tango score",
     "cr2_t": "CR2 t",
     "t": "t",
@@ -23,6 +23,11 @@ _METHODS = {
     "bootstrap": "exact bootstrap",  # of a service of an earlier version
     "percentile": "exact bootstrap",
     "exact": "exact",
+    "clopper-pearson": "Clopper-Pearson",
+    "wilson": "Wilson",
+    "jeffreys": "Jeffreys",
+    "korn-graubard": "Korn-Graubard",
+    "cr0_z": "CR0",
 }
 
 
@@ -36,7 +41,7 @@ def exit_code(found: Json) -> int:
 def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
     """The answer as text; lines are drawn in ASCII where the encoding has no others."""
     blocks = [hanging(plain(found["sentence"]), "")]
-    drawn = picture(found, LINES if _prints(encoding) else ASCII)
+    drawn = picture(found, LINES if prints(encoding) else ASCII)
     blocks += [drawn] if drawn else []
     blocks.append("\n".join(_numbers(found)))
     slices = "\n".join(_slices(found))
@@ -51,8 +56,22 @@ def picture(found: Json, marks: Sequence[str]) -> str:
     low, high, delta, margin = found["ci"]["low"], found["ci"]["high"], found["delta"], found["margin"]
     if low is None or high is None or delta is None:
         return ""
-    bounds = [0.0] if margin is None else [-margin, 0.0]
-    least, most = min(low, *bounds), max(high, *bounds)
+    *_, zero, edge = marks
+    bounds = [(0.0, zero, "0")]
+    if margin is not None:
+        loss = margin if found.get("prefers") == "lower" else -margin
+        bounds = sorted([*bounds, (loss, edge, _amount(found, loss))])
+    return draw_intervals([(low, delta, high, "")], bounds, marks)
+
+
+def draw_intervals(
+    rows: Sequence[tuple[float, float, float, str]],
+    bounds: Sequence[tuple[float, str, str]],
+    marks: Sequence[str],
+) -> str:
+    """Intervals (low, estimate, high, what it is) on one scale, among values with their marks and labels, ascending."""
+    least = min(*(low for low, *_ in rows), *(value for value, *_ in bounds))
+    most = max(*(high for _, _, high, _ in rows), *(value for value, *_ in bounds))
     pad = 0.06 * (most - least) or 1e-9
     least, most = least - pad, most + pad
 
@@ -60,25 +79,28 @@ def picture(found: Json, marks: Sequence[str]) -> str:
         at: int = round((value - least) / (most - least) * (COLUMNS - 1))
         return at
 
-    start, line, dot, end, zero, edge = marks
-    cells = [" "] * COLUMNS
-    for value, mark in zip(bounds, (zero,) if margin is None else (edge, zero), strict=True):
-        cells[column(value)] = mark
-    for at in range(column(low), column(high) + 1):
-        cells[at] = line if cells[at] == " " else cells[at]
-    cells[column(low)], cells[column(high)] = start, end
-    cells[column(delta)] = dot
+    start, line, dot, end, *_ = marks
+    lines = []
+    for low, estimate, high, words in rows:
+        cells = [" "] * COLUMNS
+        for value, mark, _ in bounds:
+            cells[column(value)] = mark
+        for at in range(column(low), column(high) + 1):
+            cells[at] = line if cells[at] == " " else cells[at]
+        cells[column(low)], cells[column(high)] = start, end
+        cells[column(estimate)] = dot
+        lines.append(f"  {''.join(cells)}  {words}".rstrip())
     labels = [" "] * (COLUMNS + 24)
-    texts = ["0"] if margin is None else [_amount(found, -margin), "0"]
     taken = -1
-    for value, told in zip(bounds, texts, strict=True):
+    for value, _, told in bounds:
         at = max(column(value) - len(told) // 2, taken + 1, 0)
         labels[at : at + len(told)] = told
         taken = at + len(told)
-    return f"  {''.join(cells).rstrip()}\n  {''.join(labels).rstrip()}"
+    return "\n".join([*lines, f"  {''.join(labels).rstrip()}"])
 
 
-def _prints(encoding: str | None) -> bool:
+def prints(encoding: str | None) -> bool:
+    """Whether an encoding has the characters that pictures are drawn with."""
     try:
         "".join(LINES).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -95,18 +117,20 @@ def _numbers(found: Json) -> Iterator[str]:
     clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
     yield f"  paired      {found['n']} items{clusters}"
     left = found["unpaired"]
+    failed = "as worst" if found.get("prefers") == "lower" else "counted 0"
     for name, words in (
         ("only_baseline", "only in the baseline"),
         ("only_candidate", "only in the candidate"),
         ("missing", "without a result in one arm"),
+        ("neither", "without a result in both arms"),
     ):
-        if left[name]:
+        if left.get(name):
             ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
-            became = "counted 0" if left.get("counted") == "as_0" else "left out"
+            became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
             yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
     for each in found["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
-        method = _METHODS.get(each["method"], each["method"])
+        method = METHODS.get(each["method"], each["method"])
         ends = "" if each["ci"] is None else f", {_ends(found, each['ci'])}"
         yield f"  test        {plain(each['test'])} ({method}): {p}{ends}"
     yield textwrap.fill(
@@ -160,7 +184,7 @@ def _ends(found: Json, ci: Json) -> str:
     level = f"{100 * ci['level']:g}%"
     if ci["low"] is None or ci["high"] is None:
         return f"no {level} interval"
-    method = _METHODS.get(ci["method"], plain(ci["method"]))
+    method = METHODS.get(ci["method"], plain(ci["method"]))
     return f"{level} {method} interval {_amount(found, ci['low'])} to {_amount(found, ci['high'])}"
 
 
@@ -179,18 +203,18 @@ def _p(p: float) -> str:
 def markdown(found: Json, remarks: Iterable[str] = ()) -> str:
     """The same as a comment on a pull request."""
     mark = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}[found["outcome"]]
-    lines = [f"### {mark} {_escaped(found['sentence'])}", "", "| | |", "|---|---|"]
-    lines += [f"| {key} | {_escaped(value.strip())} |" for key, value in _cells(found)]
+    lines = [f"### {mark} {escaped(found['sentence'])}", "", "| | |", "|---|---|"]
+    lines += [f"| {key} | {escaped(value.strip())} |" for key, value in _cells(found)]
     for each in (found.get("slices") or {}).get("results", ()):
         outcome = "**worse**" if each["shown_worse"] else each["outcome"].replace("_", " ")
         told = f"{outcome}: {_amount(found, each['delta'])}, {_ends(found, each['ci'])}, n = {each['n']}"
-        lines.append(f"| slice {_escaped(each['name'])} | {told} |")
+        lines.append(f"| slice {escaped(each['name'])} | {told} |")
     if found.get("slices"):
-        lines += [f"| slices | {_escaped(each.strip())} |" for each in _of_all(found["slices"])]
-    warned = [f"- {_escaped(each['code'])}: {_escaped(each['message'])}" for each in found["warnings"]]
+        lines += [f"| slices | {escaped(each.strip())} |" for each in _of_all(found["slices"])]
+    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in found["warnings"]]
     lines += ["", *warned] if warned else []
-    lines += ["", f"**Next:** {_escaped(found['next'])}", "", f"<sub>{_escaped(found['status'])}.</sub>"]
-    lines += ["", *(f"- {_escaped(each)}" for each in remarks)]
+    lines += ["", f"**Next:** {escaped(found['next'])}", "", f"<sub>{escaped(found['status'])}.</sub>"]
+    lines += ["", *(f"- {escaped(each)}" for each in remarks)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -198,13 +222,13 @@ def _cells(found: Json) -> Iterator[tuple[str, str]]:
     for line in _numbers(found):
         text = " ".join(line.split())
         key, _, value = text.partition(" ")
-        for both in ("left out", "counted 0"):
+        for both in ("left out", "counted 0", "as worst"):
             if text.startswith(both):
                 key, value = both, text.removeprefix(f"{both} ")
         yield key, value
 
 
-def _escaped(text: object) -> str:
+def escaped(text: object) -> str:
     """Text that is no Markdown: names of files and items are not ours."""
     told = plain(text)
     for each in "\\`*_[]<>|#@":

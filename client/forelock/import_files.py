@@ -7,44 +7,15 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
+from forelock.formats import FORMATS, HEADERS, MARKS, NAMES, SUFFIXES, TOGETHER
 from forelock.problem import FileFault
 
-TOGETHER = frozenset({"lm_eval", "openai_evals", "helm", "mlflow"})
-"""Formats of which one run is several files."""
-FORMATS = (
-    "inspect",
-    "lm_eval",
-    "promptfoo",
-    "deepeval",
-    "openai_evals",
-    "helm",
-    "swe_bench",
-    "mlflow",
-    "csv",
-    "ndjson",
-    "parquet",
-)
 _PIECE = 1024 * 1024
-_MARKS = (
-    (b'"resolved_ids"', "swe_bench"),
-    (b'"failureReason"', "promptfoo"),
-    (b'"evalId"', "promptfoo"),
-    (b'"testCases"', "deepeval"),
-    (b'"testRunData"', "deepeval"),
-    (b'"doc_hash"', "lm_eval"),
-    (b'"doc_id"', "lm_eval"),
-    (b'"completion_fns"', "openai_evals"),
-    (b'"instance_id"', "helm"),
-    (b'"trace_id"', "mlflow"),
-    (b'"experiment_id"', "mlflow"),
-    (b'"eval"', "inspect"),
-)
-"""What the first bytes of a JSON file hold, the surest first."""
 _SEPARATOR = re.compile(rb"[,;\t]")
-_SUFFIXES = {".eval": "inspect", ".parquet": "parquet"}
 
 
 class UnknownFormat(FileFault):
@@ -119,11 +90,9 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def format_of(paths: Sequence[Path]) -> str:
     """What wrote these files, by their names and beginnings."""
-    names = {path.name for path in paths}
-    if "per_instance_stats.json" in names:
-        return "helm"
-    if any(name.startswith("samples_") and name.endswith(".jsonl") for name in names):
-        return "lm_eval"
+    for pattern, form in NAMES.items():
+        if any(fnmatchcase(path.name, pattern) for path in paths):
+            return form
     told = {found for path in paths if (found := _format_of(path)) is not None}
     if len(told) == 1:
         return told.pop()
@@ -137,18 +106,19 @@ def format_of(paths: Sequence[Path]) -> str:
 
 
 def _format_of(path: Path) -> str | None:
-    if path.suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[path.suffix.lower()]
+    if path.suffix.lower() in SUFFIXES:
+        return SUFFIXES[path.suffix.lower()]
     try:
         with path.open("rb") as file:
             head = file.read(65_536)
     except OSError as error:
         raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
     if path.suffix.lower() == ".csv":
-        return "promptfoo" if b"Grader Reason" in head.partition(b"\n")[0] else "csv"
+        first = head.partition(b"\n")[0]
+        return next((form for column, form in HEADERS.items() if column in first), "csv")
     if path.suffix.lower() in (".tsv", ".txt") and head.lstrip()[:1] not in (b"{", b"["):
         return "csv" if _SEPARATOR.search(head.partition(b"\n")[0]) else None
-    marked = next((form for mark, form in _MARKS if mark in head), None)
+    marked = next((form for mark, form in MARKS.items() if mark in head), None)
     rows = path.suffix.lower() in (".ndjson", ".jsonl") or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
     return marked or ("ndjson" if rows else None)
 

@@ -5,25 +5,62 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Literal, get_args
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from service.domain.canonical import canonical, sha256_hex
 from service.records import StrictRecord
 
-Event = Literal[
-    "preregistration.locked",
-    "preregistration.amended",
-    "preregistration.closed",
-    "preregistration.withdrawn",
-    "preregistration.unblinded",
-    "deviation.filed",
-    "verdict.published",
-]
-"""What webhooks may ask for. None of them but the last holds anything that follows from an outcome."""
-EVENTS: tuple[Event, ...] = get_args(Event)
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What is declared of an event that leaves the service; the rest follows from it, by `./do pages` where it is text.
+
+    Messages, the API's schema, the choices of `forelock webhooks create --event` and the table in docs/webhooks.md are
+    made from it. None but a verdict may hold anything that follows from an outcome.
+    """
+
+    name: str
+    repeats: tuple[str, ...]
+    """Members of the event's leaf that a message repeats.
+
+    Never a reason: people wrote it, and a message goes to others.
+    """
+    adds: str = ""
+    """What the documentation says of it beside these members."""
+    concerns_runs: bool = True
+    """Runs of a tracker that carry the record are brought up to date by it."""
+
+
+class Event(Enum):
+    """Everything that a webhook may ask for, declared once each."""
+
+    LOCKED = Announced("preregistration.locked", ("version", "plan_sha256"))
+    AMENDED = Announced("preregistration.amended", ("version", "plan_sha256", "prior_sha256"))
+    CLOSED = Announced("preregistration.closed", ("plan_sha256", "deviation", "received", "expected"))
+    WITHDRAWN = Announced(
+        "preregistration.withdrawn", ("plan_sha256", "state"), adds="`state` is the one before"
+    )
+    UNBLINDED = Announced("preregistration.unblinded", ())
+    DEVIATION_FILED = Announced("deviation.filed", ("plan_sha256", "deviation"), concerns_runs=False)
+    JUDGED = Announced(
+        "verdict.published",
+        ("plan_sha256", "verdict_sha256"),
+        adds="`hypotheses`, and as `outcome` the gravest of theirs: the first of `invalid`, `inconclusive`, "
+        "`not_supported`, `equivalent`, `supported`",
+    )
+
+
+EVENTS: tuple[str, ...] = tuple(event.value.name for event in Event)
+"""Their names, in the order of their declaration."""
+if TYPE_CHECKING:
+    EventName = str
+else:
+    EventName = Literal[EVENTS]
 PING = "webhook.ping"
 LINKED = "run.linked"
 
@@ -52,7 +89,7 @@ class Webhook(StrictRecord):
 
     id: str
     url: str
-    events: tuple[Event, ...]
+    events: tuple[EventName, ...]
     description: str | None
     created_at: datetime
     previous_until: datetime | None = Field(
@@ -120,6 +157,11 @@ def secret_text(randomness: bytes) -> str:
 def seal_info(purpose: Literal["webhook", "tracker"], project_id: str, owner: str) -> bytes:
     """Associated data of a sealed credential: it opens for this owner alone."""
     return canonical({"purpose": f"forelock/{purpose}/1", "project_id": project_id, "owner": owner})
+
+
+def members_of(name: str) -> tuple[str, ...]:
+    """The members of a leaf that a message of this event repeats."""
+    return next(event.value.repeats for event in Event if event.value.name == name)
 
 
 def payload(event: str, at: datetime, data: object) -> bytes:

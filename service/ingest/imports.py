@@ -15,7 +15,6 @@ from service.domain.plans.imports import Readable, UnreadImport
 from service.domain.plans.plan import Plan
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
-from service.ingest.harnesses.deep_eval import DeepEvalRun
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.limits import unmapped
 from service.ingest.harnesses.opening import open_files
@@ -130,8 +129,6 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
 
 def _require_judges(reader: Reader, plan: Plan, wanted: list[Target]) -> None:
     """The model that scored has to be the one that was locked, where the file says which it was."""
-    if not isinstance(reader, DeepEvalRun):
-        return
     locked = {each.key: each.endpoint for each in wanted}
     for metric, model in reader.judges():
         endpoint = plan.endpoint(locked.get(metric, ""))

@@ -23,7 +23,7 @@ from service.domain.results.batches import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.limits import shown
-from service.ingest.harnesses.opening import open_files
+from service.ingest.harnesses.opening import harness_of, open_files
 from service.ingest.harnesses.rows import Collector, targets
 from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
 from service.ingest.table_columns import NO_VALUE, OWN_ARM, WORDS, max_arms, taken
@@ -35,17 +35,6 @@ _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "argument
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
-_ARM_NAMES = ("provider.label", "provider.id", "prompt.label", "promptIdx")
-"""Places of promptfoo's arms, those that people read first."""
-_BESIDE = {
-    "promptfoo": ("failureReason", "latencyMs", "cost", "score", "success", "tokenUsage", "provider", "prompt",
-                  "promptIdx", "promptId", "testIdx"),
-    "inspect": ("turn_count",),
-    "lm_eval": ("filter",),
-}  # fmt: skip
-"""What a harness writes of the run and its outcome beside every sample: nothing that items share."""
-_ROW_IDS = {"promptfoo": "id"}
-"""What a harness draws anew for every result: it tells no item."""
 _CLUSTER_NAMES = (
     "cluster",
     "conversation",
@@ -68,12 +57,6 @@ _MEASURE_NAMES = (
     "success",
     "includes",
 )
-_CHOICES = {
-    "limit": "missing", "invalidated": "missing", "edited": "original", "no_response": "error",
-    "grader_failed": "error", "incomplete": "missing", "empty_patch": "failure", "infra_failure": "missing",
-    "ambiguous_failure": "failure", "several": "first", "error": "error",
-}  # fmt: skip
-"""What a section to paste says of what the file has, so that it can be applied: the author looks at it."""
 _MAPPING: TypeAdapter[Any] = TypeAdapter(ImportMapping)
 
 
@@ -157,7 +140,7 @@ class _Look:
     """What samples have in common, gathered with bounded memory."""
 
     def __init__(self, form: str) -> None:
-        self._form, self._mapping = form, FORMATS[form]
+        self._form, self._mapping, self._harness = form, FORMATS[form], harness_of(form)
         self._n = 0
         self._events: Counter[str] = Counter()
         self._measures: dict[str, Json] = {}
@@ -224,7 +207,7 @@ class _Look:
             or (
                 n >= max(items, 1)
                 and _last(path) in _ID_NAMES
-                and path != _ROW_IDS.get(self._form)
+                and path != self._harness.row_id
                 and self._covers(path)
             )
         ]
@@ -236,7 +219,7 @@ class _Look:
             if 2 <= n <= least / 2
             and self._covers(path)
             and path not in (*ids, replicate)
-            and path.partition(".")[0] not in _BESIDE.get(self._form, ())
+            and path.partition(".")[0] not in self._harness.beside
         }
         clusters = self._without_copies(clusters)
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
@@ -276,7 +259,7 @@ class _Look:
 
     def _arms(self) -> dict[str, list[str]]:
         """Places that may tell the arm, with their first values. A table's own column has as many arms as it likes."""
-        names: Sequence[str] = _ARM_NAMES
+        names: Sequence[str] = self._harness.arms
         most = MOST_SHOWN - 1
         if self._form in TABLES:
             names = fitting("arm", [path for path in self._paths if self._covers(path)])
@@ -287,11 +270,11 @@ class _Look:
             if path in names and (len(values) <= most or path == OWN_ARM)
         }
 
-    def _arm_of_promptfoo(self) -> str | None:
+    def _arm_place(self) -> str | None:
         """The first place that tells all the arms that any place tells apart."""
         counts = {path: len(self._paths[path]) for path in self._arms() if len(self._paths[path]) > 1}
         return next(
-            (path for path in _ARM_NAMES if counts.get(path) == max(counts.values(), default=0)), None
+            (path for path in self._harness.arms if counts.get(path) == max(counts.values(), default=0)), None
         )
 
     def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
@@ -303,9 +286,9 @@ class _Look:
         elif ids and ids[0] != default:
             made["item_id"] = ids[0]
         splits = self._paths.get("split", {})
-        if self._form == "helm" and len(splits) > 1:
+        if "split" in self._mapping.model_fields and len(splits) > 1:
             made["split"] = max(splits, key=splits.__getitem__)
-        if self._form == "promptfoo" and (arm := self._arm_of_promptfoo()) is not None:
+        if (arm := self._arm_place()) is not None:
             made["arm"] = arm
         named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
         if named:
@@ -319,7 +302,7 @@ class _Look:
         )
         if name is not None:
             for field, part in zip(
-                self._mapping.NEEDS, name.split(",") if self._form == "lm_eval" else [name], strict=False
+                self._mapping.NEEDS, name.split(",") if len(self._mapping.NEEDS) > 1 else [name], strict=False
             ):
                 made[field] = part
             told = self._measures[name]
@@ -329,12 +312,12 @@ class _Look:
             happened = {**self._events, **told["events"]}
         else:
             happened = dict(self._events)
-        for event, choice in _CHOICES.items():
+        for event, undecided in self._harness.undecided.items():
             unsaid = self._mapping.DEFAULTS.get(event) is None or (
                 event == "error" and self._mapping.SCORED_ERRORS
             )
-            if happened.get(event) and event in self._mapping.model_fields and unsaid:
-                made[event] = choice
+            if undecided.choice is not None and happened.get(event) and unsaid:
+                made[event] = undecided.choice
         return made
 
 

@@ -6,21 +6,16 @@ Everything is imported where it is used: a command pays for what it asks.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 from service.errors import ForelockError
 
 Json = dict[str, Any]
-UNUSED = ("f2py", "testing", "ctypeslib")
-"""Parts of numpy that scipy.special names and never uses: its import asks numpy for all there is."""
 
 
 def tests() -> Json:
     """The catalogue of tests, a list in `items`."""
-    _load_special()
     from service.stats.shared.declaring import descriptions, registry
 
     lines = [descriptions.summary(test) for test in registry.latest().values()]
@@ -46,6 +41,18 @@ def run(name: str, request: Mapping[str, Any]) -> Json:
 
         test = registry.find(name)
         return test.answer(_read(test.request, request))
+
+    return _told(answered)
+
+
+def score(request: Mapping[str, Any]) -> Json:
+    """One arm's score, or a problem document."""
+
+    def answered() -> Any:
+        from service.domain.score.request import ScoreRequest
+        from service.domain.score.score import score as of_arm
+
+        return of_arm(_read(ScoreRequest, request))
 
     return _told(answered)
 
@@ -86,49 +93,8 @@ def audit(request: Mapping[str, Any]) -> Json:
     return _told(answered)
 
 
-class _Text:
-    """A docstring as it is, where scipy would take ninety of them apart to add a note to each."""
-
-    def __init__(self, function: Any) -> None:
-        self._text = function.__doc__ or ""
-
-    def __getitem__(self, section: str) -> list[str]:
-        return []
-
-    def __str__(self) -> str:
-        return f"\n{self._text}"  # the first line is the signature, and is dropped
-
-
-def _load_special() -> None:
-    """Import scipy.special without them, which takes a third off the first answer; numpy loads them when asked."""
-    if "scipy.special" in sys.modules:
-        return
-    import numpy as np
-
-    own = vars(np)
-    put = [name for name in UNUSED if name not in own]
-    own.update(dict.fromkeys(put))
-    try:
-        try:
-            interfaces = vars(import_module("scipy._lib._array_api"))
-        except ImportError:  # a scipy that has it elsewhere: the answer comes a little later
-            interfaces = {}
-        reader = interfaces.get("FunctionDoc")
-        if reader is not None:
-            interfaces["FunctionDoc"] = _Text
-        try:
-            import scipy.special  # noqa: F401
-        finally:
-            if reader is not None:
-                interfaces["FunctionDoc"] = reader
-    finally:
-        for name in put:
-            del own[name]
-
-
 def _told(compute: Callable[[], Any]) -> Json:
     try:
-        _load_special()
         found: Json = compute().model_dump(mode="json")
     except ForelockError as refused:
         return {"problem": refused.document()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from service.offline import local
 from service.stats.shared.declaring import registry
 
 PROBE = """
@@ -22,7 +21,6 @@ HEAVY = {
     "distributed",
     "scipy.stats",
     "scipy.optimize",
-    "numpy.f2py",
 }
 
 
@@ -39,19 +37,6 @@ def test_a_test_of_counts_loads_no_more_than_it_needs(tmp_path, monkeypatch):
     assert not HEAVY & set(modules)
     families = {name for name in modules if name.startswith("service.stats.") and name.count(".") == 2}
     assert families == {"service.stats.shared", "service.stats.mcnemar"}
-
-
-def test_numpy_has_all_of_its_parts_afterwards():
-    code = (
-        "from service.offline.local import run; import numpy as np; "
-        "run('mcnemar', {'both_correct': 1, 'only_baseline': 1, 'only_candidate': 1, 'both_wrong': 1}); "
-        f"print([getattr(np, name).__name__ for name in {local.UNUSED!r}]); "
-        "import scipy.special, scipy._lib._array_api as xp; "
-        "print('Binomial' in scipy.special.bdtr.__doc__, xp.FunctionDoc.__module__)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    parts = str([f"numpy.{name}" for name in local.UNUSED])
-    assert ran.stdout.splitlines() == [parts, "True scipy._lib._docscrape"]
 
 
 def test_every_test_stands_in_the_module_of_its_name():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -107,3 +108,82 @@ def test_variances_and_flips_are_the_same_in_any_unit(power):
         for scale in (1.0, unit)
     ]  # fmt: skip
     assert flipped[0] == flipped[1] > 0
+
+
+SCORES = np.random.default_rng(8).uniform(1, 3, 40)
+MOVED = SCORES + 0.05 + np.random.default_rng(9).normal(0, 0.1, 40)
+FOURS = [str(row // 4) for row in range(40)]
+
+
+@pytest.mark.parametrize("power", [-1010, -40, 40, 300])
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("paired-bootstrap", {}),
+        ("cluster-bootstrap", {"clusters": FOURS}),
+        ("cluster-bootstrap", {"clusters": [str(row // 3) for row in range(40)]}),
+        ("randomization", {}),
+        ("clustered-mcnemar", {"method": "sign_flip", "clusters": list(range(40))}),
+        ("clustered-mcnemar", {"method": "cr2_t", "clusters": FOURS}),
+        ("bounded-difference", {}),
+        ("bounded-difference", {"clusters": FOURS}),
+        ("bounded-difference", {"clusters": FOURS, "unseen": "clusters"}),
+    ],
+)
+def test_bootstraps_flips_and_bounds_are_the_same_in_any_unit(test, asked, power):
+    """At 1e-300 bounds were off by the half of the range, a bootstrap was a point, and another a division by 0."""
+    plain, scaled = (
+        analyse(
+            test,
+            {
+                "baseline": [unit * x for x in SCORES],
+                "candidate": [unit * x for x in MOVED],
+                **asked,
+                **({"range": {"low": 0, "high": 5 * unit}} if test == "bounded-difference" else {}),
+            },
+        )
+        for unit in (1.0, 2.0**power)
+    )
+    assert scaled.p_value == pytest.approx(plain.p_value, rel=1e-9)
+    if plain.ci is not None and plain.ci.low is not None:
+        ends = [each.ci.low for each in (scaled, plain)], [each.ci.high for each in (scaled, plain)]
+        for end, expected in ends:
+            assert end / 2.0**power == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12])
+@pytest.mark.parametrize("method", ["t", "bootstrap_ci", "bounded"])
+def test_equivalence_of_small_scores_is_read_in_their_unit(method, unit):
+    """An end closer than 1e-9 to the margin lay on it, whatever the margin was."""
+    found = [
+        analyse(
+            "equivalence",
+            {
+                "baseline": (size * SCORES).tolist(),
+                "candidate": (size * MOVED).tolist(),
+                "margin": {"value": 0.8 * size, "unit": "score"},
+                "method": method,
+                **({"range": {"low": 0, "high": 5 * size}} if method == "bounded" else {}),
+            },
+        )
+        for size in (1.0, unit)
+    ]
+    for name in ("equivalent", "noninferior", "superior", "minimum_effect", "conclusion"):
+        assert getattr(found[0], name) == getattr(found[1], name)
+    assert found[0].equivalent
+
+
+def test_a_sequence_of_small_scores_is_read_in_their_unit():
+    for size in (1.0, 1e-12):
+        found = analyse(
+            "sequential",
+            {
+                "method": "confidence_sequence",
+                "baseline": [size / 2] * 400,
+                "candidate": [size / 2] * 400,
+                "bound": size,
+                "order": "arrival",
+                "margin": {"value": 0.1 * size, "unit": "score"},
+            },
+        )
+        assert found.equivalent

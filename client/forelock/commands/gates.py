@@ -37,7 +37,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--arms", metavar="BASE,CAND", help="which arms, where a file holds several")
     parser.add_argument("--format", help="what wrote the files, where it cannot be told")
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
-                        help="items without a result in one arm: leave out, or count as 0")  # fmt: skip
+                        help="items without a result in one arm: leave out, or count as failed")  # fmt: skip
+    parser.add_argument("--lower", action="store_true", help="lower values are better")
+    parser.add_argument("--unseen", choices=("items", "clusters"), default="items",
+                        help="what --cluster has to rule out unseen: lost items, or whole clusters")  # fmt: skip
     parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="a line of the import section (docs/imports.md), e.g. limit=missing")  # fmt: skip
@@ -75,7 +78,10 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         options.range,
     )
     rows = rows_of(asked_of, options.inputs, asked)
-    found = asked_of.compare({**rows.body, "alpha": options.alpha, "missing": options.missing})
+    body = {**rows.body, "alpha": options.alpha, "missing": options.missing}
+    body |= {"prefers": "lower"} if options.lower else {}
+    body |= {"unseen": options.unseen} if options.unseen != "items" else {}
+    found = asked_of.compare(body)
     found["next"] = found["next"].replace("BASE CAND", shlex.join(options.inputs))
     encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
     show(

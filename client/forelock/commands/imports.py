@@ -12,7 +12,8 @@ from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, show, tell
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
-from forelock.import_files import FORMATS, OneImport, Packed, imports_of
+from forelock.formats import FORMATS
+from forelock.import_files import OneImport, Packed, imports_of
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault

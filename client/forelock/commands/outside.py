@@ -9,17 +9,9 @@ from typing import Any
 from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, group, put_out, show, show_ended, tell
+from forelock.events import EVENTS
 from forelock.problem import FileFault
 
-EVENTS = (
-    "preregistration.locked",
-    "preregistration.amended",
-    "preregistration.closed",
-    "preregistration.withdrawn",
-    "preregistration.unblinded",
-    "deviation.filed",
-    "verdict.published",
-)
 KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
 
 

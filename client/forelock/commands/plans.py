@@ -15,7 +15,8 @@ from forelock.client import Client
 from forelock.commands import acknowledging
 from forelock.commands.common import bare, command, group, show, show_ended, tell
 from forelock.drafting import draft
-from forelock.import_files import FORMATS, imports_of
+from forelock.formats import FORMATS
+from forelock.import_files import imports_of
 from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text

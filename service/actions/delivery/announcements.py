@@ -19,11 +19,12 @@ def announce(
 
     It comes after the append to the ledger, whose leaf it names: it adds rows, and waits for nobody's.
     """
-    for webhook_id in webhooks.asking(session, record.project_id, event):
-        _queue(session, record, "webhook", webhook_id, event, sequence, now)
-    if event != "deviation.filed":  # nothing of a run says anything of it
+    name = event.value.name
+    for webhook_id in webhooks.asking(session, record.project_id, name):
+        _queue(session, record, "webhook", webhook_id, name, sequence, now)
+    if event.value.concerns_runs:
         for run in trackers.run_ids(session, record.id):
-            _queue(session, record, "mlflow", run, event, sequence, now)
+            _queue(session, record, "mlflow", run, name, sequence, now)
 
 
 def announce_run(

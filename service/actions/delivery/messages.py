@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from service.actions.delivery.verdict_words import outcome_of
 from service.actions.ledger import proofs
 from service.domain.ledger import Receipt
-from service.domain.outgoing import PING, payload
+from service.domain.outgoing import PING, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
@@ -22,16 +22,6 @@ from service.store.ledger import checkpoints, ledger
 from service.store.plans import preregistrations
 from service.store.verdicts import verdicts
 
-TOLD: Mapping[str, tuple[str, ...]] = {
-    "plan_locked": ("version", "plan_sha256"),
-    "plan_amended": ("version", "plan_sha256", "prior_sha256"),
-    "close": ("plan_sha256", "deviation", "received", "expected"),
-    "withdrawal": ("plan_sha256", "state"),
-    "unblinding": (),
-    "deviation": ("plan_sha256", "deviation"),
-    "verdict": ("plan_sha256", "verdict_sha256"),
-}
-"""What a message repeats of a leaf. Reasons stay out: people wrote them, and a message goes to others."""
 MOST_NOTE = 3000
 
 
@@ -52,7 +42,7 @@ def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
         "preregistration_id": record.id,
         "title": record.plan.title,
         **({} if public_url is None else {"url": page_of(record, public_url)}),
-        **{name: entry.body[name] for name in TOLD[kind] if name in entry.body},
+        **{name: entry.body[name] for name in members_of(due.event) if name in entry.body},
         "receipt": {name: getattr(receipt, name) for name in ("sequence", "leaf_sha256", "checkpoint")},
     }
     verdict = _verdict(session, record) if kind == "verdict" else None

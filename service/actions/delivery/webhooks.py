@@ -14,7 +14,7 @@ from service.domain.outgoing import (
     OVERLAP,
     PING,
     Delivery,
-    Event,
+    EventName,
     Webhook,
     seal_info,
 )
@@ -31,7 +31,7 @@ def create(
     caller: Key,
     *,
     url: str,
-    events: Sequence[Event],
+    events: Sequence[EventName],
     description: str | None,
     allowed: Sequence[Allowed],
     webhook_id: str,

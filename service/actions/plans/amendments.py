@@ -14,6 +14,7 @@ from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -88,7 +89,7 @@ def amend(
         **clock_facts(session, moment.now),
     }
     receipt = ledger.append_of(session, record, "plan_amended", said, moment)
-    announce(session, changed, "preregistration.amended", receipt.sequence, now=moment.now)
+    announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
     return changed, receipt
 
 

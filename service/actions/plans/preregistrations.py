@@ -16,6 +16,7 @@ from service.domain.canonical import sha256_hex
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -190,7 +191,7 @@ def lock(
     )
     said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
     receipt = ledger.append_of(session, record, "plan_locked", said, moment)
-    announce(session, locked, "preregistration.locked", receipt.sequence, now=moment.now)
+    announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
     return locked, receipt
 
 

@@ -11,6 +11,7 @@ from service.domain.access import Key
 from service.domain.deviations.changes import SampleSize
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts import stopping
 from service.errors import Conflict, NotFound
@@ -61,7 +62,7 @@ def close(
         "reason": reason,
     }
     receipt = ledger.append_of(session, record, "close", said, moment)
-    announce(session, moved, "preregistration.closed", receipt.sequence, now=moment.now)
+    announce(session, moved, Event.CLOSED, receipt.sequence, now=moment.now)
     return moved, receipt
 
 
@@ -75,7 +76,7 @@ def withdraw(
     audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=moment.now)
     said = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
     receipt = ledger.append_of(session, record, "withdrawal", said, moment)
-    announce(session, moved, "preregistration.withdrawn", receipt.sequence, now=moment.now)
+    announce(session, moved, Event.WITHDRAWN, receipt.sequence, now=moment.now)
     return moved, receipt
 
 

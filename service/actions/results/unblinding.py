@@ -13,6 +13,7 @@ from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.unblinding import (
     Erasure,
@@ -100,7 +101,7 @@ def unblind(
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=moment.now)
     job = None if released else enqueue(session, record, KIND, moment)
     receipt = ledger.append_of(session, record, "unblinding", facts(made), moment)
-    announce(session, record, "preregistration.unblinded", receipt.sequence, now=moment.now)
+    announce(session, record, Event.UNBLINDED, receipt.sequence, now=moment.now)
     return made, receipt, job
 
 

@@ -14,10 +14,12 @@ from service.actions.results import endings
 from service.actions.results.results import manifests_of
 from service.actions.verdicts import validity
 from service.domain.moment import Moment
+from service.domain.outgoing import Event
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
@@ -92,10 +94,11 @@ def opened(
 
 def compute(inputs: Inputs) -> Verdict:
     """The verdict, from its inputs alone: runs in a worker process."""
-    outcomes, stopped = up_to_stop(inputs.plan, inputs.manifests, inputs.outcomes)
-    analyses = analyse(inputs.plan, inputs.manifests, outcomes)
+    plan = resolve(inputs.plan)
+    outcomes, stopped = up_to_stop(plan, inputs.manifests, inputs.outcomes)
+    analyses = analyse(plan, inputs.manifests, outcomes)
     return judge(
-        inputs.plan,
+        plan,
         inputs.manifests,
         outcomes,
         analyses,
@@ -137,7 +140,7 @@ def record(
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
     receipt = ledger.append_of(session, found, "verdict", said, moment)
-    announce(session, found, "verdict.published", receipt.sequence, now=moment.now)
+    announce(session, found, Event.JUDGED, receipt.sequence, now=moment.now)
     return {"preregistration_id": found.id}
 
 

@@ -22,7 +22,7 @@ from anyio import to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from service.api.calculators.process import LENGTH, Begun, Broken, packed
+from service.api.calculators.messages import LENGTH, Begun, Broken, packed
 from service.errors import ForelockError, TooLarge, Unavailable
 from service.telemetry.logs import ERRORS
 

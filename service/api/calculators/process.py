@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import pickle
 import signal
@@ -17,49 +16,15 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from service.api.calculators.messages import LENGTH, Broken, allow, answer_to, packed
 from service.errors import ForelockError
 
 MOST_MEMORY = 2**31
 """Bytes of data that one calculator may have."""
 NICENESS = 5
 """Behind the API, before the workers of the pool."""
-LENGTH = struct.Struct("!QQ")
-"""In front of every message: how long its head is, and the bytes that follow it as they are."""
-
-
-class Broken(NamedTuple):
-    """What went wrong inside, without its text."""
-
-    location: dict[str, object]
-
-
-class Begun(NamedTuple):
-    """The body is read; what follows may take its time."""
-
-
-_api: socket.socket | None = None
-"""In a calculator, who asked."""
-
-
-def begin(seconds: float) -> None:
-    """Say that the body is read, and compute for so long from now on."""
-    if _api is not None:
-        for piece in packed(Begun()):
-            _api.sendall(piece)
-    allow(seconds)
-
-
-def allow(seconds: float) -> None:
-    """Let this process compute for so long from now on; the system ends it after that. 0: without end."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def packed(head: object, payload: Sequence[bytes] = ()) -> list[bytes]:
-    """A message in pieces."""
-    pickled = pickle.dumps(head, pickle.HIGHEST_PROTOCOL)
-    return [LENGTH.pack(len(pickled), sum(map(len, payload))), pickled, *payload]
 
 
 def main(descriptor: int) -> None:
@@ -68,9 +33,12 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the children
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    importlib.import_module("service.api.calculators.aside")
-    importlib.import_module("service.stats.shared.declaring.registry").warm_up()
-    gc.freeze()  # what is loaded stays shared with the children
+    # After the signals: loading takes a second, and Ctrl-C may come within it. Every fork shares what is loaded.
+    from service.api.calculators import aside as aside
+    from service.stats.shared.declaring import registry
+
+    registry.warm_up()
+    gc.freeze()
     with socket.socket(fileno=descriptor) as requests:
         while True:
             message, sockets, _flags, _address = socket.recv_fds(requests, 1, 1)
@@ -92,11 +60,10 @@ def begin_forked(descriptor: int) -> None:
 
 def _serve(descriptor: int) -> None:
     """Answer calls until the API closes the socket."""
-    global _api  # noqa: PLW0603 - a process serves one socket
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _limit_memory()
     with contextlib.suppress(OSError, EOFError), socket.socket(fileno=descriptor) as api:
-        _api = api
+        answer_to(api)
         api.sendall(struct.pack("!Q", os.getpid()))
         while True:
             head, payload = LENGTH.unpack(_receive(api, LENGTH.size))
@@ -144,5 +111,5 @@ def _receive(api: socket.socket, size: int) -> bytearray:
     return received
 
 
-if __name__ == "__main__":  # the module by its own name: `begin` and what is pickled belong to that one
-    importlib.import_module("service.api.calculators.process").main(int(sys.argv[1]))
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.domain.comparison.evidence import TIE, Evidence
+from service.domain.comparison.evidence import Evidence
 from service.domain.comparison.records import Outcome
 
 
@@ -28,12 +28,13 @@ class Claims:
         return "worse" if self.worse else "cannot_tell"
 
 
-def claims_of(found: Evidence, margin: float | None) -> Claims:
+def claims_of(evidence: Evidence, margin: float | None) -> Claims:
     """Better, no worse and worse, as the interval and the exact tests have it."""
-    low = -np.inf if found.ci.low is None else found.ci.low
-    high = np.inf if found.ci.high is None else found.ci.high
+    low = -np.inf if evidence.ci.low is None else evidence.ci.low
+    high = np.inf if evidence.ci.high is None else evidence.ci.high
+    tie = evidence.tie
     return Claims(
-        better=bool(low > TIE) and found.differs,
-        no_worse=None if margin is None else bool(low > -margin + TIE) and found.loss_excluded,
-        worse=bool(high < -TIE) and found.differs,
+        better=bool(low > tie) and evidence.differs,
+        no_worse=None if margin is None else bool(low > -margin + tie) and evidence.loss_excluded,
+        worse=bool(high < -tie) and evidence.differs,
     )

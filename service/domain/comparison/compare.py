@@ -6,13 +6,14 @@ import numpy as np
 
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
-from service.domain.comparison.evidence import Evidence, mean, weigh
+from service.domain.comparison.evidence import Evidence, Weighing, mean, weigh
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
+from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
 from service.errors import InvalidData
 from service.stats.shared.declaring.common import Margin
 
@@ -23,41 +24,54 @@ def compare(request: ComparisonRequest) -> Comparison:
     Raises:
         InvalidData: what cannot be paired, or a margin whose unit does not fit the outcomes.
     """
-    pairs, unpaired, everything = pair(request)
+    if request.prefers == "higher":
+        return _compare(request, None)
+    about = turning_point(request)
+    return turned_back(_compare(turned(request, about), about), about)
+
+
+def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
+    """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo."""
+    sign = 1 if about is None else -1
+    pairs, unpaired, everything = pair(request, lower=about is not None)
     points = _in_points(pairs, request.margin)
     margin = _margin(request.margin, pairs, points=points)
     scale = scale_of(pairs, request.range)
-    found = weigh(pairs, margin, request.alpha, scale)
-    told = claims_of(found, margin)
-    missing = attrition_of(
-        everything, margin, request.alpha, request.range, left_out=request.missing == "exclude_pair"
-    )
-    claims = told if missing is None else missing.standing(told)
+    weighing = Weighing(margin, request.alpha, scale, request.unseen)
+    evidence = weigh(pairs, weighing)
+    carried = claims_of(evidence, margin)
+    missing = attrition_of(everything, request, weighing)
+    claims = carried if missing is None else missing.standing(carried)
     delta = float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
     outcome = claims.outcome
-    more = () if outcome != "cannot_tell" or told != claims or delta is None else more_of(
-        found, delta, margin, request.alpha, request.power
+    more = () if outcome != "cannot_tell" or carried != claims or delta is None else more_of(
+        evidence, delta, margin, request.alpha, request.power
     )  # fmt: skip
     slices = None
     if pairs.slices is not None:
         from service.domain.comparison.slices import slices_of  # most comparisons answer sooner without
 
-        slices = slices_of(pairs, margin, request.alpha, scale, missing)
-    reasons = {**found.reasons, **_reasons(pairs, found, margin, scale)}
-    warnings = found.warnings
+        slices = slices_of(pairs, weighing, missing)
+    reasons = {**evidence.reasons, **_reasons(pairs, evidence, margin, scale)}
+    warnings = evidence.warnings
+    if claims.no_worse:
+        # it speaks of a difference of 0; that a loss of the margin is ruled out does not rest on it
+        warnings = tuple(each for each in warnings if each.code != "FLOOR_ABOVE_ALPHA")
     if missing is not None:
-        if told != claims:
+        if carried != claims:
             reasons["outcome"] = missing.reason
-        warnings = *warnings, *missing.warnings(told, points=points)
+        warnings = *warnings, *missing.warnings(carried, points=points, sign=sign)
+    taken = scale if scale is None or about is None else scale_turned(scale, about)
     answer = Comparison(
         outcome=outcome,
         sentence="",
-        rule=found.rule if found.bounded is None else found.rule + scale_text(scale),
+        rule=evidence.rule if evidence.bounded is None else evidence.rule + scale_text(taken),
         next="",
         status=STATUS,
         delta=delta,
-        ci=found.ci,
+        ci=evidence.ci,
         margin=margin,
+        prefers="higher" if sign == 1 else "lower",
         better=claims.better,
         no_worse=claims.no_worse,
         worse=claims.worse,
@@ -67,10 +81,10 @@ def compare(request: ComparisonRequest) -> Comparison:
         baseline_mean=mean(pairs.baseline),
         candidate_mean=mean(pairs.candidate),
         n=pairs.n,
-        n_clusters=found.n_clusters,
-        unit=found.unit,
-        tests=found.tests,
-        min_attainable_p=found.least_p,
+        n_clusters=evidence.n_clusters,
+        unit=evidence.unit,
+        tests=evidence.tests,
+        min_attainable_p=evidence.least_p,
         more=more,
         unpaired=unpaired,
         slices=slices,
@@ -78,7 +92,10 @@ def compare(request: ComparisonRequest) -> Comparison:
         warnings=warnings,
     )
     names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
-    words = {"sentence": sentence(answer, *names), "next": next_step(answer)}
+    fails = (
+        request.missing == "exclude_pair" and everything.one_sided and everything.zero_is_worst(request.range)
+    )
+    words = {"sentence": sentence(answer, *names), "next": next_step(answer, can_fail=fails)}
     return answer.model_copy(update=words)
 
 
@@ -102,7 +119,9 @@ def _margin(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | Non
     return size
 
 
-def _reasons(pairs: Pairs, found: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
+def _reasons(
+    pairs: Pairs, evidence: Evidence, margin: float | None, scale: ScaleTaken | None
+) -> dict[str, str]:
     reasons: dict[str, str] = {}
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
@@ -110,8 +129,8 @@ def _reasons(pairs: Pairs, found: Evidence, margin: float | None, scale: ScaleTa
         reasons["margin"] = reasons["no_worse"] = "no margin was given"
     if scale is None:
         reasons["scale"] = "nothing tells how far scores can lie apart"
-    if found.least_p is None:
+    if evidence.least_p is None:
         reasons["min_attainable_p"] = "no exact test was run"
-    if found.n_clusters is None:
+    if evidence.n_clusters is None:
         reasons["n_clusters"] = "no clusters were given"
     return reasons

@@ -22,7 +22,7 @@ from service.stats.shared.data.pairs import tabulate
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.registry import Service
-from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.bounded import Bounded, Unseen
 
 ALIKE = "every score is the same, so nothing tells how far others could lie apart"
 MOST_SECONDS = 60.0
@@ -30,7 +30,7 @@ MOST_SECONDS = 60.0
 _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
 """Warnings that say nothing where every item stands for itself."""
 TIE = 1e-9
-"""An interval end this close to a bound counts as equal to it."""
+"""An interval end this close to a bound, in units of the largest difference there can be, counts as equal to it."""
 
 PAIRS_RULE = (
     "Outcomes are 0 or 1 and items are taken as independent: Tango's score interval and McNemar's exact test. Better "
@@ -40,7 +40,13 @@ PAIRS_RULE = (
 CLUSTERS_RULE = (
     "Items come in clusters: at each end the furthest of three decides: Gaffke's bounds at the effective number of "
     "items, the CR2 interval with Satterthwaite degrees of freedom, and sign flips of the cluster sums (up to 1,000 "
-    "clusters). A cluster that is lost as a whole, where none was seen to be, is not covered."
+    "clusters). A cluster that is lost as a whole, where none was seen to be, is not covered (--unseen clusters "
+    "covers it)."
+)
+WHOLE_CLUSTERS_RULE = (
+    "Items come in clusters: at each end the furthest of three decides: Gaffke's bounds of whole clusters, which know "
+    "of clusters lost as a whole where none was seen to be, the CR2 interval with Satterthwaite degrees of freedom, "
+    "and sign flips of the cluster sums (up to 1,000 clusters)."
 )
 SCORES_RULE = (
     "Outcomes are scores and items are taken as independent: Gaffke's bounds, which know of losses too rare to have "
@@ -51,6 +57,22 @@ BOTH_DIRECTIONS = (
     " Both directions are tested, each at half of alpha; no worse is tested before better, so neither needs a "
     "correction (closed testing: Morikawa & Yoshida 1995)."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What pairs are weighed with."""
+
+    margin: float | None
+    alpha: float
+    scale: ScaleTaken | None
+    """Between what outcomes lie."""
+    unseen: Unseen
+
+    @property
+    def limit(self) -> float | None:
+        """The largest difference that an item can have."""
+        return None if self.scale is None else self.scale.high - self.scale.low
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +99,20 @@ class Evidence:
     bounded: Bounded | None = None
     """What the interval rests on, where outcomes are no independent right and wrong."""
 
+    @property
+    def tie(self) -> float:
+        """How close an interval end may come to a bound and still be equal to it."""
+        return TIE if self.bounded is None else TIE * self.bounded.limit
 
-def weigh(pairs: Pairs, margin: float | None, alpha: float, scale: ScaleTaken | None) -> Evidence:
+
+def weigh(pairs: Pairs, weighing: Weighing) -> Evidence:
     """Run the tests that fit the pairs; two pairs at least, or the interval is without ends."""
+    scale = weighing.scale
     if pairs.clusters is not None:
-        return _clusters(pairs, alpha, scale)
+        return _clusters(pairs, weighing)
     if pairs.n and scale is not None and scale.source == "binary":
-        return _pairs(pairs, margin, alpha)
-    return _scores(pairs, alpha, scale)
+        return _pairs(pairs, weighing.margin, weighing.alpha)
+    return _scores(pairs, weighing)
 
 
 def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
@@ -100,57 +128,58 @@ def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
         excluded = beside.analysis.noninferior is True
         known = {each.code for each in warnings}
         warnings += tuple(each for each in beside.warnings if each.code not in known)
-    found, m = exact.analysis, table.n_discordant
+    analysis, m = exact.analysis, table.n_discordant
     share = (m + 1) / (table.n + 2) if m == 0 else m / table.n
     return Evidence(
         rule=PAIRS_RULE + BOTH_DIRECTIONS,
         unit="items",
-        ci=found.ci,
+        ci=analysis.ci,
         tests=(run,),
-        differs=found.p_value < alpha,
+        differs=analysis.p_value < alpha,
         loss_excluded=excluded,
         se=math.sqrt(max(share - table.delta**2, 0.0) / table.n) or None,
         df=max(table.n - 1, 1),
         units=table.n,
-        least_p=found.min_attainable_p,
+        least_p=analysis.min_attainable_p,
         warnings=warnings,
     )
 
 
-def _clusters(pairs: Pairs, alpha: float, scale: ScaleTaken | None) -> Evidence:
+def _clusters(pairs: Pairs, weighing: Weighing) -> Evidence:
     labels = list(pairs.clusters or ())
     g = len(set(labels))
-    if g < 2 or scale is None:
+    rule = CLUSTERS_RULE if weighing.unseen == "items" else WHOLE_CLUSTERS_RULE
+    if g < 2 or weighing.scale is None:
         why = (
             "all items are in one cluster, which says nothing about other clusters"
             if g
             else "nothing is paired"
         )
-        return _nothing(CLUSTERS_RULE, "clusters", alpha, g, why if g < 2 else ALIKE)
-    body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist(), "clusters": labels}
-    return _bounded(pairs, body, labels, alpha, CLUSTERS_RULE, scale)
+        return _nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else ALIKE)
+    return _bounded(pairs, labels, rule, weighing, weighing.scale)
 
 
-def _scores(pairs: Pairs, alpha: float, scale: ScaleTaken | None) -> Evidence:
+def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
+    scale = weighing.scale
     if pairs.n < 2 or scale is None:
         why = "a single item is paired" if pairs.n else "nothing is paired"
-        return _nothing(SCORES_RULE, "items", alpha, pairs.n, why if pairs.n < 2 else ALIKE)
-    body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
-    labels = list(range(pairs.n))
+        return _nothing(SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else ALIKE)
     rule = SCORES_RULE + (OBSERVED_RULE if scale.source == "observed" else "")
-    return _bounded(pairs, {**body, "clusters": labels}, labels, alpha, rule, scale)
+    return _bounded(pairs, list(range(pairs.n)), rule, weighing, scale)
 
 
-def _bounded(
-    pairs: Pairs, body: dict[str, Any], labels: list[Any], alpha: float, rule: str, scale: ScaleTaken
-) -> Evidence:
+def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, scale: ScaleTaken) -> Evidence:
     """By bounds that know of losses too rare to be seen; beside them t and sign flips of independent units."""
     unit: Unit = "items" if pairs.clusters is None else "clusters"
+    alpha = weighing.alpha
     level = {"alpha": alpha, "level": 1 - alpha}
-    asked = {**body, **level, "range": {"low": scale.low, "high": scale.high}}
-    if unit == "items":
-        del asked["clusters"]
-    answer, bounded_run = _run("bounded", asked, "gaffke" if unit == "items" else "furthest")
+    body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
+    whole = {} if unit == "items" else {"clusters": labels, "unseen": weighing.unseen}
+    range_ = {"low": scale.low, "high": scale.high}
+    answer, bounded_run = _run(
+        "bounded", {**body, **whole, **level, "range": range_}, "gaffke" if unit == "items" else "furthest"
+    )
+    body = {**body, "clusters": labels}
     robust, t_run = _run("clustered", {**body, **level, "method": "cr2_t"}, "cr2_t")
     flips, flip_run = _run("clustered", {**body, **level, "method": "sign_flip"}, "sign_flip")
     units, spread = len(set(labels)), robust.analysis.se
@@ -164,6 +193,7 @@ def _bounded(
     silent = _OF_CLUSTERS if unit == "items" else ("UNSEEN_CLUSTERS",)
     warnings = {each.code: each for each in (*answer.warnings, *robust.warnings, *flips.warnings)}
     codes = None if pairs.clusters is None else codes_of(labels)
+    difference = paired_differences(pairs.baseline, pairs.candidate)
     return Evidence(
         rule=rule + BOTH_DIRECTIONS,
         unit=unit,
@@ -178,7 +208,7 @@ def _bounded(
         least_p=flips.analysis.min_attainable_p,
         reasons=reasons,
         warnings=tuple(each for code, each in warnings.items() if code not in silent),
-        bounded=Bounded(paired_differences(pairs.baseline, pairs.candidate), codes, scale.high - scale.low),
+        bounded=Bounded(difference, codes, scale.high - scale.low, weighing.unseen),
     )
 
 
@@ -209,17 +239,17 @@ def _run(service: Service, body: dict[str, Any], method: str) -> tuple[registry.
             "own, which becomes a job",
             code="too_long",
         )
-    found = test.answer(request)
-    p = getattr(found.analysis, "p_value", None)
+    answer = test.answer(request)
+    p = getattr(answer.analysis, "p_value", None)
     line = TestRun(
-        test=found.test,
-        version=found.version,
+        test=answer.test,
+        version=answer.version,
         method=method,
         p_value=p,
-        bound=found.analysis.bounds.get("p_value"),
-        ci=found.analysis.ci,
+        bound=answer.analysis.bounds.get("p_value"),
+        ci=answer.analysis.ci,
     )
-    return found, line
+    return answer, line
 
 
 def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:

@@ -6,7 +6,7 @@ import math
 
 from scipy import special
 
-from service.domain.comparison.evidence import TIE, Evidence
+from service.domain.comparison.evidence import Evidence
 from service.domain.comparison.records import Claim, More
 from service.kernels.planning.power import smallest_n, t_power
 from service.stats.shared.methods.bounded import Bounded
@@ -26,9 +26,9 @@ def more_of(
     asked: list[tuple[Claim, bool, float]] = []
     if margin is not None:
         asked.append(("no_worse", False, -margin))
-        if delta > -margin and abs(delta) > TIE:
+        if delta > -margin and abs(delta) > found.tie:
             asked.append(("no_worse", True, -margin))
-    if abs(delta) > TIE:
+    if abs(delta) > found.tie:
         asked.append(("better" if delta > 0 else "worse", True, 0.0))
     told = []
     for claim, observed, against in asked:

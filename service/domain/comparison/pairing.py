@@ -58,7 +58,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arm:
+class ItemsOfArm:
     """An arm by item: the results there are, of items without one none; and how many runs an item has."""
 
     values: dict[str, list[float]]
@@ -79,7 +79,7 @@ class Everything:
     """Every item that some row names, with what each arm has of it."""
 
     item_ids: Sequence[str]
-    arms: tuple[_Arm, _Arm]
+    arms: tuple[ItemsOfArm, ItemsOfArm]
     clusters: Mapping[str, str]
     slices: Mapping[str, str]
 
@@ -93,27 +93,52 @@ class Everything:
         return [each for each in self.item_ids if self.has(0, each) and self.has(1, each)]
 
     @cached_property
+    def known(self) -> list[str]:
+        """Items of which some arm has a result; of the others nothing is known, least of all that the arms agree."""
+        return [each for each in self.item_ids if self.has(0, each) or self.has(1, each)]
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether some item has a result in one arm alone."""
+        return len(self.paired) < len(self.known)
+
+    @cached_property
     def outcomes(self) -> tuple[float, float]:
         """The least and the greatest outcome there is, 0 and 1 where all are one of them."""
         values = {value for arm in self.arms for of_item in arm.values.values() for value in of_item}
         return (0.0, 1.0) if values <= {0.0, 1.0} else (min(values), max(values))
 
-    def require_zero_worst(self, declared: ScoreRange | None) -> None:
+    def least(self, declared: ScoreRange | None) -> float:
+        """The worst score there can be, as far as is known."""
+        return self.outcomes[0] if declared is None else declared.low
+
+    def zero_is_worst(self, declared: ScoreRange | None) -> bool:
+        """Whether 0 is a score there can be, and none is worse."""
+        least = self.least(declared)
+        return least == 0 or (least > 0 and declared is None)
+
+    def require_zero_worst(self, declared: ScoreRange | None, *, lower: bool) -> None:
         """Refuse to count what is missing as 0 where 0 is no score there can be, or scores can be worse.
+
+        `lower`: the outcomes are turned round, since lower ones are better.
 
         Raises:
             InvalidData: some result is missing, and 0 would not speak against the arm that lacks it.
         """
-        if all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.item_ids):
+        every = all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.known)
+        if every or self.zero_is_worst(declared):
             return
-        least = self.outcomes[0] if declared is None else declared.low
-        if least < 0 or (declared is not None and least > 0):
-            what = "is better than the worst score" if least < 0 else "is no score there can be"
-            raise InvalidData.field(
-                "missing",
-                f"counts what has no result as 0, which {what}: scores begin at {least:.10g}",
-                "leave such items out (exclude_pair), or send the score of a failure as their value",
-            )
+        least, what = self.least(declared), "is better than the worst score"
+        if lower:
+            seen = f"scores reach {-least:.10g}"
+        else:
+            what = what if least < 0 else "is no score there can be"
+            seen = f"scores begin at {least:.10g}"
+        raise InvalidData.field(
+            "missing",
+            f"counts what has no result as 0, which {what}: {seen}",
+            "leave such items out (exclude_pair), or send the score of a failure as their value",
+        )
 
     def pairs(self, item_ids: Sequence[str], *, fail: bool) -> Pairs:
         """Of these items; an arm that has no result of one has 0.
@@ -123,13 +148,16 @@ class Everything:
         """
         return self._columns(item_ids, _complete(item_ids, self.clusters), (0.0, 0.0), fail=fail)
 
-    def filled(self, instead: tuple[float, float], *, fail: bool) -> Pairs:
+    def filled(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
         """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
 
-        An item that says no cluster is one of its own: it may be none of the items that are compared.
+        `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may
+        be none of the items that are compared.
         """
         clusters = [self.clusters.get(each, f"{each} alone") for each in self.item_ids]
-        return self._columns(self.item_ids, clusters if self.clusters else None, instead, fail=fail)
+        return self._columns(
+            self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone
+        )
 
     def _columns(
         self,
@@ -138,14 +166,14 @@ class Everything:
         instead: tuple[float, float],
         *,
         fail: bool,
+        alone: float | None = None,
     ) -> Pairs:
-        columns = [
-            np.array(
-                [arm.mean(each, fail=fail) if self.has(at, each) else instead[at] for each in item_ids],
-                dtype=np.float64,
-            )
-            for at, arm in enumerate(self.arms)
-        ]
+        def outcome(at: int, item_id: str) -> float:
+            if self.has(at, item_id):
+                return self.arms[at].mean(item_id, fail=fail)
+            return instead[at] if alone is None or not self.has(1 - at, item_id) else alone
+
+        columns = [np.array([outcome(at, each) for each in item_ids], dtype=np.float64) for at in (0, 1)]
         return Pairs(
             item_ids,
             columns[0],
@@ -156,33 +184,44 @@ class Everything:
         )
 
 
-def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
+def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unpaired, Everything]:
     """Pair by item id, in the order of the baseline's rows.
 
-    A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`.
+    A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`
+    and the other arm has a result. `lower`: the outcomes are turned round.
 
     Raises:
         InvalidData: an item twice in an arm (or twice in a run of it), an item in two clusters or slices, or only
             some items with a cluster; or what is missing counts as 0 and scores can be worse.
     """
     faults = Faults()
-    before = _by_item(request.baseline, "baseline", faults)
-    after = _by_item(request.candidate, "candidate", faults)
+    before = group_by_item(request.baseline, "baseline.", faults)
+    after = group_by_item(request.candidate, "candidate.", faults)
     every = list(dict.fromkeys([*before.values, *after.values]))
     labels = {kind: _agreed(kind, every, (before, after), faults) for kind in ("clusters", "slices")}
     faults.raise_if_any()
     everything = Everything(every, (before, after), labels["clusters"], labels["slices"])
     fail = request.missing == "fail"
     if fail:
-        everything.require_zero_worst(request.range)
-    pairs = everything.pairs(every if fail else everything.paired, fail=fail)
-    kept = set(everything.paired)
+        everything.require_zero_worst(request.range, lower=lower)
+    pairs = everything.pairs(everything.known if fail else everything.paired, fail=fail)
+    return pairs, _unpaired(everything, before, after, fail=fail), everything
+
+
+def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool) -> Unpaired:
+    """What became of the items that are not in both arms."""
+    paired, known = set(everything.paired), set(everything.known)
     lone = [
-        [each for each in arm.values if each not in other.values]
+        [each for each in arm.values if each in known and each not in other.values]
         for arm, other in ((before, after), (after, before))
     ]
-    without = [each for each in every if each in before.values and each in after.values and each not in kept]
-    return pairs, Unpaired(
+    without = [
+        each
+        for each in everything.known
+        if each in before.values and each in after.values and each not in paired
+    ]
+    neither = [each for each in everything.item_ids if each not in known]
+    return Unpaired(
         counted="as_0" if fail else "left_out",
         only_baseline=len(lone[0]),
         only_baseline_ids=tuple(lone[0][:SHOWN]),
@@ -190,10 +229,13 @@ def pair(request: ComparisonRequest) -> tuple[Pairs, Unpaired, Everything]:
         only_candidate_ids=tuple(lone[1][:SHOWN]),
         missing=len(without),
         missing_ids=tuple(without[:SHOWN]),
-    ), everything  # fmt: skip
+        neither=len(neither),
+        neither_ids=tuple(neither[:SHOWN]),
+    )
 
 
-def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
+def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
+    """One arm's rows by item; faults name columns after `path`."""
     found: dict[str, list[float]] = {}
     count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()
@@ -203,7 +245,7 @@ def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
         key = item_id, 1 if rows.replicates is None else rows.replicates[row]
         if key in seen:
             fix = "send an item once, or number its runs in replicates"
-            faults.row(f"{name}.item_ids", row, f"has item '{item_id}' again", fix)
+            faults.row(f"{path}item_ids", row, f"has item '{item_id}' again", fix)
         seen.add(key)
         values = found.setdefault(item_id, [])
         if value is not None:
@@ -211,13 +253,11 @@ def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
         for kind, column in columns.items():
             label = column[row]
             if label is not None and labels[kind].setdefault(item_id, label) != label:
-                faults.row(
-                    f"{name}.{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item"
-                )
-    return _Arm(found, labels, max(count.values()))
+                faults.row(f"{path}{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item")
+    return ItemsOfArm(found, labels, max(count.values()))
 
 
-def _agreed(kind: str, items: Sequence[str], arms: Sequence[_Arm], faults: Faults) -> dict[str, str]:
+def _agreed(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
     """Each item's cluster or slice: either arm may say it, and both have to agree."""
     told = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}

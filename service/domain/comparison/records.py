@@ -20,8 +20,8 @@ class Unpaired(Record):
     """What has no partner: counts, and the first ids."""
 
     counted: Literal["left_out", "as_0"] = Field(
-        description="What became of these items: they did not enter the comparison, or count as 0 where there is no "
-        "result."
+        description="What became of these items: they did not enter the comparison, or count as 0 (where lower is "
+        "better, as the worst there can be) where there is no result. Those of neither arm are always left out."
     )
     only_baseline: int = Field(description="Items that the candidate does not have, a count.")
     only_baseline_ids: tuple[str, ...]
@@ -29,6 +29,10 @@ class Unpaired(Record):
     only_candidate_ids: tuple[str, ...]
     missing: int = Field(description="Items of both arms without a result in one of them, a count.")
     missing_ids: tuple[str, ...]
+    neither: int = Field(
+        description="Items of which neither arm has a result, a count: left out, since that is no agreement."
+    )
+    neither_ids: tuple[str, ...]
 
 
 class TestRun(Record):
@@ -112,6 +116,9 @@ class Comparison(Record):
     delta: float | None = Field(description="Candidate minus baseline, a proportion or score units.")
     ci: Interval = Field(description="The interval that decides.")
     margin: float | None = Field(description="A proportion or score units.")
+    prefers: Literal["higher", "lower"] = Field(
+        description="Which outcomes are the better ones. Where lower are, below is meant by above and above by below."
+    )
     better: bool = Field(description="The interval lies above 0 and the test agrees.")
     no_worse: bool | None = Field(description="It lies above -margin; null: there is no margin.")
     worse: bool = Field(description="It lies below 0 and the test agrees.")

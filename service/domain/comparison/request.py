@@ -11,8 +11,10 @@ from service.domain.faults import Faults
 from service.stats.shared.data.score_range import RangeField
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
+from service.stats.shared.methods.bounded import Unseen
 
 Missing = Literal["exclude_pair", "fail"]
+Prefers = Literal["higher", "lower"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]
 _COLUMNS = ("values", "clusters", "slices", "replicates")
 
@@ -65,10 +67,17 @@ class ComparisonRequest(Request):
         description="Least and greatest score there can be; null: 0 and 1 where every score lies between them, else "
         "what both arms span.",
     )
+    prefers: Prefers = Field("higher", description="Which outcomes are the better ones.")
     missing: Missing = Field(
         "exclude_pair",
         description="An item without a result in one arm, whether its row is absent or its value null: left out, "
-        "or counted as 0 (`fail`), as is then a run that other items of the arm have.",
+        "or counted as 0 (`fail`), as is then a run that other items of the arm have; where lower is better, as the "
+        "greatest score there can be. An item of which neither arm has a result is left out.",
+    )
+    unseen: Unseen = Field(
+        "items",
+        description="What bounds in clusters take into account beyond what was seen: single items lost, in clusters "
+        "like those seen; or whole `clusters`.",
     )
     power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
         0.8, description="What `more` plans for, a proportion."

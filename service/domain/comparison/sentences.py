@@ -13,24 +13,43 @@ _CLAIMS = {"better": "show it better", "no_worse": "show it no worse", "worse": 
 
 
 def sentence(found: Comparison, baseline: str, candidate: str) -> str:
-    """The outcome, the difference with its interval, and what it leaves open."""
+    """The outcome, the difference with its interval, and what it leaves open.
+
+    Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
+    """
     if found.delta is None:
         return "Cannot tell: no item has a result in both arms."
-    told = f"{_show(found, found.delta)} ({_interval(found)}; {_size(found)})"
+    better, worse = _sides(found)
+    numbers = f"{_show(found, found.delta)} ({_interval(found)}; {_size(found)})"
     if found.outcome == "better":
-        return f"Better: {candidate} differs from {baseline} by {told}; the interval lies above 0."
+        lies = f"the interval lies {better} 0{_prefers(found)}"
+        return f"Better: {candidate} differs from {baseline} by {numbers}; {lies}."
     if found.outcome == "no_worse":
+        margin = "minus the margin" if found.prefers == "higher" else "the margin"
         return (
-            f"No worse: {candidate} differs from {baseline} by {told}; the interval lies above "
-            f"{_show(found, -(found.margin or 0.0))}, minus the margin{_within(found)}."
+            f"No worse: {candidate} differs from {baseline} by {numbers}; the interval lies {better} "
+            f"{_show(found, -(found.margin or 0.0))}, {margin}{_within(found)}{_prefers(found)}."
         )
     if found.outcome == "worse":
-        return f"Worse: {candidate} differs from {baseline} by {told}; the interval lies below 0{_beyond(found)}."
-    return f"Cannot tell: {candidate} differs from {baseline} by {told}; {_open(found)}.{_more(found)}"
+        return (
+            f"Worse: {candidate} differs from {baseline} by {numbers}; the interval lies {worse} 0{_beyond(found)}"
+            f"{_prefers(found)}."
+        )
+    opened = f"{_open(found)}{_prefers(found)}"
+    return f"Cannot tell: {candidate} differs from {baseline} by {numbers}; {opened}.{_more(found)}"
 
 
-def next_step(found: Comparison) -> str:
-    """What to do now."""
+def _sides(found: Comparison) -> tuple[str, str]:
+    """Where better and worse lie."""
+    return ("above", "below") if found.prefers == "higher" else ("below", "above")
+
+
+def _prefers(found: Comparison) -> str:
+    return "" if found.prefers == "higher" else " (lower is better)"
+
+
+def next_step(found: Comparison, *, can_fail: bool = False) -> str:
+    """What to do now. `can_fail`: what is missing in one arm could count as 0."""
     lock = "to claim it, lock a plan and run fresh items (forelock plan from BASE CAND)"
     if found.delta is None:
         return "Name where the item ids stand: arms are paired by id, never by position."
@@ -44,14 +63,16 @@ def next_step(found: Comparison) -> str:
         run = (
             "Run what has no result, or give both files the same items if the rest was never meant to be run"
         )
-        return f"{run}; --missing fail counts what is missing as 0." if _fails_as_0(found) else f"{run}."
+        return (
+            f"{run}; --missing fail counts what is missing as {_failure(found)}." if can_fail else f"{run}."
+        )
     if found.outcome == "worse":
         return "Keep the baseline; look at the items that only the baseline has right."
     if found.ci.low is None:
         return f"Add {found.unit}: {found.reasons.get('ci', 'these decide nothing')}."
     if found.more:
         return (
-            f"Plan about {_rounded(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
+            f"Plan about {rounded_up(found.more[0].total)} {found.unit} and decide once, or lock a plan with looks; "
             "adding items until the answer is liked errs far more often than the level says."
         )
     return (
@@ -60,11 +81,8 @@ def next_step(found: Comparison) -> str:
     )
 
 
-def _fails_as_0(found: Comparison) -> bool:
-    """Whether 0 is a score there can be, and none is worse."""
-    if found.scale is None:
-        return False
-    return found.scale.low == 0 or (found.scale.source == "observed" and found.scale.low > 0)
+def _failure(found: Comparison) -> str:
+    return "0" if found.prefers == "higher" else "the worst there can be"
 
 
 def _lost(found: Comparison) -> str:
@@ -77,12 +95,13 @@ def _lost(found: Comparison) -> str:
 
 
 def _within(found: Comparison) -> str:
-    """What an interval above minus the margin says of 0."""
+    """What an interval on the better side of the margin says of 0."""
+    better, worse = _sides(found)
     if found.worse:
-        return ", and below 0: a loss is shown, smaller than the margin"
+        return f", and {worse} 0: a loss is shown, smaller than the margin"
     low, high = found.ci.low or 0.0, found.ci.high or 0.0
     if low > 0 or high < 0:
-        side = "above" if low > 0 else "below"
+        side = better if low > 0 else worse
         if "outcome" in found.reasons:
             return f"; it is {side} 0 too, but there are {found.reasons['outcome']}"
         return f"; it is {side} 0 too, but the exact test does not reject equality, so no more is claimed"
@@ -94,20 +113,20 @@ def _open(found: Comparison) -> str:
     low, high = found.ci.low, found.ci.high
     if low is None or high is None:
         return found.reasons.get("ci", "the data decide nothing")
+    better, worse = _sides(found)
     if "outcome" in found.reasons:
-        side = "lies above 0" if low > 0 else "lies below 0" if high < 0 else "holds 0"
+        side = f"lies {better} 0" if low > 0 else f"lies {worse} 0" if high < 0 else "holds 0"
         return f"the interval {side}, but there are {found.reasons['outcome']}"
     if low > 0 or high < 0:
-        side = "above" if low > 0 else "below"
+        side = better if low > 0 else worse
         return f"the interval lies {side} 0, but the exact test does not reject equality"
     left = "neither a gain nor a loss is ruled out"
     if found.margin is None:
         return f"the interval holds 0: {left}"
+    margin = _show(found, -found.margin)
     if low > -found.margin:
-        return f"the interval lies above {_show(found, -found.margin)}, but the exact test does not reject such a loss"
-    return (
-        f"the interval holds 0 and reaches {_show(found, -found.margin)}: {left}, nor is a loss of the margin"
-    )
+        return f"the interval lies {better} {margin}, but the exact test does not reject such a loss"
+    return f"the interval holds 0 and reaches {margin}: {left}, nor is a loss of the margin"
 
 
 def _beyond(found: Comparison) -> str:
@@ -131,11 +150,11 @@ def _one(found: Comparison, more: More) -> str:
         else f"the true difference is the observed {_show(found, more.truth)}"
     )
     unit = found.unit.removesuffix("s") if more.more == 1 else found.unit
-    count, power = f"{_rounded(more.more)} more {unit}", level_text(more.power)
+    count, power = f"{rounded_up(more.more)} more {unit}", level_text(more.power)
     return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
 
 
-def _rounded(count: int) -> int:
+def rounded_up(count: int) -> int:
     """To two digits: the figure rests on an estimated spread."""
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step
@@ -146,7 +165,8 @@ def _interval(found: Comparison) -> str:
     level = level_text(found.ci.level)
     if low is None or high is None:
         return f"no {level} interval"
-    return f"{level} interval {_show(found, low)} to {_show(found, high)}"
+    least, most = (low, high) if found.prefers == "higher" else (high, low)
+    return f"{level} interval {_show(found, least)} to {_show(found, most)}"
 
 
 def _size(found: Comparison) -> str:
@@ -159,8 +179,9 @@ def _count(n: int, noun: str) -> str:
 
 
 def _show(found: Comparison, difference: float) -> str:
-    return amount(difference, binary=found.points)
+    """A difference as the outcomes were sent."""
+    return amount(difference if found.prefers == "higher" else 0.0 - difference, binary=found.points)
 
 
 def _margin(found: Comparison) -> str:
-    return _show(found, found.margin or 0.0).lstrip("+")
+    return amount(found.margin or 0.0, binary=found.points).lstrip("+")

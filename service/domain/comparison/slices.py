@@ -8,9 +8,9 @@ import numpy as np
 
 from service.domain.comparison.attrition import Attrition
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.evidence import TIE, Evidence, weigh
+from service.domain.comparison.evidence import Evidence, Weighing, weigh
 from service.domain.comparison.pairing import Pairs
-from service.domain.comparison.records import ScaleTaken, SliceResult, Slices
+from service.domain.comparison.records import SliceResult, Slices
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.declaring import registry
@@ -19,33 +19,27 @@ from service.stats.shared.methods.slicing import lean, overall, reversal_of, sta
 from service.stats.shared.methods.slicing import weigh as against_margin
 
 
-def slices_of(
-    pairs: Pairs,
-    margin: float | None,
-    alpha: float,
-    scale: ScaleTaken | None,
-    missing: Attrition | None = None,
-) -> Slices:
+def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None) -> Slices:
     """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
+    margin, alpha = weighing.margin, weighing.alpha
     every_name = sorted({each for each in pairs.slices or () if each is not None})
     names = every_name[:MOST_SLICES]
     told: list[tuple[str, Pairs, Evidence]] = []
     left_out = []
     for name in names:
         part = pairs.of_slice(name)
-        found = weigh(part, margin, alpha, scale)
+        found = weigh(part, weighing)
         if found.tests and part.n > 1:
             told.append((name, part, found))
         else:
             left_out.append(name)
     adjusted = _holm([found.tests[0].p_value for _, _, found in told])
-    limit = None if scale is None else scale.high - scale.low
     claimed = [claims_of(found, margin) for _, _, found in told]
     if missing is not None:
         claimed = [
             missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
         ]
-    standing = _standings([(part, found) for _, part, found in told], claimed, margin, alpha, limit)
+    standing = _standings([(part, found) for _, part, found in told], claimed, weighing)
     results = tuple(
         _slice(name, part, found, claims, p, alpha, stands)
         for (name, part, found), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
@@ -63,7 +57,13 @@ def slices_of(
     }
     spans = len(inside) > len({cluster for cluster, _ in inside})
     leans = [
-        lean(_difference(part), _codes(part), by_score=_by_score(part, found), limit=limit)
+        lean(
+            _difference(part),
+            _codes(part),
+            by_score=_by_score(part, found),
+            limit=weighing.limit,
+            unseen=weighing.unseen,
+        )
         for _, part, found in told
     ]
     return Slices(
@@ -78,23 +78,30 @@ def slices_of(
 def _standings(
     told: Sequence[tuple[Pairs, Evidence]],
     claimed: Sequence[Claims],
-    margin: float | None,
-    alpha: float,
-    limit: float | None,
+    weighing: Weighing,
 ) -> list[Standing | None]:
     """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction.
 
     A loss that the printed interval does not show is not said.
     """
+    margin, alpha = weighing.margin, weighing.alpha
     if margin is None:
         return [None] * len(told)
     losses = []
     for (part, found), claims in zip(told, claimed, strict=True):
         score = _by_score(part, found)
         difference, codes = _difference(part), _codes(part)
-        tested = against_margin(difference, codes, margin, alpha / 2, by_score=score, limit=limit)
+        tested = against_margin(
+            difference,
+            codes,
+            margin,
+            alpha / 2,
+            by_score=score,
+            limit=weighing.limit,
+            unseen=weighing.unseen,
+        )
         withheld = claims_of(found, margin).worse and not claims.worse
-        beyond = not withheld and found.ci.high is not None and found.ci.high < -margin - TIE
+        beyond = not withheld and found.ci.high is not None and found.ci.high < -margin - found.tie
         losses.append(tested.p_loss if beyond else None)
     shown = [0.0 if claims.no_worse else None for claims in claimed]
     return [each[0] for each in standings(shown, losses, alpha / 2)]

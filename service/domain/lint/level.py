@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -17,7 +18,6 @@ from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import asks_small_p, members, p_clauses
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
 

@@ -32,10 +32,14 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, settings
+from service.domain.rules.truth import TIE
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 
 __all__ = ["Finding", "lint"]
+
+LEAST_SIZE = 1e-6
+"""A smallest effect of interest below this would be told from 0 with ties that are a thousandth of it, or more."""
 
 
 def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
@@ -71,7 +75,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
             attained += power_findings(plan, facts, setting)
         found += attained
         if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
-            found += contradiction_findings(plan, setting)
+            found += contradiction_findings(setting)
         found += word_findings(setting)
     found += level_findings(plan, facts, looked_up)
     found += slice_findings(plan, facts, looked_up)
@@ -205,6 +209,10 @@ def _scales(plan: Plan) -> Iterator[Finding]:
         except InvalidData as invalid:
             for fault in invalid.faults:
                 yield error("UNIT", fault.path, f"{fault.message}: {fault.fix}")
+            continue
+        if of.collapsed_kind == "continuous" and 0 < margin.exact() < LEAST_SIZE:
+            message = f"is below {LEAST_SIZE:g}, and rules take differences closer than {TIE:g} as equal"
+            yield error("UNIT", f"sesoi.{name}", f"{message}: measure '{name}' in a smaller unit")
 
 
 def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:

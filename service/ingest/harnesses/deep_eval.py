@@ -7,6 +7,7 @@ from typing import Any
 
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import FAILED_GRADER, Harness, Row
 from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -85,3 +86,22 @@ def _measured(metric: Mapping[str, Any]) -> Measured:
         return Measured(metric.get("score"), "grader_failed")
     value = metric.get("score")
     return Measured(value, "unscored" if value is None else None)
+
+
+HARNESS = Harness(
+    formats=("deepeval",),
+    open=lambda files, _form, _mapping: DeepEvalRun(files),
+    row=Row(
+        title="DeepEval",
+        reads="`test_run_*.json`",
+        by_itself="`name`; a metric that raised is an error",
+        to_say=(
+            "`metric`; the judge of the file must be the endpoint's; a test that crashed is not in the file"
+        ),
+    ),
+    undecided={
+        "grader_failed": FAILED_GRADER,
+    },
+    marks=('"testCases"', '"testRunData"'),
+    doubt=3,
+)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from service.domain.plans.imports import HelmImport, Readable
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import unreadable
+from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _STATS = Members({"instance_id", "train_trial_index", "stats", "perturbation"})
@@ -111,3 +113,36 @@ def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, A
                 place,
                 (not failed[place], {name: about.get(name) for name in ("split", "sub_split", "extra_data")}),
             )
+
+
+def _open(files: Files, _form: str, mapping: Readable | None) -> HelmRun:
+    run = HelmRun(files)
+    if isinstance(mapping, HelmImport) and not run.tells_failures and mapping.error != "score":
+        raise unmapped(
+            "import.error",
+            "the import has no scenario_state.json, without which a failed request reads as a wrong answer",
+            'send it too, or write "error": "score" to take failed requests for wrong answers',
+        )
+    return run
+
+
+HARNESS = Harness(
+    formats=("helm",),
+    open=_open,
+    row=Row(
+        title="HELM",
+        reads="folder of a run",
+        by_itself="instance and train trial; rows without perturbation",
+        to_say=(
+            "`metric`; `split` of several. Without `scenario_state.json`, whole, a failed request reads as "
+            '0: refused unless `"error": "score"`'
+        ),
+    ),
+    undecided={
+        "error": SCORED_ERROR,
+    },
+    together=True,
+    names=("per_instance_stats.json",),
+    marks=('"instance_id"',),
+    doubt=6,
+)

@@ -14,6 +14,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -223,3 +224,45 @@ def _unfinished(status: Any) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+HARNESS = Harness(
+    formats=("inspect",),
+    open=lambda files, _form, mapping: InspectLog(files, None if mapping is None else mapping.paths()),
+    row=Row(
+        title="Inspect",
+        reads="`.eval` (Zstandard or deflate, chunked too), `.json`",
+        by_itself=(
+            "id, `epoch` as replicate, C 1, I 0, true, false; errors are errors, no score is missing; a "
+            "log that nobody scored is refused"
+        ),
+        to_say=(
+            "`limit`; `error` beside a score; `edited` (`original` or `edited`); `invalidated`; "
+            "`no_response` (a timeout reads as I); `partial` for cancelled, failed and killed runs. Logs "
+            "without samples are refused"
+        ),
+    ),
+    undecided={
+        "limit": Undecided(
+            "were stopped at a limit", 'write "limit": "score", "missing" or "error"', "missing"
+        ),
+        "invalidated": Undecided(
+            "were invalidated", 'write "invalidated": "missing", "error" or "score"', "missing"
+        ),
+        "edited": Undecided(
+            "have a score that was edited by hand",
+            'write "edited": "original", "edited", "missing" or "error"',
+            "original",
+        ),
+        "no_response": Undecided(
+            "have a score for an answer that never came",
+            'write "no_response": "error", "missing" or "score"',
+            "error",
+        ),
+        "error": SCORED_ERROR,
+    },
+    suffixes={".eval": "inspect"},
+    marks=('"eval"',),
+    doubt=8,
+    beside=frozenset({"turn_count"}),
+)

@@ -8,6 +8,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -137,3 +138,23 @@ def _of_task(counts: Mapping[str, Any], name: str) -> Any:
     if named:
         return counts[max(named, key=len)]
     return next(iter(counts.values())) if len(counts) == 1 else None
+
+
+HARNESS = Harness(
+    formats=("lm_eval",),
+    open=lambda files, _form, _mapping: LmEvalRun(files),
+    row=Row(
+        title="lm-evaluation-harness",
+        reads="`samples_*.jsonl` with its `results_*.json`",
+        by_itself="`doc_hash` (older files have none: write `item_id`)",
+        to_say=(
+            "`metric` and `filter`; lists (corpus metrics) are refused; so are lines that do not say their "
+            "filter, of a run that had several; `partial` for fewer lines than the results file says"
+        ),
+    ),
+    together=True,
+    names=("samples_*.jsonl",),
+    marks=('"doc_hash"', '"doc_id"'),
+    doubt=4,
+    beside=frozenset({"filter"}),
+)

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from service.domain.plans.imports import MlflowImport, Readable
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
@@ -106,3 +108,32 @@ def _pairs(found: Any) -> dict[str, Any]:
         for each in found
         if isinstance(each, dict) and isinstance(key := each.get("key"), str)
     }
+
+
+def _open(files: Files, _form: str, mapping: Readable | None) -> MlflowRun:
+    return MlflowRun(files, mapping.source if isinstance(mapping, MlflowImport) else None)
+
+
+HARNESS = Harness(
+    formats=("mlflow",),
+    open=_open,
+    row=Row(
+        title="MLflow",
+        reads="`runs/get` and all pages of `traces/search`",
+        by_itself=(
+            "hash of inputs; a failed prediction is an error although scorers answer, and so is a failed "
+            "scorer"
+        ),
+        to_say="`metric`; `source` of several assessments",
+    ),
+    undecided={
+        "grader_failed": FAILED_GRADER,
+        "source": Undecided(
+            "have several assessments of the name", 'write "source": "CODE", "LLM_JUDGE" or "HUMAN"'
+        ),
+        "error": SCORED_ERROR,
+    },
+    together=True,
+    marks=('"trace_id"', '"experiment_id"'),
+    doubt=7,
+)

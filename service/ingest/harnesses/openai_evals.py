@@ -7,6 +7,7 @@ from typing import Any
 
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import Harness, Row, Undecided
 from service.ingest.harnesses.json_values import loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -82,3 +83,26 @@ def _is_log(files: Files, name: str) -> bool:
     for _number, line in files.lines(name):
         return line.lstrip().startswith(b"{") and (b'"spec"' in line[:200] or b'"run_id"' in line[:200])
     return False
+
+
+HARNESS = Harness(
+    formats=("openai_evals",),
+    open=lambda files, _form, _mapping: OpenAIEvalsLog(files),
+    row=Row(
+        title="OpenAI evals",
+        reads="log, and the data file beside it",
+        by_itself="`sample_id`",
+        to_say=(
+            "`item_id` in the data, as `data.FIELD`; `several` matches or metrics of a sample; `partial` "
+            "without final report"
+        ),
+    ),
+    undecided={
+        "several": Undecided(
+            "have several events", 'write "several": "first", "last", "any" or "all"', "first"
+        ),
+    },
+    together=True,
+    marks=('"completion_fns"',),
+    doubt=5,
+)

@@ -1,58 +1,57 @@
-"""From a format's name to its reader."""
+"""The harnesses, and from a format's name to its reader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from service.domain.plans.imports import FORMATS, HelmImport, MlflowImport, Readable, TableImport
+from service.domain.plans.imports import FORMATS, Readable
 from service.errors import InvalidData
-from service.ingest.harnesses.deep_eval import DeepEvalRun
+from service.ingest.harnesses import (
+    deep_eval,
+    helm,
+    inspect_logs,
+    lm_eval,
+    mlflow_runs,
+    openai_evals,
+    promptfoo,
+    swe_bench,
+    tables,
+)
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.helm import HelmRun
-from service.ingest.harnesses.inspect_logs import InspectLog
-from service.ingest.harnesses.limits import unmapped
-from service.ingest.harnesses.lm_eval import LmEvalRun
-from service.ingest.harnesses.mlflow_runs import MlflowRun
-from service.ingest.harnesses.openai_evals import OpenAIEvalsLog
-from service.ingest.harnesses.promptfoo import PromptfooResults
+from service.ingest.harnesses.harness import Harness
 from service.ingest.harnesses.samples import Reader
-from service.ingest.harnesses.swe_bench import SweBenchReport
-from service.ingest.harnesses.tables import TableFile
 
 VERSION = 1
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
-_PLAIN: dict[str, Callable[[Files], Reader]] = {
-    "lm_eval": LmEvalRun,
-    "promptfoo": PromptfooResults,
-    "deepeval": DeepEvalRun,
-    "openai_evals": OpenAIEvalsLog,
-    "helm": HelmRun,
-    "swe_bench": SweBenchReport,
-}
+HARNESSES: tuple[Harness, ...] = tuple(
+    module.HARNESS
+    for module in (
+        inspect_logs,
+        lm_eval,
+        promptfoo,
+        deep_eval,
+        openai_evals,
+        helm,
+        swe_bench,
+        mlflow_runs,
+        tables,
+    )
+)
+"""In the order of `FORMATS`, which is that of the docs."""
+_BY_FORMAT = {form: harness for harness in HARNESSES for form in harness.formats}
+
+
+def harness_of(form: str) -> Harness:
+    """The harness that writes files of a format.
+
+    Raises:
+        InvalidData: no such format is read.
+    """
+    if form not in _BY_FORMAT:
+        raise InvalidData.field(
+            "query.format", "is not a format that is read", f"one of {', '.join(FORMATS)}"
+        )
+    return _BY_FORMAT[form]
 
 
 def open_files(form: str, files: Files, mapping: Readable | None = None) -> Reader:
     """Open an import as its format; a mapping is needed where it decides what is read of the files at all."""
-    if form in _PLAIN:
-        reader = _PLAIN[form](files)
-        if isinstance(reader, HelmRun) and isinstance(mapping, HelmImport):
-            _require_failures_told(reader, mapping)
-        return reader
-    if form == "inspect":
-        return InspectLog(files, None if mapping is None else mapping.paths())
-    if form == "mlflow":
-        return MlflowRun(files, mapping.source if isinstance(mapping, MlflowImport) else None)
-    if form not in FORMATS:
-        raise InvalidData.field(
-            "query.format", "is not a format that is read", f"one of {', '.join(FORMATS)}"
-        )
-    return TableFile(files, form, mapping.status if isinstance(mapping, TableImport) else None)
-
-
-def _require_failures_told(run: HelmRun, mapping: HelmImport) -> None:
-    if not run.tells_failures and mapping.error != "score":
-        raise unmapped(
-            "import.error",
-            "the import has no scenario_state.json, without which a failed request reads as a wrong answer",
-            'send it too, or write "error": "score" to take failed requests for wrong answers',
-        )
+    return harness_of(form).open(files, form, mapping)

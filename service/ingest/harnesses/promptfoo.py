@@ -10,6 +10,7 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -231,3 +232,44 @@ def _rounded(cell: str, event: str | None) -> Measured:
     except ValueError:
         value = None
     return Measured(value, event or ("unscored" if value is None else "rounded"))
+
+
+HARNESS = Harness(
+    formats=("promptfoo",),
+    open=lambda files, _form, _mapping: PromptfooResults(files),
+    row=Row(
+        title="promptfoo",
+        reads="`results.json`, its lines, CSV",
+        by_itself="hash of `vars`; `--repeat` where the file says it",
+        to_say=(
+            "`arm` (`provider.label`, `prompt.label`) unless there is one; `grader_failed`: a grader that "
+            "throws (JavaScript, Python, Ruby, a webhook, a model) reads as a failed assertion with score "
+            "0; same vars twice; CSV rounds scores (`rounded`)"
+        ),
+    ),
+    undecided={
+        "grader_failed": FAILED_GRADER,
+        "rounded": Undecided("have a score that the file rounds", 'export JSON, or write "rounded": "take"'),
+        "error": SCORED_ERROR,
+    },
+    header="Grader Reason",
+    marks=('"failureReason"', '"evalId"'),
+    doubt=2,
+    beside=frozenset(
+        {
+            "failureReason",
+            "latencyMs",
+            "cost",
+            "score",
+            "success",
+            "tokenUsage",
+            "provider",
+            "prompt",
+            "promptIdx",
+            "promptId",
+            "testIdx",
+        }
+    ),
+    row_id="id",
+    arms=("provider.label", "provider.id", "prompt.label", "promptIdx"),
+)

@@ -17,8 +17,8 @@ from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.limits import shown, unmapped
 from service.ingest.harnesses.numbers import DECIMAL, mended, numeric
+from service.ingest.harnesses.opening import harness_of
 from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder, look_up
-from service.ingest.harnesses.undecided import UNDECIDED
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""
@@ -80,6 +80,7 @@ class Collector:
         max_rows: int = 10_000_000,
     ) -> None:
         self._mapping, self._targets = mapping, tuple(targets)
+        self._undecided_events = harness_of(mapping.format).undecided
         self._arm, self._arms, self._max_rows = arm, arms, max_rows
         self._item_path, self._cluster_path = mapping.place("item_id") or "", mapping.place("cluster")
         path = mapping.place("replicate")
@@ -413,8 +414,8 @@ class Collector:
     # What is said of faults
 
     def _undecided(self, event: str, where: str) -> None:
-        message, fix = UNDECIDED[event]
-        self._fault(f"import.{event}", message, fix, where)
+        undecided = self._undecided_events[event]
+        self._fault(f"import.{event}", undecided.message, undecided.fix, where)
 
     def _fault(self, line: str, message: str, fix: str, where: str) -> None:
         counted = self._faults.setdefault((line, message, fix), [0, where])

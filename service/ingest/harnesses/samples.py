@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -57,6 +57,10 @@ class Reader(ABC):
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """Every sample, once."""
+
+    def judges(self) -> Iterable[tuple[str, str | None]]:
+        """Every measure with the model that scored it, once each, where the file says which it was."""
+        return ()
 
 
 def bounded(samples: Iterator[Sample]) -> Iterator[Sample]:

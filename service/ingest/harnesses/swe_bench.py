@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.json_values import loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -67,3 +68,37 @@ def _ids(report: Mapping[str, Any], name: str) -> Iterator[str]:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise unreadable("", f"`{name}` of the report is not a list of ids")
     yield from found
+
+
+HARNESS = Harness(
+    formats=("swe_bench",),
+    open=lambda files, _form, _mapping: SweBenchReport(files),
+    row=Row(
+        title="SWE-bench",
+        reads="report, `schema_version` 2",
+        by_itself="resolved 1, unresolved 0, errors are errors; `repository` as a path",
+        to_say=(
+            "`empty_patch`, `infra_failure`, `ambiguous_failure`, `incomplete` (`failure`, `missing` or "
+            "`error`)"
+        ),
+    ),
+    undecided={
+        "incomplete": Undecided(
+            "are incomplete", 'write "incomplete": "missing", "error" or "failure"', "missing"
+        ),
+        "empty_patch": Undecided(
+            "have an empty patch", 'write "empty_patch": "failure", "missing" or "error"', "failure"
+        ),
+        "infra_failure": Undecided(
+            "failed for their infrastructure",
+            'write "infra_failure": "missing", "error" or "failure"',
+            "missing",
+        ),
+        "ambiguous_failure": Undecided(
+            "failed ambiguously", 'write "ambiguous_failure": "failure", "missing" or "error"', "failure"
+        ),
+        "error": SCORED_ERROR,
+    },
+    marks=('"resolved_ids"',),
+    doubt=1,
+)

@@ -10,9 +10,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from service.domain.plans.imports import Readable, TableImport
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.json_values import Buffer, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -154,3 +156,23 @@ class _Stream(io.RawIOBase):
         into[: len(piece)] = piece
         self._at += len(piece)
         return len(piece)
+
+
+def _open(files: Files, form: str, mapping: Readable | None) -> TableFile:
+    return TableFile(files, form, mapping.status if isinstance(mapping, TableImport) else None)
+
+
+HARNESS = Harness(
+    formats=("csv", "ndjson", "parquet"),
+    open=_open,
+    row=Row(
+        title="CSV, NDJSON, Parquet",
+        reads="columns",
+        by_itself="`item_id`, `value`",
+        to_say=(
+            '`true`; ids that are numbers (`"integer_ids": "text"`); `status` where a column has it. '
+            "Parquet: `forelock-server[parquet]`"
+        ),
+    ),
+    suffixes={".parquet": "parquet"},
+)

@@ -24,7 +24,7 @@ from scipy import special
 from service.kernels.bootstrap.ratio_moments import ratio_moments
 from service.kernels.exact import inversion, lattice
 from service.kernels.exact.returns import LEAST_SAMPLE
-from service.kernels.numeric.moments import binary_unit
+from service.kernels.numeric.moments import binary_unit, norm
 from service.kernels.numeric.roots import rising_root
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ class Inverted:
         self.estimate = float(sums.sum() / sizes.sum())
         self._residuals = sums - self.estimate * sizes
         self._total = float(sizes.sum())
-        self.spread = math.sqrt(float(self._residuals @ self._residuals)) / self._total
+        self.spread = norm(self._residuals) / self._total
         self._errors: list[float] = []
 
     @property
@@ -280,4 +280,4 @@ def _centre(terms: Floats) -> tuple[float, float]:
     """Centre the terms in place; their total before, and the root of the sum of their squares after."""
     total = float(terms.sum())
     terms -= total / len(terms)
-    return total, math.sqrt(float(terms @ terms))
+    return total, norm(terms)

@@ -26,6 +26,7 @@ from scipy import special
 from service.kernels.exact import lattice
 from service.kernels.exact.characteristic import Complexes, power_of_mean, product_of_cosines
 from service.kernels.exact.returns import TOLERATED, beyond, scanned
+from service.kernels.numeric.moments import norm
 from service.kernels.numeric.roots import rising_root
 
 Floats = NDArray[np.float64]
@@ -139,7 +140,7 @@ def smooth_mean(values: Floats) -> SmoothMean | None:
         return None
     mean = float(values.mean())
     away = values - mean
-    se = math.sqrt(float(away @ away)) / len(values)
+    se = norm(away) / len(values)
     found = resampled_sum(away / (len(values) * se))
     return None if found is None else SmoothMean(found, mean, se)
 
@@ -196,7 +197,7 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
     sizes = np.abs(values)
     if not continuous(sizes):
         return None
-    spread = math.sqrt(float(values @ values))
+    spread = norm(values)
     steps = sizes / spread
     reach = _reach(float(steps.max()))
 

@@ -70,4 +70,12 @@ def paired_differences(baseline: NDArray[np.float64], candidate: NDArray[np.floa
 
 def binary_unit(values: NDArray[np.float64]) -> float:
     """A power of two as large as the largest value: to divide by it changes no digit and keeps squares in range."""
-    return math.ldexp(1.0, min(math.frexp(float(np.abs(values).max(initial=0.0)))[1], 1023))
+    # below 2^-1022 a unit has lost digits, and what it divides may overflow
+    return math.ldexp(1.0, max(min(math.frexp(float(np.abs(values).max(initial=0.0)))[1], 1023), -1021))
+
+
+def norm(values: NDArray[np.float64]) -> float:
+    """The root of the sum of the squares of `values` (n,), whose squares alone may leave the range of floats."""
+    unit = binary_unit(values)
+    scaled = values / unit
+    return unit * math.sqrt(float(scaled @ scaled))

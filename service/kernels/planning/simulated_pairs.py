@@ -201,8 +201,8 @@ class SharedResamples:
 
     def p_value(self, deltas: Floats, delta: Floats, alternative: Alternative) -> Floats:
         """P(delta* >= 2 delta), <=, or |delta* - delta| >= |delta|; a resample at the limit counts."""
-        slack = 1e-12
         seen = delta[:, None]
+        slack = 1e-12 * np.abs(deltas).max(axis=1, keepdims=True)
         far = {
             "greater": deltas >= 2 * seen - slack,
             "less": deltas <= 2 * seen + slack,

@@ -56,11 +56,9 @@ def stagewise(
     return above, below
 
 
-def coin_log_e(won: Ints, lost: Ints, alternative: str) -> tuple[Floats, Bools]:
-    """Log e of counts up to each unit (T, n), and where the direction asked for leads."""
-    path = log_e(won.astype(np.float64), lost.astype(np.float64))
-    ahead = {"two-sided": np.ones(won.shape, dtype=np.bool_), "greater": won > lost, "less": lost > won}
-    return path, ahead[alternative]
+def coin_log_e(won: Ints, lost: Ints) -> Floats:
+    """Log e of counts up to each unit (T, n)."""
+    return log_e(won.astype(np.float64), lost.astype(np.float64))
 
 
 def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
@@ -73,14 +71,10 @@ def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
     return np.asarray(np.sqrt(2 * math.log(2 / alpha) / (before * t * np.log1p(t))))
 
 
-def betting_log_e(scaled: Floats, bets: Floats, alternative: str) -> Floats:
-    """As `e_process.betting_log_e`, for every row."""
+def both_bets(scaled: Floats, bets: Floats) -> tuple[Floats, Floats]:
+    """As `e_process.both_bets`, for every row."""
     stakes = np.minimum(bets, 1.0) / 2
-    up = np.cumsum(np.log1p(stakes * scaled), axis=1)
-    down = np.cumsum(np.log1p(-stakes * scaled), axis=1)
-    if alternative == "two-sided":
-        return np.asarray(np.logaddexp(up, down) - math.log(2))
-    return np.asarray(up if alternative == "greater" else down)
+    return np.cumsum(np.log1p(stakes * scaled), axis=1), np.cumsum(np.log1p(-stakes * scaled), axis=1)
 
 
 def excluded_from(

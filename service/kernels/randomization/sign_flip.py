@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from service.kernels.exact import lattice
 from service.kernels.exact.inversion import smooth_flips
+from service.kernels.numeric.moments import binary_unit
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +47,7 @@ def sign_flip(values: Floats) -> FlipTails:
     values = values[values != 0]
     if len(values) == 0:
         return FlipTails(1.0, 1.0, 1.0, 0.0, "convolution")
+    values = values / binary_unit(values)  # or the squares of small scores would underflow
     grid = lattice.integer_grid(values)
     if grid is not None:
         try:

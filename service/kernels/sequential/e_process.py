@@ -32,8 +32,25 @@ def betting_log_e(sums: Floats, bets: Floats, alternative: str) -> Floats:
 
     `two-sided` splits the stake between both directions. `bets` must not look ahead.
     """
-    stakes = np.minimum(bets, 1.0) / 2
-    up, down = np.cumsum(np.log1p(stakes * sums)), np.cumsum(np.log1p(-stakes * sums))
+    up, down = both_bets(sums, bets)
     if alternative == "greater":
         return up
     return down if alternative == "less" else np.logaddexp(up, down) - math.log(2)
+
+
+def both_bets(sums: Floats, bets: Floats) -> tuple[Floats, Floats]:
+    """Log winnings (G,) of betting on the candidate, and of the same bets on the baseline."""
+    stakes = np.minimum(bets, 1.0) / 2
+    return np.cumsum(np.log1p(stakes * sums)), np.cumsum(np.log1p(-stakes * sums))
+
+
+def winner(path: Floats, lead: Floats, threshold: float) -> int:
+    """For whom the largest of log e-values (n,) speaks: 1 the candidate, -1 the baseline, 0 neither of them.
+
+    `lead` (n,): above 0 where the evidence of that moment is for the candidate, below 0 where it is for the baseline.
+    Neither where nothing speaks against H0, or where either has passed the threshold at some time.
+    """
+    ahead, behind = (float(np.max(path, where=side > 0, initial=0.0)) for side in (lead, -lead))
+    if ahead == behind or min(ahead, behind) >= threshold:
+        return 0
+    return 1 if ahead > behind else -1

@@ -233,7 +233,7 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     found = _evidence(request, margin, delta, drawn)
     seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
     by_p = request.method == "tango"
-    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=by_p)
+    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     independent = request.design == "independent"
@@ -278,7 +278,9 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         reasons=reasons,
         bounds=bounds,
         within=found.within,
-        undecided=undecided(found, margin, request.alpha, touch=seed_bounds, by_p=by_p),
+        undecided=undecided(
+            found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
+        ),
         warnings=tuple(warnings),
         resampling=found.resampling or Resampling(exact=True),
         sentence=_sentence(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
@@ -357,7 +359,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
         Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
             methods claim too easily, warning SPARSE_UNGUARDED.
         Skewed scores, or skewed sums of clusters: warning SKEWED.
-        An interval end within 1e-9 of the margin touches it and is not inside.
+        An interval end within 1e-9 of the margin (of scores: 1e-9 of its size) touches it and is not inside.
         Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters; bounded takes the
             furthest of three at each end (`bounded-difference`).
         bounded: defined also where nothing varies; without a range scores have to lie between 0 and 1, warning

@@ -181,8 +181,8 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
         truths = {
             "equivalent": above & below,
             "noninferior": above,
-            "superior": low > TIE,
-            "minimum_effect": low > margin + TIE,
+            "superior": low > abs(slack),
+            "minimum_effect": low > margin + abs(slack),
         }.get(path[0])
         found = None if truths is None else truths.astype(np.float64)
     return None if found is None else np.where(undecided, np.nan, found)
@@ -220,7 +220,8 @@ def _robust(units: Units, asked: Asked) -> tuple[Floats, Floats, float]:
 def _slack(asked: Asked) -> float:
     """What lies at the margin is outside, but for intervals that may touch it."""
     touch = asked.parameter("method") == "bootstrap_ci" and asked.parameter("bounds") == "seed"
-    return -TIE if touch else TIE
+    tie = TIE * min(asked.margin or 1.0, 1.0)
+    return -tie if touch else tie
 
 
 def _effort(parameter: Parameter) -> Effort:

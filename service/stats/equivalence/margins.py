@@ -17,7 +17,7 @@ from service.stats.shared.declaring.warnings import DEGENERATE, MC_UNRESOLVED, u
 from service.stats.shared.methods.resampling import resampling_of, resolution_of, weighed
 
 TIE = 1e-9
-"""An interval end this close to a bound counts as equal to it."""
+"""An interval end this close to a bound counts as equal to it; of scores in units of the margin, or of the interval."""
 
 STATISTICS = ("t_lower", "t_upper", "z_lower", "z_upper", "df", "se")
 
@@ -146,33 +146,43 @@ def _near_alpha(p: float | None, resampling: Resampling, alpha: float) -> tuple[
     return (MC_UNRESOLVED(p=p, se=se, alpha=alpha),) if abs(p - alpha) <= 3 * se else ()
 
 
-def decide(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool) -> Decisions:
+def tie_of(margin: float, low: float, high: float, *, binary: bool) -> float:
+    """How close an end may come to a bound and be equal to it: rounding is as large as what is rounded."""
+    return TIE if binary else TIE * max(margin, high - low)
+
+
+def decide(
+    found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
+) -> Decisions:
     """Read the interval against 0 and the margin; `by_p`: a p-value has to be below alpha as well."""
     if found.low is None or found.high is None or found.p_lower is None or found.p_upper is None:
         return Decisions()
-    slack = -TIE if touch else TIE
+    tie = tie_of(margin, found.low, found.high, binary=binary)
+    slack = -tie if touch else tie
     above, below = found.low > -margin + slack, found.high < margin - slack
     if by_p:
         above, below = above and found.p_lower < alpha, below and found.p_upper < alpha
-    superior, inferior = found.low > TIE, found.high < -TIE
+    superior, inferior = found.low > tie, found.high < -tie
     conclusion: Conclusion = "positive" if superior else "negative" if inferior else "inconclusive"
     return Decisions(
         equivalent=above and below,
         noninferior=above,
         superior=superior,
-        minimum_effect=found.low > margin + TIE,
+        minimum_effect=found.low > margin + tie,
         conclusion="equivalent" if above and below else conclusion,
     )
 
 
-def undecided(found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool) -> dict[str, str]:
+def undecided(
+    found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
+) -> dict[str, str]:
     """What no rule may rest on: decisions that an end would turn by moving where it may lie."""
     if not found.decided or not (found.within or found.undecided):
         return found.undecided
     if found.undecided:
         return {**found.undecided, **dict.fromkeys(asdict(Decisions()), certainty.DRAWN)}
     says = [
-        decide(replace(found, low=low, high=high), margin, alpha, touch=touch, by_p=by_p)
+        decide(replace(found, low=low, high=high), margin, alpha, touch=touch, by_p=by_p, binary=binary)
         for low in found.within["ci.low"]
         for high in found.within["ci.high"]
     ]

@@ -161,7 +161,8 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
         InvalidData: fewer than two arms or items, columns of different length, or a single cluster.
 
     Edge cases:
-        A pair with the same difference everywhere: p and interval null, warning NO_SPREAD_BETWEEN.
+        A pair with the same difference everywhere: p and interval null, warning NO_SPREAD_BETWEEN. An exact
+            test of the two may tell them apart: McNemar's, of items all right in one arm and wrong in the other.
         Up to 14 items or clusters: all patterns of signs are listed, nothing is drawn.
         Too few patterns for the level: interval ends are null, warning FLOOR_ABOVE_ALPHA for p.
         Few clusters: FEW_CLUSTERS or CAUTION.

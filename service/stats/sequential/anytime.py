@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from service.kernels.sequential import confidence_sequence as sequences
-from service.kernels.sequential.e_process import betting_log_e, log_e, running_counts
+from service.kernels.sequential.e_process import betting_log_e, both_bets, log_e, running_counts, winner
 from service.records import Record
 from service.stats.shared.data.orders import EMPTY, SEQUENCE_EMPTY, Ordered
 from service.stats.shared.data.pairs import floored
@@ -17,7 +17,7 @@ from service.stats.shared.declaring.common import Alternative, Interval
 
 LARGEST = 1e300
 TIE = 1e-9
-"""An end this close to a bound counts as equal to it."""
+"""An end this close to a bound, in units of the largest difference, counts as equal to it."""
 
 
 class EProcess(Record):
@@ -47,13 +47,15 @@ def judge_e(
     if data.binary and not data.clustered:
         kind = "coin"
         b, c = running_counts(data.sums)
-        path = log_e(b, c)
+        path, lead = log_e(b, c), b - c
         wins, losses = int(b[-1]), int(c[-1])
         ahead = {"two-sided": np.ones(len(b), dtype=bool), "greater": b > c, "less": c > b}[alternative]
     else:
         kind = "betting"
         scaled = data.scaled(*bounded)[0]
-        path = betting_log_e(scaled, sequences.plug_in_bets(scaled, alpha), alternative)
+        bets = sequences.plug_in_bets(scaled, alpha)
+        path, (up, down) = betting_log_e(scaled, bets, alternative), both_bets(scaled, bets)
+        lead = up - down
         ahead = np.ones(len(path), dtype=bool)
         for name in ("e_process.n_wins", "e_process.n_losses"):
             reasons[name] = "the e-process bets on bounded differences and counts no items"
@@ -69,6 +71,7 @@ def judge_e(
         "decision": "reject" if len(crossed) else "continue",
         "stopped_at": int(crossed[0]) + 1 if len(crossed) else None,
         "p_value": floored(math.exp(-top), "p_value", bounds),
+        "side": winner(path, lead, -math.log(alpha)),
         "delta": float(data.sums.sum() / data.sizes.sum()),
         "e_process": EProcess(
             e_value=math.exp(min(last, math.log(LARGEST))),
@@ -108,6 +111,7 @@ def judge_sequence(
             reasons["equivalent"] = EMPTY
         return {**fields, "warnings": [SEQUENCE_EMPTY()]}
     if margin is not None:
-        fields["equivalent"] = low > -margin + TIE and high < margin - TIE
+        tie = TIE * bound
+        fields["equivalent"] = low > -margin + tie and high < margin - tie
     ci = Interval(low=low, high=high, level=1 - alpha, method="hedged capital, running intersection")
     return {**fields, "ci": ci}

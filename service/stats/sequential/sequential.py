@@ -133,6 +133,12 @@ class SequentialAnalysis(Analysis):
     )
     ci: Interval | None = Field(description="Stage-wise interval, or the confidence sequence after all data.")
     p_value: float | None = Field(description="Stage-wise p, or the anytime-valid 1 / (largest e so far).")
+    side: int | None = Field(
+        None,
+        exclude_if=lambda side: side is None,
+        description="For whom the test of no difference speaks: 1 the candidate, -1 the baseline, 0 neither. Of an "
+        "e-process at its largest e, whatever the difference is at the end; not present where there is no such test.",
+    )
     looks: list[Look] | None = Field(description="Boundaries, and what was seen at each look.")
     e_process: EProcess | None = Field(description="The e-process after all data.")
     margin: float | None = Field(description="The margin of equivalence, outcome units.")
@@ -163,9 +169,9 @@ SHOWS: shows.Shows = {
     "delta": shows.Estimate(),
     "ci": shows.Covers(_one_side, around=False),
     # what was won stays won when the difference turns, and rows may follow the look that ends a design
-    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("delta",)),
+    "p_value": shows.PValue(shows.against_zero, fixes=lambda _: False, lean=("side",)),
     "equivalent": shows.Finding((shows.INSIDE,), _one_side),
-    **shows.no_meaning("alpha", "delta_median_unbiased", "margin"),
+    **shows.no_meaning("alpha", "delta_median_unbiased", "margin", "side"),
     **shows.no_meaning(*(f"e_process.{name}" for name in ("e_value", "log_e", "log_e_max", "threshold"))),
 }
 
@@ -225,6 +231,8 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
         looks: critical values of z, error spent, and what was seen at each look.
         p_value, ci: by stage-wise ordering once a planned design has ended; anytime-valid else.
         delta: the naive difference, biased away from zero after an early stop.
+        side: for whom the test speaks. An e-process that was won for one arm stays won when the difference turns; one
+            that either arm has won speaks for neither.
         equivalent: the confidence sequence lies strictly inside the margin.
 
     Raises:
@@ -284,8 +292,10 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
     warnings += fields.pop("warnings", [])
     every: dict[str, Any] = {name: fields.get(name) for name in _FIELDS}
     every["alternative"] = None if request.method == "confidence_sequence" else request.alternative
+    if request.method == "group_sequential" and every["delta"] is not None:
+        every["side"] = (every["delta"] > 0) - (every["delta"] < 0)
     for name, value in every.items():
-        if value is None:
+        if value is None and name != "side":
             reasons.setdefault(name, _reason(name, request))
     return SequentialAnalysis(
         **every,

@@ -185,3 +185,61 @@ def test_scores_too_far_apart_are_called_so():
     """Said "is not above low" of a range that was taken from the scores."""
     with pytest.raises(InvalidData, match=r"is more than 1e\+150 above low"):
         answered(body([-9e149, 0.0, 9e149], [0.0, 9e149, -9e149]))
+
+
+def lost_in_both(lost_of, n=240, **more):
+    """The arms agree but for six items that the candidate gains; of the last items neither has a result."""
+    before = [0.0] * 6 + [1.0] * (n - 6)
+    after = [1.0] * n
+    for row in range(n - lost_of, n):
+        before[row] = after[row] = None
+    return body(before, after, margin=POINTS, **more)
+
+
+@pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
+def test_what_both_arms_lack_is_no_agreement(policy):
+    """Under `fail` it counted as 0 and 0, and 60 of 240 items that nobody had run made "no worse" certain."""
+    answer = answered(lost_in_both(60, missing=policy))
+    assert (answer.n, answer.delta) == (180, pytest.approx(6 / 180))
+    assert (answer.unpaired.neither, answer.unpaired.missing) == (60, 0)
+    assert answer.outcome == "cannot_tell"
+    assert "60 of 240 items without a result (60 in both arms)" in answer.sentence
+    assert "--missing fail" not in answer.next
+    (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
+    assert "(60 in both arms) are left out" in warning.message
+    assert f"the difference would be {100 * (6 - 60) / 240:+.2f} pp" in warning.message
+    assert "left out    60 without a result in both arms" in gate_text(answer.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
+def test_few_items_that_both_arms_lack_are_left_out(policy):
+    whole, few = answered(lost_in_both(0, n=1000)), answered(lost_in_both(20, n=1020, missing=policy))
+    assert few.outcome == whole.outcome
+    assert (few.n, few.ci) == (whole.n, whole.ci)
+
+
+def test_what_one_arm_lacks_counts_beside_what_both_lack():
+    request = lost_in_both(4, missing="fail")
+    for row in range(100, 130):
+        request["baseline"]["values"][row] = None
+    answer = answered(request)
+    assert (answer.n, answer.delta) == (236, pytest.approx(36 / 236))
+    assert (answer.unpaired.missing, answer.unpaired.neither) == (30, 4)
+    (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
+    assert "(30 in the baseline, 4 in both arms) count as 0 there; those without one in both arms are" in (
+        warning.message
+    )
+
+
+def test_a_way_out_fits_the_items_that_lack_a_result():
+    """A score below 0, of an item that is not paired, makes 0 no failure."""
+    before, after = [1.0, 2.0, 3.0, 2.0, 1.0] * 8, [1.0, 2.0, 3.0, 2.0, 1.0] * 8
+    after[:10] = [None] * 10
+    margin = {"value": 0.4, "unit": "score"}
+    answer = answered(body(before, after, margin=margin))
+    assert "outcome" in answer.reasons
+    assert "--missing fail counts what is missing as 0" in answer.next
+    before[0] = -4.0
+    answer = answered(body(before, after, margin=margin))
+    assert "outcome" in answer.reasons
+    assert "--missing fail" not in answer.next

@@ -19,7 +19,7 @@ from service.api.http.deps import MAX_ID, Admin, Cursor, Limit, ReadSession, Rec
 from service.api.http.idempotency import OptionalOnce
 from service.api.http.route import refuses, router
 from service.api.http.shared import Services
-from service.domain.outgoing import SECRET_BYTES, Delivery, Event, Webhook, secret_text
+from service.domain.outgoing import SECRET_BYTES, Delivery, EventName, Webhook, secret_text
 from service.domain.plans.strings import Line
 from service.publish.addresses import Allowed, read_allowed
 from service.records import Record, StrictRecord
@@ -34,7 +34,9 @@ class WebhookRequest(StrictRecord):
     """A new webhook."""
 
     url: Annotated[str, Field(min_length=1, max_length=2000, description="Where messages are posted: https.")]
-    events: Annotated[tuple[Event, ...], Field(min_length=1, max_length=20, description="What it is told.")]
+    events: Annotated[
+        tuple[EventName, ...], Field(min_length=1, max_length=20, description="What it is told.")
+    ]
     description: Line | None = Field(None, description="For people.")
 
 

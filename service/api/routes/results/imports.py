@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Query, Request, Response
@@ -35,6 +35,7 @@ from service.api.http.shared import Services
 from service.api.http.uploads import Upload, receive, takes_file
 from service.domain.access import Key
 from service.domain.ledger import Receipt
+from service.domain.plans.imports import FORMATS
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State
 from service.domain.results.batches import OnDuplicate
@@ -50,10 +51,10 @@ routes = router("results")
 T = TypeVar("T")
 SECONDS = 300.0
 """Of computing that reading one file may take."""
-FormatName = Literal[
-    "inspect", "lm_eval", "promptfoo", "deepeval", "openai_evals", "helm", "swe_bench", "mlflow",
-    "csv", "ndjson", "parquet",
-]  # fmt: skip
+if TYPE_CHECKING:
+    FormatName = str
+else:
+    FormatName = Literal[tuple(FORMATS)]
 
 
 class ImportedBatch(View):

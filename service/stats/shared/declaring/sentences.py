@@ -38,7 +38,8 @@ def disagreement(ci: Interval, p: float, alpha: float, alternative: str, methods
     `methods`: what tells the two methods apart; None where one is the other turned around.
     """
     low, high = -math.inf if ci.low is None else ci.low, math.inf if ci.high is None else ci.high
-    if min(abs(low), abs(high)) <= 1e-9 or (low > 0 or high < 0) == (p < alpha):
+    near, far = sorted((abs(low), abs(high)))
+    if near == 0 or near <= 1e-9 * min(far, 1.0) or (low > 0 or high < 0) == (p < alpha):
         return ""
     causes = []
     if alternative != "two-sided":

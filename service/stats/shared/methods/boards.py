@@ -30,8 +30,9 @@ MOST_NAMED = 10
 NO_SPREAD_BETWEEN = define(
     "NO_SPREAD_BETWEEN",
     "caution",
-    "{count} of {pairs} pairs differ by the same amount everywhere, or not at all: they have no p-value and count as "
-    "not told apart; look for arms that are copies.",
+    "{count} of {pairs} pairs differ by the same amount everywhere, or not at all: nothing varies, so this method "
+    "tells nothing of them, and they count as not told apart. Where the amount is not 0, an exact test of the two "
+    "(`forelock gate`) tells more; where it is 0, look for arms that are copies.",
 )
 MANY_TIED_SETS = define(
     "MANY_TIED_SETS",

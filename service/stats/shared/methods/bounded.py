@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import ClusterSums, RobustError, cluster_sums, robust_errors
 from service.kernels.numeric.clusters import largest as largest_size
+from service.kernels.numeric.moments import binary_unit
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.pairs import gaffke
 from service.kernels.randomization.flip_interval import MOST_CLUSTERS, flip_interval, flip_tail
@@ -56,22 +57,23 @@ class Bounded:
 
     def ends(self, alpha: float) -> tuple[float, float]:
         """Lower and upper bound of the mean difference, each at level `alpha`; within the limit."""
-        return self._above.low(alpha), -self._below.low(alpha)
+        return self._unit * self._above.low(alpha), -self._unit * self._below.low(alpha)
 
     def p_above(self, mean: float) -> float:
         """One-sided p of H0: the mean difference is at most `mean`."""
-        return self._above.p(mean)
+        return self._above.p(mean / self._unit)
 
     def p_below(self, mean: float) -> float:
         """One-sided p of H0: it is at least `mean`."""
-        return self._below.p(-mean)
+        return self._below.p(-mean / self._unit)
 
     def p_of_more(self, mean: float, times: float, against: float) -> float:
         """One-sided p, from `times` as many differences of this shape with that mean, that theirs is not beyond
         `against`: on the side of it where `mean` lies."""
+        shift, bound = (mean - self.delta) / self._unit, against / self._unit
         if mean > against:
-            return self._above.p_of_more(mean - self.delta, times, against)
-        return self._below.p_of_more(self.delta - mean, times, -against)
+            return self._above.p_of_more(shift, times, bound)
+        return self._below.p_of_more(-shift, times, -bound)
 
     @property
     def delta(self) -> float:
@@ -84,12 +86,21 @@ class Bounded:
         return self._above.worth
 
     @cached_property
+    def _unit(self) -> float:
+        """Scores are bounded in units as large as their range, where tolerances and squares have their place."""
+        return binary_unit(np.array([self.limit]))
+
+    @cached_property
     def _above(self) -> _Side:
-        return _Side.of(self.difference, self.repeats, self.codes, self.limit, self.unseen)
+        return self._side(self.difference)
 
     @cached_property
     def _below(self) -> _Side:
-        return _Side.of(-self.difference, self.repeats, self.codes, self.limit, self.unseen)
+        return self._side(-self.difference)
+
+    def _side(self, difference: Floats) -> _Side:
+        unit = self._unit
+        return _Side.of(difference / unit, self.repeats, self.codes, self.limit / unit, self.unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +132,7 @@ class _Side:
             return cls(values, counts, limit, None, RobustError(0.0, math.inf), 1.0, unseen)
         groups = cluster_sums(difference, codes)
         error = robust_errors(groups)["cr2"]
-        return cls(values, counts, limit, groups, error, _worth(values, counts, groups, error), unseen)
+        return cls(values, counts, limit, groups, error, items_for_one(values, counts, groups, error), unseen)
 
     def low(self, alpha: float) -> float:
         """The lower bound at level `alpha`."""
@@ -152,7 +163,12 @@ class _Side:
         return max(told)
 
     def p_of_more(self, shift: float, times: float, mean: float) -> float:
-        """The same of `times` as many values, moved by `shift`, by Gaffke's bound alone."""
+        """The same of `times` as many values, or clusters, moved by `shift`, by Gaffke's bound alone."""
+        if self.groups is not None and self.unseen == "clusters":
+            sizes, most = self.groups.sizes, self.limit * self.groups.sizes
+            sums = np.clip(self.groups.sums + shift * sizes, -most, most)
+            shapes, largest = np.full(len(sums), times), float(sizes.max())
+            return gaffke.chance_below(sums, sizes, shapes, -self.limit, largest, mean)
         values = np.clip(self.values + shift, -self.limit, self.limit)
         ones = np.ones(len(values))
         return gaffke.chance_below(values, ones, times * self.counts / self.worth, -self.limit, 1.0, mean)
@@ -188,7 +204,7 @@ class _Side:
         return self.groups
 
 
-def _worth(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
+def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
     """Items that count for one: the design effect, at least 1, times (t / z)^2 of the clusters it rests on.
 
     The degrees of freedom are CR2's, or where they are fewer those of a variance of residuals with such tails,

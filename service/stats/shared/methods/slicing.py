@@ -27,7 +27,7 @@ from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.pairs.two_one_sided import by_t, by_tango
 from service.kernels.randomization.flip_interval import flip_interval, flip_tail
 from service.stats.shared.data.pairs import floored
-from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.bounded import Bounded, Unseen
 from service.stats.shared.methods.sliced import Reversal, Standing
 
 Floats = NDArray[np.float64]
@@ -59,10 +59,12 @@ def weigh(
     *,
     by_score: bool,
     limit: float | None = None,
+    unseen: Unseen = "items",
 ) -> Evidence:
     """A slice's differences (n,) in the good direction, by cluster; `by_score` for -1, 0 and 1 of single items.
 
-    `limit`: the largest difference an item can have; None where scores have no range.
+    `limit`: the largest difference an item can have; None where scores have no range. `unseen`: what bounds in
+    clusters take into account beyond what was seen.
     """
     n = len(difference)
     if n == 0:
@@ -75,7 +77,7 @@ def weigh(
         why = "a single cluster says nothing of others" if n > 1 else "a single item shows no spread"
         return Evidence(better, None, None, None, None, why)
     error = robust_errors(groups)["cr2"]
-    bounded = None if limit is None else _bounded(difference, codes, groups, limit)
+    bounded = None if limit is None else _bounded(difference, codes, groups, limit, unseen)
     if error.se <= 1e-12 * float(np.abs(difference).max(initial=0.0)):
         if bounded is None:
             return Evidence(better, None, None, None, None, FLAT)
@@ -98,9 +100,11 @@ def weigh(
     return Evidence(better, low, high, p, p_loss)
 
 
-def _bounded(difference: Floats, codes: NDArray[np.int64], groups: ClusterSums, limit: float) -> Bounded:
+def _bounded(
+    difference: Floats, codes: NDArray[np.int64], groups: ClusterSums, limit: float, unseen: Unseen
+) -> Bounded:
     """Items that are clusters of their own are independent."""
-    return Bounded(difference, codes if groups.n_clusters < len(difference) else None, limit)
+    return Bounded(difference, codes if groups.n_clusters < len(difference) else None, limit, unseen)
 
 
 def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float, alpha: float) -> Evidence:
@@ -125,7 +129,12 @@ class Lean:
 
 
 def lean(
-    difference: Floats, codes: NDArray[np.int64], *, by_score: bool, limit: float | None = None
+    difference: Floats,
+    codes: NDArray[np.int64],
+    *,
+    by_score: bool,
+    limit: float | None = None,
+    unseen: Unseen = "items",
 ) -> Lean | None:
     """Of a slice's differences (n,), weighed as against a margin; None where they do not vary."""
     if len(difference) < 2:
@@ -149,7 +158,7 @@ def lean(
             above = max(above, flip_tail(groups.sums, groups.sizes, 0.0))
             below = max(below, flip_tail(-groups.sums, groups.sizes, 0.0))
         if limit is not None:
-            bounded = _bounded(difference, codes, groups, limit)
+            bounded = _bounded(difference, codes, groups, limit, unseen)
             above, below = max(above, bounded.p_above(0.0)), max(below, bounded.p_below(0.0))
     return Lean(_normal(above), _normal(below))
 

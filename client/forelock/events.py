@@ -1,0 +1,16 @@
+"""Events that a webhook may ask for.
+
+Made by `python -m tools.pages.registers`; change what is declared in the service, not this module.
+"""
+
+from __future__ import annotations
+
+EVENTS = (
+    "preregistration.locked",
+    "preregistration.amended",
+    "preregistration.closed",
+    "preregistration.withdrawn",
+    "preregistration.unblinded",
+    "deviation.filed",
+    "verdict.published",
+)

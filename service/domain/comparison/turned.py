@@ -1,0 +1,93 @@
+"""Comparisons of outcomes of which lower ones are better: turned round, compared, and turned back.
+
+Outcomes become their distance from a point that none of them passes, so that higher ones are better, right and wrong
+stay 0 and 1, and what has no result counts as the worst there can be where it counts as 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from service.domain.comparison.records import Comparison, ScaleTaken, SliceResult
+from service.domain.comparison.request import ArmRows, ComparisonRequest
+from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.declaring.common import Interval
+
+
+def turning_point(request: ComparisonRequest) -> float:
+    """The greatest score there can be, where that is known; else 0."""
+    if request.range is not None:
+        return request.range.high
+    columns = [
+        np.array([value for value in arm.values if value is not None])
+        for arm in (request.baseline, request.candidate)
+    ]
+    return 1.0 if lies_in_unit(*columns) else 0.0
+
+
+def turned(request: ComparisonRequest, about: float) -> ComparisonRequest:
+    """The same rows with every outcome as far below the point as it was above, or above as it was below.
+
+    Raises:
+        InvalidData: a score outside the declared range.
+    """
+    declared = request.range
+    changes: dict[str, Any] = {}
+    for name in ("baseline", "candidate"):
+        arm: ArmRows = getattr(request, name)
+        known = np.array([value for value in arm.values if value is not None], dtype=np.float64)
+        if declared is not None:
+            declared.require({name: known})
+        values = [None if value is None else about - value for value in arm.values]
+        changes[name] = arm.model_copy(update={"values": values})
+    if declared is not None:
+        changes["range"] = ScoreRange(low=about - declared.high, high=about - declared.low)
+    return request.model_copy(update=changes)
+
+
+def turned_back(answer: Comparison, about: float) -> Comparison:
+    """The answer in the outcomes as they were sent; its words already speak of these."""
+
+    def level(value: float | None) -> float | None:
+        return None if value is None else about - value
+
+    scale, slices = answer.scale, answer.slices
+    changes: dict[str, Any] = {
+        "delta": _minus(answer.delta),
+        "ci": _mirrored(answer.ci),
+        "baseline_mean": level(answer.baseline_mean),
+        "candidate_mean": level(answer.candidate_mean),
+        "tests": tuple(
+            each.model_copy(update={"ci": None if each.ci is None else _mirrored(each.ci)})
+            for each in answer.tests
+        ),
+        "more": tuple(each.model_copy(update={"truth": _minus(each.truth)}) for each in answer.more),
+    }
+    if scale is not None:
+        changes["scale"] = scale_turned(scale, about)
+    if slices is not None:
+        results = tuple(_of_slice(each) for each in slices.results)
+        reversal = slices.reversal
+        swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
+        changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})
+    return answer.model_copy(update=changes)
+
+
+def scale_turned(scale: ScaleTaken, about: float) -> ScaleTaken:
+    """A scale on the other side of the point."""
+    return scale.model_copy(update={"low": about - scale.high, "high": about - scale.low})
+
+
+def _of_slice(result: SliceResult) -> SliceResult:
+    return result.model_copy(update={"delta": _minus(result.delta), "ci": _mirrored(result.ci)})
+
+
+def _mirrored(interval: Interval) -> Interval:
+    return interval.model_copy(update={"low": _minus(interval.high), "high": _minus(interval.low)})
+
+
+def _minus(value: float | None) -> float | None:
+    """Without a minus before 0."""
+    return None if value is None else 0.0 - value

@@ -1,0 +1,67 @@
+"""What is declared once stands everywhere: a list that lacks a harness or an event says which, and what to do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from service.domain.outgoing import Event
+from service.domain.plans.imports import FORMATS
+from service.ingest import harnesses
+from service.ingest.harnesses.opening import HARNESSES
+from tools.pages import registers
+
+DECLARES = re.compile(r"^HARNESS = Harness\(", re.MULTILINE)
+
+
+def test_what_is_made_from_the_declarations_is_up_to_date():
+    stale = [path.name for path, text in registers.made().items() if path.read_text("utf-8") != text]
+    assert not stale, f"{', '.join(stale)}: run `./do pages`"
+
+
+def test_every_harness_is_in_the_register():
+    folder = Path(harnesses.__file__).parent
+    files = {path.stem for path in folder.glob("*.py") if DECLARES.search(path.read_text("utf-8"))}
+    listed = {harness.open.__module__.rpartition(".")[2] for harness in HARNESSES}
+    assert files == listed, f"add {sorted(files ^ listed)} to `HARNESSES` in ingest/harnesses/opening.py"
+
+
+def test_every_format_has_a_mapping_and_a_reader():
+    read = [form for harness in HARNESSES for form in harness.formats]
+    missing = sorted(set(FORMATS) ^ set(read))
+    assert read == list(FORMATS), (
+        f"{missing or 'the order'}: a format has its mapping in `FORMATS` of domain/plans/imports.py, and is one of "
+        "the `formats` of a `HARNESS` in ingest/harnesses, in the same order"
+    )
+
+
+def test_a_harness_decides_about_lines_that_its_mapping_has():
+    for harness in HARNESSES:
+        for event in harness.undecided:
+            assert event in FORMATS[harness.formats[0]].model_fields, (
+                f"{harness.formats[0]}: no line '{event}'"
+            )
+
+
+def test_every_line_about_an_event_has_its_words():
+    """What a plan may say of an event is what it is told to say where it says nothing."""
+    about = {
+        "error", "limit", "edited", "invalidated", "no_response", "grader_failed", "rounded", "several", "source",
+        "incomplete", "empty_patch", "infra_failure", "ambiguous_failure",
+    }  # fmt: skip
+    for harness in HARNESSES:
+        mapping = FORMATS[harness.formats[0]]
+        by_default = {event for event in about & set(mapping.model_fields) if event in mapping.DEFAULTS}
+        needed = about & set(mapping.model_fields) - by_default
+        assert needed <= set(harness.undecided), f"{harness.formats[0]}: `undecided` lacks {needed}"
+
+
+def test_marks_tell_one_harness():
+    marks = [mark for harness in HARNESSES for mark in harness.marks]
+    assert len(marks) == len(set(marks))
+
+
+def test_no_event_before_the_verdict_repeats_what_people_wrote_or_what_follows_from_outcomes():
+    for event in Event:
+        if event is not Event.JUDGED:
+            assert not {"reason", "verdict_sha256", "outcome"} & set(event.value.repeats), event.value.name

@@ -1,0 +1,123 @@
+"""What follows from the declared harnesses and events: lists of the client, and tables of the docs.
+
+`python -m tools.pages.registers` writes them; a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from service.domain.outgoing import EVENTS, Event
+from service.domain.plans.imports import FORMATS
+from service.ingest.harnesses.opening import HARNESSES
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "client" / "forelock"
+IMPORTS, WEBHOOKS = ROOT / "docs" / "imports.md", ROOT / "docs" / "webhooks.md"
+MADE = "Made by `python -m tools.pages.registers`; change what is declared in the service, not this module."
+
+
+def made() -> Mapping[Path, str]:
+    """Every file as the declarations say it now."""
+    return {
+        CLIENT / "formats.py": _formats(),
+        CLIENT / "events.py": _events(),
+        IMPORTS: _filled(IMPORTS, "harnesses", _harness_rows()),
+        WEBHOOKS: _filled(WEBHOOKS, "events", _event_rows()),
+    }
+
+
+def _formats() -> str:
+    """How the command knows a file's format: it has no server to ask before it sends one."""
+    surest = sorted(HARNESSES, key=lambda harness: harness.doubt)
+    marks = {_bytes(mark): harness.formats[0] for harness in surest for mark in harness.marks}
+    patterns = [(pattern, harness.formats[0]) for harness in HARNESSES for pattern in harness.names]
+    # A whole name is surer than a pattern.
+    names = {_quoted(pattern): form for pattern, form in sorted(patterns, key=lambda pair: "*" in pair[0])}
+    headers = {_bytes(harness.header): harness.formats[0] for harness in HARNESSES if harness.header}
+    suffixes = {_quoted(suffix): form for harness in HARNESSES for suffix, form in harness.suffixes.items()}
+    together = [form for harness in HARNESSES if harness.together for form in harness.formats]
+    return "\n".join(
+        [
+            f'"""Formats of result files, and what tells them apart.\n\n{MADE}\n"""',
+            "",
+            "from __future__ import annotations",
+            "",
+            *_tuple("FORMATS", FORMATS),
+            *_tuple("TOGETHER", together),
+            '"""Formats of which one run is several files."""',
+            *_dict("NAMES", names),
+            '"""Patterns of names: one such file tells what all are."""',
+            *_dict("SUFFIXES", suffixes),
+            *_dict("HEADERS", headers),
+            '"""Columns that the first line of a CSV has."""',
+            *_dict("MARKS", marks),
+            '"""What the first bytes of a JSON file hold, the surest first."""',
+            "",
+        ]
+    )
+
+
+def _events() -> str:
+    head = [
+        f'"""Events that a webhook may ask for.\n\n{MADE}\n"""',
+        "",
+        "from __future__ import annotations",
+        "",
+    ]
+    return "\n".join([*head, *_tuple("EVENTS", EVENTS), ""])
+
+
+def _tuple(name: str, texts: Iterable[str]) -> list[str]:
+    return [f"{name} = (", *(f"    {_quoted(text)}," for text in texts), ")"]
+
+
+def _dict(name: str, entries: Mapping[str, str]) -> list[str]:
+    return [f"{name} = {{", *(f"    {key}: {_quoted(form)}," for key, form in entries.items()), "}"]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _bytes(text: str) -> str:
+    return f"b'{text}'" if '"' in text else f'b"{text}"'
+
+
+def _harness_rows() -> Iterator[str]:
+    yield "| Format | Reads | By itself | The plan has to say |"
+    yield "|---|---|---|---|"
+    for harness in HARNESSES:
+        row = harness.row
+        yield f"| {row.title} | {row.reads} | {row.by_itself} | {row.to_say} |"
+
+
+def _event_rows() -> Iterator[str]:
+    yield "| Event | Beside id, title, address and receipt |"
+    yield "|---|---|"
+    for event in Event:
+        members = ", ".join(f"`{name}`" for name in event.value.repeats)
+        yield f"| `{event.value.name}` | {'; '.join(filter(None, (members, event.value.adds))) or 'nothing'} |"
+
+
+def _filled(page: Path, name: str, lines: Iterator[str]) -> str:
+    """A page with these lines between its marks of this name."""
+    begin, end = f"<!-- {name}: made by `./do pages` -->", f"<!-- end of {name} -->"
+    text = page.read_text("utf-8")
+    inside = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
+    if not inside.search(text):
+        raise ValueError(f"{page.name} has no place for its {name}: write {begin} and {end} there")
+    body = "\n".join([begin, *lines, end])
+    return inside.sub(lambda _place: body, text)
+
+
+def main() -> None:
+    """Write them."""
+    for path, text in made().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
