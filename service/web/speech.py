@@ -46,7 +46,7 @@ def accepted(header: str) -> Language:
     best: tuple[float, Language] = (0.0, "en")
     for each in header[:MOST_ACCEPTED].split(","):
         match = re.fullmatch(
-            r"\s*(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*", each
+            r"\s*+(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*+)?\s*+(?:;\s*+q=([01](?:\.\d{0,3})?))?\s*+", each
         )
         if match is None:
             continue
