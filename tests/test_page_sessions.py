@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from forelock import cli
+from tests.command_pages import ELSEWHERE, PAGES
 from tests.desk import CURL, run
 from tests.journeys.plans import items, small_plan
 from tests.pages import ROOT, blocks, shell_lines
-from tests.test_commands import ELSEWHERE, PAGES
 
 pytestmark = pytest.mark.xdist_group("desk")  # one service for all
 INSPECT = ROOT / "tests" / "ingest" / "files" / "inspect" / "0.3.285"

@@ -28,7 +28,7 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
 from tests.domain import sample
-from tests.domain.power.test_plan_use import IN_PLANS, asked
+from tests.domain.power.plan_uses import IN_PLANS, asked
 
 N = 120
 ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}

@@ -18,7 +18,7 @@ from service.domain.verdicts.words.reasons import reason_message
 from service.errors import InvalidData
 from service.words import read, say
 from tests.domain import sample
-from tests.stats.shared.test_shows import IN_PLANS, requests
+from tests.stats.shared.declared import IN_PLANS, requests
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
