@@ -1,4 +1,4 @@
-"""Repeated runs of two arms from one long table, as the request of a comparison; and its answer in lines."""
+"""Repeated runs of two arms, or of one, from one long table, as the request of a test; and its answer in lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forelock import text
-from forelock.columns import named
+from forelock.columns import fitting, named
 from forelock.problem import FileFault
 from forelock.rows import cell_in, join_cluster, number_in, read_table
 from forelock.text import plain
@@ -35,18 +35,23 @@ def request_of(
     """`baseline`, `candidate` and perhaps `clusters`; and what was taken for what, in sentences.
 
     Columns are item_id, arm, run, value, judge and cluster, or have obvious other names; `given` names them by what
-    they are for. `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline.
+    they are for. `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline. Of one arm, the one
+    there is or the one that is named, `item_ids` and `values` take the place of both.
 
     Raises:
         FileFault: naming the line, the arm or the item.
     """
-    read = read_table(path)
-    found = named(list(read[0].cells), path, NEEDED, MAY, given or {})
+    read, given = read_table(path), given or {}
+    columns_there = list(read[0].cells)
+    alone = "arm" not in given and not fitting("arm", columns_there)
+    needed = [role for role in NEEDED if role != "arm" or not alone]
+    found = named(columns_there, path, needed, MAY, given)
     rows = found.rows(read)
     cells: dict[str, dict[str, Cell]] = {}
     clusters: dict[str, str] = {}
     for row in rows:
-        item_id, arm, number = (cell_in(row, name, path) for name in ("item_id", "arm", "run"))
+        item_id, number = (cell_in(row, name, path) for name in ("item_id", "run"))
+        arm = "" if alone else cell_in(row, "arm", path)
         run = cells.setdefault(arm, {}).setdefault(item_id, {}).setdefault(number, {})
         judge = str(row.cells.get("judge") or "")
         if judge in run:
@@ -56,6 +61,11 @@ def request_of(
             )
         run[judge] = number_in(row, "value", path, "leave a run out that has none")
         join_cluster(row, item_id, clusters, path)
+    if alone or arms in cells or (arms is None and len(cells) == 1):
+        own = cells["" if alone else arms or next(iter(cells))]
+        values = [[sum(run) / len(run) for run in _runs(own[each])] for each in own]
+        request: Json = {"item_ids": list(own), "values": values, **_clusters(list(own), clusters, path)}
+        return request, (*found.said(), *found.unread())
     baseline, candidate = _two(list(cells), arms, path)
     items = list(cells[baseline])
     for one, other in ((baseline, candidate), (candidate, baseline)):
@@ -69,17 +79,23 @@ def request_of(
         "baseline": [_runs(cells[baseline][each]) for each in items],
         "candidate": [_runs(cells[candidate][each]) for each in items],
     }
-    if clusters:
-        without = [each for each in items if each not in clusters]
-        if without:
-            raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
-        columns["clusters"] = [clusters[each] for each in items]
+    columns |= _clusters(items, clusters, path)
     order = (
         ()
         if arms is not None
         else (f"the baseline is '{baseline}', which the file has first; {_turned(candidate, baseline)}",)
     )
     return columns, (*order, *found.said(), *found.unread())
+
+
+def _clusters(items: Sequence[str], clusters: Mapping[str, str], path: str) -> Json:
+    """The column of clusters, where there is one."""
+    if not clusters:
+        return {}
+    without = [each for each in items if each not in clusters]
+    if without:
+        raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
+    return {"clusters": [clusters[each] for each in items]}
 
 
 def _turned(baseline: str, candidate: str) -> str:

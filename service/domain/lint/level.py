@@ -20,15 +20,16 @@ from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
+from service.words import say
 
 
 def level_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
 ) -> Iterator[Finding]:
     """A warning for every rule above its alpha, and for a family that nothing corrects."""
-    found = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
+    level_by_hypothesis = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
     for setting in looked_up:
-        level = found[setting.hypothesis.id]
+        level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             said = _exceeded(level, level.level, _way_out(setting, level))
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
@@ -37,16 +38,19 @@ def level_findings(
                 warning(
                     "LEVEL_EXCEEDED",
                     f"{setting.path}.rule",
-                    f"`{clause}` holds at p-values above its test's alpha of {alpha:g}, and the level of the rule is "
-                    f"not worked out: {unknown}. Ask for a p below {alpha:g}, or acknowledge it",
+                    say(
+                        "findings.level_of_threshold", clause=str(clause), alpha=f"{alpha:g}", unknown=unknown
+                    ),
                 )
                 for clause, alpha in _above_alpha(setting)
             ]
             yield from above
             if not above and level.reason != NOT_READY:
-                yield warning("LEVEL_UNKNOWN", f"{setting.path}.rule", _unknown(unknown))
+                yield warning(
+                    "LEVEL_UNKNOWN", f"{setting.path}.rule", say("findings.level_unknown", why=unknown)
+                )
     family = [each for each in looked_up if each.hypothesis.id in members(plan)]
-    levels = [found[each.hypothesis.id] for each in family]
+    levels = [level_by_hypothesis[each.hypothesis.id] for each in family]
     yield from _family(plan, levels)
     yield from _corrected(plan, family, levels)
 
@@ -56,7 +60,7 @@ def _not_told(level: RuleLevel) -> str | None:
     if level.level is None:
         return level.reason
     error = SURE * (level.standard_error or 0.0)
-    return None if error <= level.alpha else f"so many units are simulated only to within {error:.2g}"
+    return None if error <= level.alpha else say("findings.simulated_within", error=f"{error:.2g}")
 
 
 def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
@@ -69,13 +73,6 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
             alpha = by_alpha(partial(parameter, use.use))
             if clause.value.exact() > SLACK * alpha:
                 yield clause, alpha
-
-
-def _unknown(why: str) -> str:
-    return (
-        f"how often the rule holds where its claim is false is not worked out: {why}. Nothing shows that it keeps its "
-        "alpha; ask a test whose numbers can be simulated, or acknowledge it"
-    )
 
 
 def _way_out(setting: Setting, level: RuleLevel) -> str:
@@ -93,11 +90,14 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
 
 def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
     if level.ratio is not None:
-        return (
-            f"where '{level.endpoint}' is {level.ratio:g} times as much, so that what the rule asks there only just "
-            f"fails, it holds with a chance of up to {chance:.2g} (simulated, SE {level.standard_error or 0.0:.2g}), "
-            f"above its alpha of {level.alpha:g}: at amounts with a coefficient of variation of {level.cv:g}. Plan "
-            "more items, ask another method of the test, or acknowledge it"
+        return say(
+            "findings.level_ratio",
+            endpoint=str(level.endpoint),
+            ratio=f"{level.ratio:g}",
+            chance=f"{chance:.2g}",
+            error=f"{level.standard_error or 0.0:.2g}",
+            alpha=f"{level.alpha:g}",
+            cv=f"{level.cv:g}",
         )
     where = (
         f"{level.discordance:.3g} of items discordant"
@@ -114,9 +114,14 @@ def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
         if normal is None or level.world == "normal"
         else f" With normal differences it is about {normal:.2g}."
     )
-    return (
-        f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above {_limit(level)}: "
-        f"at {at}, {where}{clusters}{world}.{beside} {way_out}, or acknowledge it"
+    return say(
+        "findings.level_exceeded",
+        chance=f"{chance:.2g}",
+        error=error,
+        limit=_limit(level),
+        world=f"{at}, {where}{clusters}{world}",
+        beside=beside,
+        way_out=way_out,
     )
 
 
@@ -132,47 +137,51 @@ def _size(level: RuleLevel) -> str:
     return f"{level.truth:g}" if level.discordance is None else f"{100 * level.truth:g} pp"
 
 
-def _family(plan: Plan, found: list[RuleLevel]) -> Iterator[Finding]:
-    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(found) < 2:
+def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
+    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
-    known = [each.level for each in found if each.level is not None]
-    most, alpha = min(sum(known), 1.0), max(each.alpha for each in found)
-    error = math.hypot(*(each.standard_error or 0.0 for each in found))
+    known = [each.level for each in levels if each.level is not None]
+    most, alpha = min(sum(known), 1.0), max(each.alpha for each in levels)
+    error = math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     alone = 1 - math.prod(1 - each for each in known)
-    left_out = len(found) - len(known)
-    without = f", without {left_out} whose level is not known" if left_out else ""
+    left_out = len(levels) - len(known)
+    code = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        f"nothing corrects for {len(found)} hypotheses: where all claims are false, some rule holds with a chance of "
-        f"up to {most:.2g} ({alone:.2g} if they are independent){without}, above alpha {alpha:g}. Choose a policy such "
-        "as 'holm', or acknowledge it",
+        say(
+            code, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
+        ),
     )
 
 
-def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Iterator[Finding]:
+def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
     """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
 
     The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.
     """
-    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(found) < 2:
+    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
-    alpha = max(each.alpha for each in found)
+    alpha = max(each.alpha for each in levels)
     most = max((_by_policy(each) for each in family), default=0.0)
-    known = [each.level for each in found if each.level is not None]
+    known = [each.level for each in levels if each.level is not None]
     error = 0.0
-    if len(known) == len(found) and sum(known) < most:
-        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in found))
+    if len(known) == len(levels) and sum(known) < most:
+        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        f"'{plan.multiplicity.policy}' corrects p-values alone, and rules here ask for none below alpha: where all "
-        f"claims of these {len(found)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
-        f"above alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
+        say(
+            "findings.family_without_p",
+            policy=plan.multiplicity.policy,
+            n=len(levels),
+            most=f"{min(most, 1.0):.2g}",
+            alpha=f"{alpha:g}",
+        ),
     )
 
 

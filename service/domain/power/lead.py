@@ -30,8 +30,8 @@ def asked_of_the_observed(setting: Setting, truth: float) -> float | None:
     if setting.rule is None or truth == 0:
         return None
     sign = 1 if truth > 0 else -1
-    ways = [each if sign > 0 else each.turned() for each in states(setting.rule, Reader.of(setting))]
-    limits = [each.low.at for each in ways if each.low is not None]
+    ways = [state if sign > 0 else state.turned() for state in states(setting.rule, Reader.of(setting))]
+    limits = [way.low.at for way in ways if way.low is not None]
     if not ways or len(limits) < len(ways) or min(limits) < Fraction(repr(abs(truth))) - TIE:
         return None
     return sign * float(min(limits))
@@ -54,6 +54,17 @@ def size_of(at: PowerAt) -> str:
 def amount(value: float, *, points: bool) -> str:
     """A difference in percentage points or score units."""
     return f"{100 * value:.4g} pp" if points else f"{value:.4g}"
+
+
+def misses_half(lead: LeadPower) -> dict[str, str]:
+    """The least observed difference that the rule asks, and the true one at which about half of all studies miss it.
+
+    Empty where it need not miss them. More items do not help there, whatever their number.
+    """
+    if lead.asks_observed is None:
+        return {}
+    least = amount(lead.asks_observed, points=lead.reference.discordance is not None)
+    return {"least": least, "size": size_of(lead.reference)}
 
 
 def half_at_most(lead: LeadPower) -> Pair | None:
