@@ -66,7 +66,7 @@ def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
         yield f"  - {_said(card.power_limit, chinese)}"
     for words in (card.sentences, *(note.says for note in card.notes)):
         if words is not None:
-            yield f"  - {_said(words, chinese)}"
+            yield f"  - {sentence(_said(words, chinese))}"  # it holds names that the plan's author chose
 
 
 def _power(card: HypothesisCard, chinese: bool) -> str:
