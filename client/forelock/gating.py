@@ -95,7 +95,7 @@ def _opened(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Ope
         raise Refused(str(unknown), ways) from None
     forms = {form for form, _ in sides}
     if len(forms) > 1:
-        ways = [Way(f"--format {each}", replace(asked, form=each)) for each in sorted(forms)]
+        ways = [Way(f"--format {form}", replace(asked, form=form)) for form in sorted(forms)]
         raise Refused(f"the files are of different formats: {', '.join(sorted(forms))}", ways)
     (form,) = forms
     surveys = [read(asked_of, one, form)["survey"] for _, ones in sides for one in ones]
@@ -175,18 +175,18 @@ def _shared_source(asked_of: Client | Local, opened: Opened, rows: Rows, asked: 
 
 def margin_of(text: str, *, binary: bool) -> Json:
     """`2pp`, `0.02` or `0.5score` as a margin; a bare number is a proportion of 0 and 1, and else score units."""
-    found = _MARGIN.fullmatch(text.strip())
-    if found is None:
+    match = _MARGIN.fullmatch(text.strip())
+    if match is None:
         raise FileFault(f"the margin '{text}' is none: write 2pp, 0.02 or 0.5score")
-    unit = _UNITS[found[2]] if found[2] else "proportion" if binary else "score"
-    return {"value": float(found[1]), "unit": unit}
+    unit = _UNITS[match[2]] if match[2] else "proportion" if binary else "score"
+    return {"value": float(match[1]), "unit": unit}
 
 
 def range_of(text: str) -> Json:
     """`1..5` as the least and the greatest score there can be."""
     ends = text.split("..")
     try:
-        low, high = (float(each) for each in ends)
+        low, high = (float(end) for end in ends)
     except ValueError:
         low = high = math.nan
     if not -math.inf < low < high < math.inf:
@@ -227,11 +227,11 @@ def _require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) ->
     if opened.form in TABLES and columns:
         item_id, metric = section.get("item_id", "item_id"), section.get("metric", "value")
         if item_id.removeprefix("sha256:") not in columns:
-            named = [each for each in columns if each]
+            named = [column for column in columns if column]
             raise _unnamed(opened, "item_id", section, [by_set(asked, "item_id", each) for each in named])
         if metric not in columns and not wide:
             others = outcome_columns(survey, item_id)
-            ways = [by_metric(asked, each) for each in others]
+            ways = [by_metric(asked, other) for other in others]
             arms = [name for name in others if not survey["measures"][name]["texts"]]
             arms.sort(key=lambda name: not survey["measures"][name]["binary"])  # a margin has one scale
             if opened.alone and "arm" not in section and len(arms) > 1:

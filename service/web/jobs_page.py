@@ -41,7 +41,7 @@ def listed(
     if state and state not in get_args(JobState):
         known = ", ".join(get_args(JobState))
         raise InvalidData.field("state", "is none that a job can be in", f"choose one of {known}")
-    found, following = jobs.page(
+    rows, following = jobs.page(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )
     asked = {"state": state} if state else {}
@@ -55,7 +55,7 @@ def listed(
             and each.kind not in OF_RECORDS
             and visitor.allows("tests:run"),
         }
-        for each in found
+        for each in rows
         for told in [job_view(each)]
     ]
     return html(

@@ -32,13 +32,13 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         return
     margins = tuple(margin_findings(plan, setting))
     yield from margins
-    if any(each.severity == "error" for each in margins):
+    if any(margin.severity == "error" for margin in margins):
         plan, setting = as_reasoned(plan, setting)
     assert setting.rule is not None and setting.endpoint is not None  # noqa: S101, PT018 - looked at above
     target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
     gap = first_gap(target, held)
     path = f"{setting.path}.rule"
-    if gap == "bound" and any(each.severity == "error" for each in margins):
+    if gap == "bound" and any(margin.severity == "error" for margin in margins):
         return  # the margin is what it lacks
     if gap is not None:
         absent = absences(setting, setting.rule)
@@ -105,8 +105,8 @@ def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Cla
     """The clauses that hold where a test finds nothing."""
     match rule:
         case All() | AnyOf():
-            found = [each for part in rule.parts for each in absences(setting, part, denied=denied)]
-            return tuple(dict.fromkeys(found))
+            missing = [absence for part in rule.parts for absence in absences(setting, part, denied=denied)]
+            return tuple(dict.fromkeys(missing))
         case Not():
             return absences(setting, rule.part, denied=not denied)
         case _:
@@ -212,13 +212,13 @@ def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
 
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
     for kept, how in _kept(setting, gap):
-        found = mended(plan, setting, gap, kept)
-        if found is not None:
+        way = mended(plan, setting, gap, kept)
+        if way is not None:
             steps = [how] if how else []
-            steps += [] if found.test is None else [f"add the test {found.test}"]
-            steps += [] if found.clause is None else [f"add the clause `{found.clause}`"]
+            steps += [] if way.test is None else [f"add the test {way.test}"]
+            steps += [] if way.clause is None else [f"add the clause `{way.clause}`"]
             told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
-            return f"To mend it, {told}: `{found.rule}`"
+            return f"To mend it, {told}: `{way.rule}`"
     if WANTED[setting.hypothesis.claim]:
         return "To mend it, ask a test of equivalence or an interval for it"
     other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"

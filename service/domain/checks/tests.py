@@ -155,7 +155,7 @@ def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     if name is None or not use.beside:
         return
     if use.endpoint is None:
-        known = ", ".join(f"'{each.id}'" for each in plan.endpoints or ()) or "none"
+        known = ", ".join(f"'{endpoint.id}'" for endpoint in plan.endpoints or ()) or "none"
         yield error("UNKNOWN_NAME", path, f"the plan has no endpoint '{name}'; it has {known}")
     elif setting.population is not None and not use.endpoint.measured_on(setting.population.id):
         yield error(
@@ -220,8 +220,8 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         yield from _refusals(
             use,
             [
-                Fault(".".join(map(str, each["loc"])), each["msg"], "")
-                for each in refused.errors(include_url=False)
+                Fault(".".join(map(str, error["loc"])), error["msg"], "")
+                for error in refused.errors(include_url=False)
             ],
         )
 

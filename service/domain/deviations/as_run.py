@@ -85,7 +85,7 @@ def why_not(plan: Plan, change: Change) -> str | None:
         case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
             return None
         case MissingPolicyChange():
-            reasons = (why_no_worst_case(plan, each) for each in plan.hypotheses or ())
+            reasons = (why_no_worst_case(plan, hypothesis) for hypothesis in plan.hypotheses or ())
             return next(filter(None, reasons), None) if change.missing == "worst_case" else None
         case EndpointChange():
             hypothesis = plan.hypothesis(change.hypothesis)
@@ -118,7 +118,9 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
     """Which of the manifest's items a change leaves out, shape (items,)."""
     gone = np.zeros(manifest.n, dtype=np.bool_)
     if isinstance(change, ExcludedItems):
-        gone[[manifest.positions[each] for each in change.item_ids if each in manifest.positions]] = True
+        gone[
+            [manifest.positions[item_id_] for item_id_ in change.item_ids if item_id_ in manifest.positions]
+        ] = True
     elif manifest.clusters is not None:
         named = set(change.clusters)
         gone[:] = [cluster in named for cluster in manifest.clusters]
@@ -128,13 +130,16 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
     data = rows.plan, rows.manifests, rows.outcomes
-    return {each.id: each for each in judge_hypotheses(*data, analyse(*data), rows.marks)}
+    return {
+        judge_hypothesis.id: judge_hypothesis
+        for judge_hypothesis in judge_hypotheses(*data, analyse(*data), rows.marks)
+    }
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
     """The verdict with these deviations applied, beside the outcomes of the verdict as planned."""
     applied = {number: each for number, each in deviations.items() if why_not(rows.plan, each) is None}
-    found = verdicts_of(apply(rows, applied.values()))
+    verdicts = verdicts_of(apply(rows, applied.values()))
     return AsRun(
         deviations=tuple(applied),
         hypotheses=tuple(
@@ -149,7 +154,7 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
                 clauses=each.clauses,
                 reason=each.reason,
             )
-            for name, each in found.items()
+            for name, each in verdicts.items()
         ),
     )
 
@@ -165,7 +170,9 @@ def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
     """About how long one judgement of these hypotheses takes, from the costs that their tests state."""
-    total = joint.seconds(rows.plan, max((each.n for each in rows.plan.populations or ()), default=0))
+    total = joint.seconds(
+        rows.plan, max((population.n for population in rows.plan.populations or ()), default=0)
+    )
     for hypothesis in rows.plan.hypotheses or () if hypotheses is None else hypotheses:
         try:
             paired = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)

@@ -26,9 +26,9 @@ def level_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
 ) -> Iterator[Finding]:
     """A warning for every rule above its alpha, and for a family that nothing corrects."""
-    found = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
+    level_by_hypothesis = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
     for setting in looked_up:
-        level = found[setting.hypothesis.id]
+        level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             said = _exceeded(level, level.level, _way_out(setting, level))
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
@@ -46,7 +46,7 @@ def level_findings(
             if not above and level.reason != NOT_READY:
                 yield warning("LEVEL_UNKNOWN", f"{setting.path}.rule", _unknown(unknown))
     family = [each for each in looked_up if each.hypothesis.id in members(plan)]
-    levels = [found[each.hypothesis.id] for each in family]
+    levels = [level_by_hypothesis[each.hypothesis.id] for each in family]
     yield from _family(plan, levels)
     yield from _corrected(plan, family, levels)
 
@@ -132,46 +132,46 @@ def _size(level: RuleLevel) -> str:
     return f"{level.truth:g}" if level.discordance is None else f"{100 * level.truth:g} pp"
 
 
-def _family(plan: Plan, found: list[RuleLevel]) -> Iterator[Finding]:
-    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(found) < 2:
+def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
+    if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
-    known = [each.level for each in found if each.level is not None]
-    most, alpha = min(sum(known), 1.0), max(each.alpha for each in found)
-    error = math.hypot(*(each.standard_error or 0.0 for each in found))
+    known = [each.level for each in levels if each.level is not None]
+    most, alpha = min(sum(known), 1.0), max(each.alpha for each in levels)
+    error = math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     alone = 1 - math.prod(1 - each for each in known)
-    left_out = len(found) - len(known)
+    left_out = len(levels) - len(known)
     without = f", without {left_out} whose level is not known" if left_out else ""
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        f"nothing corrects for {len(found)} hypotheses: where all claims are false, some rule holds with a chance of "
+        f"nothing corrects for {len(levels)} hypotheses: where all claims are false, some rule holds with a chance of "
         f"up to {most:.2g} ({alone:.2g} if they are independent){without}, above alpha {alpha:g}. Choose a policy such "
         "as 'holm', or acknowledge it",
     )
 
 
-def _corrected(plan: Plan, family: list[Setting], found: list[RuleLevel]) -> Iterator[Finding]:
+def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
     """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
 
     The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.
     """
-    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(found) < 2:
+    if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
-    alpha = max(each.alpha for each in found)
+    alpha = max(each.alpha for each in levels)
     most = max((_by_policy(each) for each in family), default=0.0)
-    known = [each.level for each in found if each.level is not None]
+    known = [each.level for each in levels if each.level is not None]
     error = 0.0
-    if len(known) == len(found) and sum(known) < most:
-        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in found))
+    if len(known) == len(levels) and sum(known) < most:
+        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in levels))
     if not exceeds(most, error, alpha):
         return
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
         f"'{plan.multiplicity.policy}' corrects p-values alone, and rules here ask for none below alpha: where all "
-        f"claims of these {len(found)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
+        f"claims of these {len(levels)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
         f"above alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
     )
 

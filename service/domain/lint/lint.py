@@ -45,7 +45,7 @@ LEAST_SIZE = 1e-6
 def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """Every finding, errors first. `facts` are those of the manifests, by population id."""
     looked_up = settings(plan)
-    found = [
+    findings = [
         *_sections(plan),
         *_names(plan),
         *_not_yet(plan),
@@ -60,26 +60,26 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:
-        found += _hypothesis_names(plan, setting)
-        found += use_findings(plan, setting)
-        found += rule_findings(setting)
-        found += claim_findings(plan, setting)
-        found += missing_findings(plan, setting)
-        found += other_missing_findings(plan, setting)
-        found += multiplicity_findings(plan, setting)
-        found += judge_findings(plan, setting)
-        found += sequential_findings(plan, setting)
-        found += assumed_findings(plan, setting)
+        findings += _hypothesis_names(plan, setting)
+        findings += use_findings(plan, setting)
+        findings += rule_findings(setting)
+        findings += claim_findings(plan, setting)
+        findings += missing_findings(plan, setting)
+        findings += other_missing_findings(plan, setting)
+        findings += multiplicity_findings(plan, setting)
+        findings += judge_findings(plan, setting)
+        findings += sequential_findings(plan, setting)
+        findings += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))
         if not any(each.severity == "error" for each in attained):
             attained += power_findings(plan, facts, setting)
-        found += attained
+        findings += attained
         if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
-            found += contradiction_findings(plan, setting)
-        found += word_findings(setting)
-    found += level_findings(plan, facts, looked_up)
-    found += slice_findings(plan, facts, looked_up)
-    unique = dict.fromkeys(found)
+            findings += contradiction_findings(plan, setting)
+        findings += word_findings(setting)
+    findings += level_findings(plan, facts, looked_up)
+    findings += slice_findings(plan, facts, looked_up)
+    unique = dict.fromkeys(findings)
     return tuple(sorted(unique, key=lambda finding: finding.severity != "error"))
 
 
@@ -102,7 +102,7 @@ def _sections(plan: Plan) -> Iterator[Finding]:
         value = getattr(plan, name)
         if value is None or (value == () and name != "thresholds"):
             yield error("MISSING_SECTION", name, f"the plan has no {name}: {way_out}")
-    if plan.endpoints and not any(each.role == "primary" for each in plan.endpoints):
+    if plan.endpoints and not any(endpoint.role == "primary" for endpoint in plan.endpoints):
         yield error("MISSING_SECTION", "endpoints", "no endpoint is primary: give one of them role 'primary'")
     for endpoint in plan.endpoints or ():
         if endpoint.role == "primary" and plan.sesoi is not None and endpoint.id not in plan.sesoi:
@@ -114,9 +114,9 @@ def _sections(plan: Plan) -> Iterator[Finding]:
 
 
 def _names(plan: Plan) -> Iterator[Finding]:
-    populations = {each.id for each in plan.populations or ()}
-    endpoints = {each.id for each in plan.endpoints or ()}
-    hypotheses = {each.id for each in plan.hypotheses or ()}
+    populations = {population.id for population in plan.populations or ()}
+    endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
+    hypotheses = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for index, endpoint in enumerate(plan.endpoints or ()):
         for name in endpoint.populations or ():
             yield from _known("population", name, populations, f"endpoints[{index}].populations")
@@ -142,9 +142,9 @@ def _names(plan: Plan) -> Iterator[Finding]:
 
 def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
     hypothesis = setting.hypothesis
-    populations = {each.id for each in plan.populations or ()}
-    endpoints = {each.id for each in plan.endpoints or ()}
-    tests = {each.id for each in plan.tests or ()}
+    populations = {population.id for population in plan.populations or ()}
+    endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
+    tests = {test.id for test in plan.tests or ()}
     yield from _known("population", hypothesis.population, populations, f"{setting.path}.population")
     yield from _known("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
     for name in dict.fromkeys(clause.field.test for clause in setting.clauses):

@@ -137,7 +137,7 @@ def _apart(plan: Plan, setting: Setting) -> str | None:
                 f"`max_t` goes by mean differences under random signs, and `{name}.p_value` does not: ask a test "
                 f"that gives a sign to {units} (by default these do: {', '.join(sign_tests())})"
             )
-    first = next(each for each in settings(plan) if each.hypothesis.id in members(plan))
+    first = next(setting for setting in settings(plan) if setting.hypothesis.id in members(plan))
     if setting.hypothesis.population != first.hypothesis.population:
         return (
             f"`max_t` needs the family on the same items, and {first.hypothesis.id} is on "

@@ -31,8 +31,8 @@ def asked_of_the_observed(plan: Plan, setting: Setting, truth: float) -> float |
     if setting.rule is None or truth == 0:
         return None
     sign = 1 if truth > 0 else -1
-    ways = [each if sign > 0 else each.turned() for each in states(setting.rule, Reader.of(plan, setting))]
-    limits = [each.low.at for each in ways if each.low is not None]
+    ways = [state if sign > 0 else state.turned() for state in states(setting.rule, Reader.of(plan, setting))]
+    limits = [way.low.at for way in ways if way.low is not None]
     if not ways or len(limits) < len(ways) or min(limits) < Fraction(repr(abs(truth))) - TIE:
         return None
     return sign * float(min(limits))

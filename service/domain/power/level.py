@@ -113,16 +113,18 @@ def _of_several(
     amounts = amounts_of(plan, facts, setting, parts)
     if isinstance(amounts, str) or parts is None:
         return base.model_copy(update={"reason": amounts})
-    found = [
-        each.level(base.model_copy(update={"alpha": stated_alpha(each.setting), "endpoint": each.endpoint}))
-        for each in amounts
+    levels = [
+        amount.level(
+            base.model_copy(update={"alpha": stated_alpha(amount.setting), "endpoint": amount.endpoint})
+        )
+        for amount in amounts
     ]
     if parts.own is not None and not asks_amounts(setting):
         apart = own_part(plan, setting.hypothesis, parts.own)
         own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
-        found.append(_level(apart, facts, own))
-    unknown = next((each for each in found if each.level is None), None)
-    return unknown or max(found, key=lambda each: (each.level or 0.0) / each.alpha)
+        levels.append(_level(apart, facts, own))
+    unknown = next((each for each in levels if each.level is None), None)
+    return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:
@@ -173,11 +175,11 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
             return _chance(whole or rule.around(n, share), share, truth)
 
         least = min(max(low, abs(truth) + KNOWN), high)
-        found = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
-        if found is None:
+        greatest = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
+        if greatest is None:
             why = "; ".join(dict.fromkeys(rule.unknown.values())) or "a field is not decided by the counts"
             return base.model_copy(update={"reason": why})
-        best = max(best or (-1.0, 0.0, 0.0), (found[0], found[1], truth))
+        best = max(best or (-1.0, 0.0, 0.0), (greatest[0], greatest[1], truth))
     assert best is not None  # noqa: S101 - there is a truth
     level, share, truth = best
     return base.model_copy(update={"level": level, "method": "exact", "discordance": share, "truth": truth})

@@ -25,22 +25,22 @@ class Parts:
 def other_endpoints(setting: Setting) -> tuple[str, ...]:
     """The ids of the other endpoints that the rule speaks of, in order of mention."""
     named = (setting.use_of(clause) for clause in setting.clauses)
-    found = (each.use.endpoint for each in named if each is not None and each.beside)
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    endpoints = (each.use.endpoint for each in named if each is not None and each.beside)
+    return tuple(dict.fromkeys(each for each in endpoints if each is not None))
 
 
 def parts_of(setting: Setting) -> Parts | None:
     """The rule by endpoint; None where it cannot be read, or one of its conjuncts speaks of several endpoints."""
     if setting.rule is None:
         return None
-    found: dict[str | None, list[Rule]] = {}
+    parts: dict[str | None, list[Rule]] = {}
     for part in setting.rule.parts if isinstance(setting.rule, All) else (setting.rule,):
         about = {_endpoint(setting, clause) for clause in clauses(part)}
         if len(about) > 1:
             return None
-        found.setdefault(about.pop(), []).append(part)
-    own = found.pop(None, [])
-    return Parts(_joined(own) if own else None, {str(name): _joined(each) for name, each in found.items()})
+        parts.setdefault(about.pop(), []).append(part)
+    own = parts.pop(None, [])
+    return Parts(_joined(own) if own else None, {str(name): _joined(each) for name, each in parts.items()})
 
 
 def _endpoint(setting: Setting, clause: Clause) -> str | None:
@@ -54,7 +54,7 @@ def _joined(parts: list[Rule]) -> Rule:
 
 def setting_of(plan: Plan, hypothesis: Hypothesis) -> Setting | None:
     """The hypothesis with its names looked up."""
-    return next((each for each in settings(plan) if each.hypothesis == hypothesis), None)
+    return next((setting for setting in settings(plan) if setting.hypothesis == hypothesis), None)
 
 
 def own_part(plan: Plan, hypothesis: Hypothesis, rule: Rule) -> Plan:
@@ -83,5 +83,5 @@ def on_endpoint(plan: Plan, hypothesis: Hypothesis, endpoint: str) -> tuple[Plan
 
 
 def _with(plan: Plan, old: Hypothesis, new: Hypothesis) -> Plan:
-    changed = tuple(new if each.id == old.id else each for each in plan.hypotheses or ())
+    changed = tuple(new if hypothesis.id == old.id else hypothesis for hypothesis in plan.hypotheses or ())
     return plan.model_copy(update={"hypotheses": changed})

@@ -96,7 +96,7 @@ def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
         rule = parse(hypothesis.rule)
     except InvalidData as invalid:
         fault = "; ".join(
-            f"{each.message} ({each.fix})" if each.fix else each.message for each in invalid.faults
+            f"{fault.message} ({fault.fix})" if fault.fix else fault.message for fault in invalid.faults
         )
     named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
     return Setting(

@@ -115,7 +115,7 @@ def holds(clause: Clause, observed: Observed) -> Truth:
 def told(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
     """The truth of one clause, unknown where it is not the same all over what was observed may be."""
     truth = holds(clause, observed)
-    return truth if all(holds(clause, each) is truth for each in corners) else None
+    return truth if all(holds(clause, corner) is truth for corner in corners) else None
 
 
 def _excludes(clause: Excludes, observed: Observed) -> Truth:

@@ -43,7 +43,7 @@ def shortfall(
     answers: Mapping[str, JsonObject],
 ) -> Shortfall | None:
     """Of a rule that holds; None where the claim follows from it and the observed difference."""
-    setting = next((each for each in settings(plan) if each.hypothesis.id == hypothesis.id), None)
+    setting = next((setting for setting in settings(plan) if setting.hypothesis.id == hypothesis.id), None)
     if setting is None or setting.rule is None or setting.endpoint is None or delta is None:
         return None
     target, endpoint = Target.of(plan, hypothesis), setting.endpoint
@@ -67,13 +67,15 @@ def shortfall(
 def size_unshown(plan: Plan, found: HypothesisVerdict) -> float | None:
     """The size that the statement of a supported hypothesis names, where what holds does not show it; with its sign."""
     hypothesis = plan.hypothesis(found.id)
-    setting = next((each for each in settings(plan) if each.hypothesis.id == found.id), None)
+    setting = next((setting for setting in settings(plan) if setting.hypothesis.id == found.id), None)
     if hypothesis is None or setting is None or setting.rule is None or found.delta_exact is None:
         return None
     target = Target.of(plan, hypothesis)
     if found.outcome != "supported" or target.size is None:
         return None
-    truths: dict[Clause, Truth] = {cast("Clause", parse(each.text)): each.holds for each in found.clauses}
+    truths: dict[Clause, Truth] = {
+        cast("Clause", parse(clause.text)): clause.holds for clause in found.clauses
+    }
     sides = _sides(setting, found.analyses)
     observed = _own_estimate(setting, Fraction(found.delta_exact), found.analyses)
     facts = _known(setting.rule, Reader.of(plan, setting), truths, observed, sides)
@@ -139,7 +141,9 @@ def _far(facts: Facts, observed: Fraction) -> bool:
 
 
 def _sides(setting: Setting, answers: Mapping[str, JsonObject]) -> dict[Clause, int | None]:
-    intervals = {each: _side_of(each, answers) for each in setting.clauses if isinstance(each, Excludes)}
+    intervals = {
+        clause: _side_of(clause, answers) for clause in setting.clauses if isinstance(clause, Excludes)
+    }
     return intervals | dict(_leans(setting, answers))
 
 

@@ -233,7 +233,9 @@ _Span = tuple[float, float, float]
 
 
 def _tost(answers: Iterable[JsonObject]) -> _Span | None:
-    return _largest([_number(observe(each, (name,))) for each in answers for name in ("p_lower", "p_upper")])
+    return _largest(
+        [_number(observe(answer, (name,))) for answer in answers for name in ("p_lower", "p_upper")]
+    )
 
 
 def _p_of(hypothesis: Hypothesis, answers: Mapping[str, JsonObject]) -> tuple[_Span | None, str | None]:
@@ -255,7 +257,10 @@ def _number(seen: Observation) -> _Span | None:
     value = seen.value
     if isinstance(value, bool) or not isinstance(value, float | int):
         return None
-    least, most = [float(each) for each in seen.corners if isinstance(each, float | int)] or (value, value)
+    least, most = [float(corner) for corner in seen.corners if isinstance(corner, float | int)] or (
+        value,
+        value,
+    )
     return float(value), float(least), float(most)
 
 

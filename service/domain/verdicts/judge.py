@@ -96,8 +96,8 @@ def judge(
 ) -> Verdict:
     """Apply the locked rules. Odd data end in `invalid` or `inconclusive` with a reason."""
     hypotheses = tuple(
-        _described(plan, each, manifests, outcomes, marks)
-        for each in judge_hypotheses(plan, manifests, outcomes, analyses, marks)
+        _described(plan, judge_hypothesis, manifests, outcomes, marks)
+        for judge_hypothesis in judge_hypotheses(plan, manifests, outcomes, analyses, marks)
     )
     return Verdict(
         preregistration_id=preregistration_id,
@@ -108,7 +108,9 @@ def judge(
             plan, None if analyses.joint is None else analyses.joint.shared
         ),
         hypotheses=hypotheses,
-        primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
+        primary_outcomes=Counter(
+            hypothesis.outcome for hypothesis in hypotheses if hypothesis.role == "primary"
+        ),
         stopped=stopped,
         voided_batches=tuple(voided_batches),
         marks=tuple(marks),
@@ -175,7 +177,7 @@ def _judge(
         found = max((read(*each) for each in analyses.of_rule(hypothesis)), key=lambda each: each.hardness)
     except PlanViolatedError as violated:
         violation, nothing = str(violated), Observation(None, say("reasons.results_break_plan"))
-        broken = {each: _clause(each, nothing, hypothesis, family) for each in clauses(rule)}
+        broken = {clause: _clause(clause, nothing, hypothesis, family) for clause in clauses(rule)}
         found = _Read(None, None, {}, analyses.answers.get(hypothesis.id, {}), broken, None)
     paired, judged = found.paired, found.judged
     delta = paired.delta if paired else None

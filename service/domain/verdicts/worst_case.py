@@ -48,7 +48,7 @@ def favoured(plan: Plan, hypothesis: Hypothesis) -> Sign | None:
     It says so where every state in which it holds asks for one and the same direction, or bears out a
     claim that has one.
     """
-    setting = next((each for each in settings(plan) if each.hypothesis == hypothesis), None)
+    setting = next((setting for setting in settings(plan) if setting.hypothesis == hypothesis), None)
     if setting is None or setting.rule is None:
         return None
     held, target = states(setting.rule, Reader.of(plan, setting)), Target.of(plan, hypothesis)

@@ -80,7 +80,7 @@ def _cuts(setting: Setting, target: Target, reader: Reader) -> set[float]:
             margins = {each.margin or target.sesoi or Fraction(0) for each in way.shown}
             margins |= {target.margin or Fraction(0)}
             found.update(
-                sign * k * each for each in margins for _, k in WANTED[target.claim] for sign in (1, -1)
+                sign * k * margin for margin in margins for _, k in WANTED[target.claim] for sign in (1, -1)
             )
         return ways
 

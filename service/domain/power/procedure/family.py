@@ -60,7 +60,7 @@ class Shares:
         for name in names:
             setting = next((each for each in chosen if each.hypothesis.id == name), None)
             columns.append(None if setting is None else _largest(setting, evidence[name], steps))
-        many = max((len(each) for each in columns if each is not None), default=0)
+        many = max((len(column) for column in columns if column is not None), default=0)
         p = np.ones((many, len(names)))
         for at, column in enumerate(columns):
             if column is not None:

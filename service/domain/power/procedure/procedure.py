@@ -74,13 +74,13 @@ class Procedure:
     @classmethod
     def of(cls, plan: Plan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]) -> Procedure:
         """The hypotheses named, grouped by the data they see."""
-        found: dict[tuple[str, ...], list[Setting]] = {}
-        for each in settings(plan):
-            hypothesis = each.hypothesis
+        families: dict[tuple[str, ...], list[Setting]] = {}
+        for setting in settings(plan):
+            hypothesis = setting.hypothesis
             if hypothesis.id in wanted:
                 key = (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
-                found.setdefault(key, []).append(each)
-        return cls(plan, tuple(_group(plan, facts, tuple(each)) for each in found.values()))
+                families.setdefault(key, []).append(setting)
+        return cls(plan, tuple(_group(plan, facts, tuple(each)) for each in families.values()))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -95,12 +95,14 @@ class Procedure:
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
         blocks = self.blocks(worlds, n_sets)
-        found = [
+        blocks_ = [
             self._block(worlds, max(n_sets // blocks, 1), [seed, index], only) for index in range(blocks)
         ]
         return {
-            name: Decided(*(np.concatenate([getattr(each[name], part) for each in found]) for part in PARTS))
-            for name in found[0]
+            name: Decided(
+                *(np.concatenate([getattr(each[name], part) for each in blocks_]) for part in PARTS)
+            )
+            for name in blocks_[0]
         }
 
     def blocks(self, worlds: Mapping[str, World], n_sets: int) -> int:
@@ -142,7 +144,9 @@ class Procedure:
         if not running:
             return {name: np.full(n_sets, float(group.sizes.sum())) for name, group in groups.items()}
         chosen = {
-            each.hypothesis.id for each in self.settings if not is_secondary(self.plan, each.hypothesis)
+            setting.hypothesis.id
+            for setting in self.settings
+            if not is_secondary(self.plan, setting.hypothesis)
         }
         primary = [each for name, each in running.items() if name in chosen] or list(running.values())
         # readings of populations of other sizes are as far along in shares of their units

@@ -228,8 +228,8 @@ class SequentialEvidence:
     def _ended(self, name: str) -> Ints:
         """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
         shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
-        rejected = np.maximum.reduce([self._path(name, each).rejected for each in self.sides])
-        inside = np.maximum.reduce([self._path(name, each).inside for each in shows])
+        rejected = np.maximum.reduce([self._path(name, side).rejected for side in self.sides])
+        inside = np.maximum.reduce([self._path(name, show).inside for show in shows])
         return np.asarray(np.minimum(rejected, inside))
 
     def truths(self, clause: Clause, side: Side) -> Sets | None:
@@ -274,25 +274,25 @@ class SequentialEvidence:
         if isinstance(clause, Excludes):
             limit = float(clause.value.exact())
             above, below = (path.lies(limit, side, self.stop) for side in (1, -1))
-            found = None if above is None or below is None else above | below
+            decided = None if above is None or below is None else above | below
         elif isinstance(clause, Comparison):
             up = clause.operator in (">", ">=")
             if name[-1] == "ci" or up != (name[-1] == "low") or clause.operator in ("==", "!="):
                 return None
-            found = path.lies(float(clause.value.exact()), 1 if up else -1, self.stop)
+            decided = path.lies(float(clause.value.exact()), 1 if up else -1, self.stop)
         elif isinstance(clause, Is):
             return None
         else:
             above = path.lies(float(clause.low.exact()), 1, self.stop)
             below = path.lies(float(clause.high.exact()), -1, self.stop)
-            found = None if above is None or below is None else above & below
-        if found is None:
+            decided = None if above is None or below is None else above & below
+        if decided is None:
             return None
         goes_on = self.order.spending is not None and path.method == "group_sequential"
-        known = np.ones(len(found), dtype=np.bool_)
+        known = np.ones(len(decided), dtype=np.bool_)
         if goes_on:
             known = (path.rejected <= self.stop) | (self.stop == len(self.order.looks) - 1)
-        return np.where(known, _sets(found), UNKNOWN).astype(np.uint8)
+        return np.where(known, _sets(decided), UNKNOWN).astype(np.uint8)
 
     def _path(self, name: str, side: Side) -> Path:
         key = (name, id(side))
