@@ -135,8 +135,8 @@ def _alterations(arguments: argparse.Namespace) -> int:
     from service import main
 
     alterations = main.alterations(settings_from(arguments), forget=arguments.forget)
-    for each in alterations:
-        sys.stdout.write(f"{each.kind} of {each.subject}\n")
+    for alteration in alterations:
+        sys.stdout.write(f"{alteration.kind} of {alteration.subject}\n")
     forgotten = " and forgotten" if arguments.forget else ""
     sys.stdout.write(f"{len(alterations)} found{forgotten}\n")
     return 0

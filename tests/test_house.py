@@ -29,7 +29,7 @@ PLANTS = {
     "The runner does not import the API, nor the API the runner": {
         "service/jobs/planted.py": "import service.api.http.problems"
     },
-    "Rooms of the domain stand on seven floors": {
+    "Rooms of the domain stand on eight floors": {
         "service/domain/rules/planted.py": "import service.domain.verdicts.judge",
         "service/domain/notes/planted.py": "import service.domain.lint.lint",
     },
@@ -241,6 +241,21 @@ def test_the_service_logs_and_never_prints() -> None:
         if called(call) == "print"
     ]
     assert not printed, "use a logger"
+
+
+def test_what_tests_share_stands_in_a_module_of_its_own() -> None:
+    """A file of tests that another imports cannot be split, renamed or run alone without a look at the other."""
+    shared = [
+        f"{path.relative_to(ROOT)}:{node.lineno} imports tests: move what both need to a module beside them"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("tests."))
+        if any(
+            part.startswith("test_")
+            for part in [*(node.module or "").split("."), *(a.name for a in node.names)]
+        )
+    ]
+    assert shared == []
 
 
 def test_outside_the_store_sqlalchemy_is_the_session_type() -> None:

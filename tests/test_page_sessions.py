@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from forelock import cli
+from tests.command_pages import ELSEWHERE, PAGES
 from tests.desk import CURL, run
 from tests.journeys.plans import items, small_plan
 from tests.pages import ROOT, blocks, shell_lines
-from tests.test_commands import ELSEWHERE, PAGES
 
 pytestmark = pytest.mark.xdist_group("desk")  # one service for all
 INSPECT = ROOT / "tests" / "ingest" / "files" / "inspect" / "0.3.285"
@@ -61,14 +61,14 @@ def record(desk: Path) -> str:
 KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 
-def test_the_commands_of_the_gate_run_where_the_page_says(desk: Path) -> None:
+@pytest.mark.parametrize(("page", "answers"), [("docs/gate.md", 3), ("docs/score.md", 2)])
+def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():
         shutil.copy(file, desk / file.name)
-    answers = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of("docs/gate.md"))
-    shown = next(text for language, text in blocks("docs/gate.md") if language == "text")
-    assert shown.split("\n\n")[0] in answers
-    assert answers.count("exploratory: no plan was locked before these data") >= 3
-    assert (desk / "counts.json").exists()
+    printed = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of(page))
+    shown = next(text for language, text in blocks(page) if language == "text")
+    assert shown.split("\n\n")[0] in printed
+    assert printed.count("exploratory: no plan was locked before these data") >= answers
 
 
 def test_the_first_command_of_the_readme_runs_as_it_stands(
@@ -211,7 +211,7 @@ def test_the_commands_of_a_page_run(desk: Path, record: str, name: str) -> None:
 
 def test_every_command_of_a_page_runs_or_says_why_it_cannot() -> None:
     """No page is left out, and nothing is excused that stands nowhere."""
-    here = {"README.md", "docs/gate.md", *TESTS, *SESSIONS, *WHOLE}
+    here = {"README.md", "docs/gate.md", "docs/score.md", *TESTS, *SESSIONS, *WHOLE}
     lines = {name: [line for line in shell_lines(name) if not is_elsewhere(line)] for name in PAGES}
     assert {name for name in PAGES if lines[name] and name not in here} == set()
     every = [line for name in PAGES for line in shell_lines(name)]

@@ -15,6 +15,7 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "tests": ("run", "tests"),
+    "scores": ("score",),
     "gates": ("gate", "rank"),
     "noise": ("noise",),
     "resolution": ("resolve", "audit"),
@@ -35,7 +36,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "completion": ("completion",),
 }
 """Modules of commands, in the order of the help, and the commands of each: one command loads no other's module."""
-LOCAL = frozenset({"run", "tests", "gate", "rank", "noise", "resolve", "audit"})
+LOCAL = frozenset({"run", "tests", "score", "gate", "rank", "noise", "resolve", "audit"})
 """Commands that compute here."""
 
 

@@ -53,6 +53,10 @@ class Client(AfterCalls):
         location = header(response, "Location")
         return self._job_result(location, self._clock() + timeout)
 
+    def score(self, request: Mapping[str, Any]) -> Json:
+        """Score one arm without a plan."""
+        return self._json("POST", "/v1/score", json=dict(request))
+
     def compare(self, request: Mapping[str, Any]) -> Json:
         """Compare two arms without a plan."""
         return self._json("POST", "/v1/compare", json=dict(request))

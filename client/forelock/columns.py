@@ -27,6 +27,7 @@ NAMES: Mapping[str, Sequence[frozenset[str]]] = {
             }
         ),
         frozenset({"name", "question", "prompt", "input", "index", "idx"}),
+        frozenset({"task", "problem"}),
     ),
     "arm": (
         frozenset({"arm"}),

@@ -13,7 +13,7 @@ EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell":
 COLUMNS = 61
 LINES = ("├", "─", "●", "┤", "│", "┊")
 ASCII = ("[", "-", "o", "]", "|", ":")
-_METHODS = {
+METHODS = {
     "tango": "Tango score",
     "cr2_t": "CR2 t",
     "t": "t",
@@ -23,6 +23,11 @@ _METHODS = {
     "bootstrap": "exact bootstrap",  # of a service of an earlier version
     "percentile": "exact bootstrap",
     "exact": "exact",
+    "clopper-pearson": "Clopper-Pearson",
+    "wilson": "Wilson",
+    "jeffreys": "Jeffreys",
+    "korn-graubard": "Korn-Graubard",
+    "cr0_z": "CR0",
 }
 
 
@@ -36,7 +41,7 @@ def exit_code(answer: Json) -> int:
 def gate_text(answer: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
     """The answer as text; lines are drawn in ASCII where the encoding has no others."""
     blocks = [hanging(plain(answer["sentence"]), "")]
-    drawn = picture(answer, LINES if _prints(encoding) else ASCII)
+    drawn = picture(answer, LINES if prints(encoding) else ASCII)
     blocks += [drawn] if drawn else []
     blocks.append("\n".join(_numbers(answer)))
     slices = "\n".join(_slices(answer))
@@ -51,9 +56,22 @@ def picture(answer: Json, marks: Sequence[str]) -> str:
     low, high, delta, margin = answer["ci"]["low"], answer["ci"]["high"], answer["delta"], answer["margin"]
     if low is None or high is None or delta is None:
         return ""
-    loss = None if margin is None else margin if answer.get("prefers") == "lower" else -margin
-    marks_at = [0.0] if loss is None else sorted((loss, 0.0))
-    least, most = min(low, *marks_at), max(high, *marks_at)
+    *_, zero, edge = marks
+    bounds = [(0.0, zero, "0")]
+    if margin is not None:
+        loss = margin if answer.get("prefers") == "lower" else -margin
+        bounds = sorted([*bounds, (loss, edge, _amount(answer, loss))])
+    return draw_intervals([(low, delta, high, "")], bounds, marks)
+
+
+def draw_intervals(
+    rows: Sequence[tuple[float, float, float, str]],
+    bounds: Sequence[tuple[float, str, str]],
+    marks: Sequence[str],
+) -> str:
+    """Intervals (low, estimate, high, what it is) on one scale, among values with their marks and labels, ascending."""
+    least = min(*(low for low, *_ in rows), *(value for value, *_ in bounds))
+    most = max(*(high for _, _, high, _ in rows), *(value for value, *_ in bounds))
     pad = 0.06 * (most - least) or 1e-9
     least, most = least - pad, most + pad
 
@@ -61,25 +79,28 @@ def picture(answer: Json, marks: Sequence[str]) -> str:
         at: int = round((value - least) / (most - least) * (COLUMNS - 1))
         return at
 
-    start, line, dot, end, zero, edge = marks
-    cells = [" "] * COLUMNS
-    for value in marks_at:
-        cells[column(value)] = zero if value == 0 else edge
-    for at in range(column(low), column(high) + 1):
-        cells[at] = line if cells[at] == " " else cells[at]
-    cells[column(low)], cells[column(high)] = start, end
-    cells[column(delta)] = dot
+    start, line, dot, end, *_ = marks
+    lines = []
+    for low, estimate, high, words in rows:
+        cells = [" "] * COLUMNS
+        for value, mark, _ in bounds:
+            cells[column(value)] = mark
+        for at in range(column(low), column(high) + 1):
+            cells[at] = line if cells[at] == " " else cells[at]
+        cells[column(low)], cells[column(high)] = start, end
+        cells[column(estimate)] = dot
+        lines.append(f"  {''.join(cells)}  {words}".rstrip())
     labels = [" "] * (COLUMNS + 24)
     taken = -1
-    for value in marks_at:
-        label = "0" if value == 0 else _amount(answer, value)
-        at = max(column(value) - len(label) // 2, taken + 1, 0)
-        labels[at : at + len(label)] = label
-        taken = at + len(label)
-    return f"  {''.join(cells).rstrip()}\n  {''.join(labels).rstrip()}"
+    for value, _, told in bounds:
+        at = max(column(value) - len(told) // 2, taken + 1, 0)
+        labels[at : at + len(told)] = told
+        taken = at + len(told)
+    return "\n".join([*lines, f"  {''.join(labels).rstrip()}"])
 
 
-def _prints(encoding: str | None) -> bool:
+def prints(encoding: str | None) -> bool:
+    """Whether an encoding has the characters that pictures are drawn with."""
     try:
         "".join(LINES).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -109,7 +130,7 @@ def _numbers(answer: Json) -> Iterator[str]:
             yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
     for each in answer["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
-        method = _METHODS.get(each["method"], each["method"])
+        method = METHODS.get(each["method"], each["method"])
         ends = "" if each["ci"] is None else f", {_ends(answer, each['ci'])}"
         yield f"  test        {plain(each['test'])} ({method}): {p}{ends}"
     yield textwrap.fill(
@@ -163,7 +184,7 @@ def _ends(answer: Json, ci: Json) -> str:
     level = f"{100 * ci['level']:g}%"
     if ci["low"] is None or ci["high"] is None:
         return f"no {level} interval"
-    method = _METHODS.get(ci["method"], plain(ci["method"]))
+    method = METHODS.get(ci["method"], plain(ci["method"]))
     return f"{level} {method} interval {_amount(answer, ci['low'])} to {_amount(answer, ci['high'])}"
 
 
@@ -182,18 +203,18 @@ def _p(p: float) -> str:
 def markdown(answer: Json, remarks: Iterable[str] = ()) -> str:
     """The same as a comment on a pull request."""
     mark = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}[answer["outcome"]]
-    lines = [f"### {mark} {_escaped(answer['sentence'])}", "", "| | |", "|---|---|"]
-    lines += [f"| {key} | {_escaped(value.strip())} |" for key, value in _cells(answer)]
+    lines = [f"### {mark} {escaped(answer['sentence'])}", "", "| | |", "|---|---|"]
+    lines += [f"| {key} | {escaped(value.strip())} |" for key, value in _cells(answer)]
     for each in (answer.get("slices") or {}).get("results", ()):
         outcome = "**worse**" if each["shown_worse"] else each["outcome"].replace("_", " ")
         told = f"{outcome}: {_amount(answer, each['delta'])}, {_ends(answer, each['ci'])}, n = {each['n']}"
-        lines.append(f"| slice {_escaped(each['name'])} | {told} |")
+        lines.append(f"| slice {escaped(each['name'])} | {told} |")
     if answer.get("slices"):
-        lines += [f"| slices | {_escaped(each.strip())} |" for each in _of_all(answer["slices"])]
-    warned = [f"- {_escaped(each['code'])}: {_escaped(each['message'])}" for each in answer["warnings"]]
+        lines += [f"| slices | {escaped(each.strip())} |" for each in _of_all(answer["slices"])]
+    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in answer["warnings"]]
     lines += ["", *warned] if warned else []
-    lines += ["", f"**Next:** {_escaped(answer['next'])}", "", f"<sub>{_escaped(answer['status'])}.</sub>"]
-    lines += ["", *(f"- {_escaped(remark)}" for remark in remarks)]
+    lines += ["", f"**Next:** {escaped(answer['next'])}", "", f"<sub>{escaped(answer['status'])}.</sub>"]
+    lines += ["", *(f"- {escaped(remark)}" for remark in remarks)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -207,7 +228,7 @@ def _cells(answer: Json) -> Iterator[tuple[str, str]]:
         yield key, value
 
 
-def _escaped(text: object) -> str:
+def escaped(text: object) -> str:
     """Text that is no Markdown: names of files and items are not ours."""
     told = plain(text)
     for each in "\\`*_[]<>|#@":

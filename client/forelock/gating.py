@@ -6,7 +6,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _MARGIN = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(pp|%|proportion|score)?")
-_TRIED_BYTES = 16 * 1024 * 1024
+TRIED_BYTES = 16 * 1024 * 1024
 """Files up to this size are read again to try what a sentence would say."""
 _UNITS = {"pp": "pp", "%": "pp", "proportion": "proportion", "score": "score"}
 
@@ -62,7 +62,7 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
 
     def rows(wanted: Asked) -> Rows:
         if wanted.form not in opened:
-            opened[wanted.form] = _opened(asked_of, paths, wanted)
+            opened[wanted.form] = open_sides(asked_of, [[path] for path in paths], wanted)
         return _rows(asked_of, opened[wanted.form], wanted)
 
     def answer(wanted: Asked) -> None:
@@ -78,18 +78,20 @@ def rows_of(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Row
         read_rows = rows(asked)
     except Refused as refused:
         size = sum(each.size for each in opened.values())
-        raise helped(answer, refused, MOST_TRIED if size <= _TRIED_BYTES else 1) from None
+        raise helped(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
     source = opened[asked.form]
-    shared = None
-    if asked.cluster is None and source.size <= _TRIED_BYTES:
-        shared = _shared_source(asked_of, source, read_rows, asked)
-    return replace(read_rows, remarks=(shared, *read_rows.remarks)) if shared else read_rows
+
+    def arms(wanted: Asked) -> list[Json]:
+        body = _rows(asked_of, source, wanted).body
+        return [body["baseline"], body["candidate"]]
+
+    return with_shared_source(read_rows, source, asked, arms)
 
 
-def _opened(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Opened:
-    """The files, looked through."""
+def open_sides(asked_of: Client | Local, paths: Sequence[Sequence[str]], asked: Asked) -> Opened:
+    """The files of every side, looked through; a side is named by its first."""
     try:
-        sides = [imports_of([path], asked.form) for path in paths]
+        sides = [imports_of(path, asked.form) for path in paths]
     except UnknownFormat as unknown:
         ways = [Way(f"--format {each}", replace(asked, form=each)) for each in FORMATS]
         raise Refused(str(unknown), ways) from None
@@ -99,22 +101,22 @@ def _opened(asked_of: Client | Local, paths: Sequence[str], asked: Asked) -> Ope
         raise Refused(f"the files are of different formats: {', '.join(sorted(forms))}", ways)
     (form,) = forms
     surveys = [read(asked_of, one, form)["survey"] for _, ones in sides for one in ones]
-    return Opened(paths, form, [ones for _, ones in sides], surveys)
+    return Opened([path[0] for path in paths], form, [ones for _, ones in sides], surveys)
 
 
 def _rows(asked_of: Client | Local, opened: Opened, asked: Asked) -> Rows:
     paths, surveys = opened.paths, opened.surveys
-    section = _section(opened, asked)
+    section = section_of(opened, asked)
     columns = _arm_columns(opened, section, asked)
-    _require_told(opened, section, asked, wide=bool(columns))
+    require_told(opened, section, asked, wide=bool(columns))
     pair = _pair(_sides(asked_of, opened, section, columns, asked), opened, asked, columns)
     by_slice = None
     if asked.slice is not None:
-        within = {**section, "cluster": _place(asked.slice, surveys)}
+        within = {**section, "cluster": place_of(asked.slice, surveys)}
         by_slice = _pair(_sides(asked_of, opened, within, columns, asked), opened, asked, columns)
     names = _names(paths, pair)
     body: Json = {
-        side: _arm(
+        side: columns_of_arm(
             name, table, None if by_slice is None else by_slice[at], clustered=asked.cluster is not None
         )
         for at, (side, name, table) in enumerate(zip(("baseline", "candidate"), names, pair, strict=True))
@@ -123,7 +125,7 @@ def _rows(asked_of: Client | Local, opened: Opened, asked: Asked) -> Rows:
         body["margin"] = margin_of(asked.margin, binary=_binary(body))
     if asked.range is not None:
         body["range"] = range_of(asked.range)
-    remarks = [*_order(names, opened, asked), *_remarks(surveys, section, asked)]
+    remarks = [*_order(names, opened, asked), *remarks_of(surveys, section, asked)]
     return Rows(body, section, tuple(remarks))
 
 
@@ -136,10 +138,10 @@ def _sides(
             [
                 table
                 for column in columns
-                for table in _tables(asked_of, opened, 0, {**section, "metric": column}, asked, column)
+                for table in tables_of(asked_of, opened, 0, {**section, "metric": column}, asked, column)
             ]
         ]
-    return [_tables(asked_of, opened, side, section, asked) for side in range(len(opened.sides))]
+    return [tables_of(asked_of, opened, side, section, asked) for side in range(len(opened.sides))]
 
 
 def _arm_columns(opened: Opened, section: Json, asked: Asked) -> list[str]:
@@ -154,16 +156,28 @@ def _named_arms(arms: str) -> list[str]:
     return [name.strip() for name in arms.split(",")]
 
 
-def _shared_source(asked_of: Client | Local, opened: Opened, rows: Rows, asked: Asked) -> str | None:
-    """What items may share, where nobody said it: the first place with one cluster for every item."""
+def with_shared_source(
+    rows: Rows, opened: Opened, asked: Asked, arms: Callable[[Asked], Sequence[Json]]
+) -> Rows:
+    """The rows, with a remark on what items may share where nobody said it; `arms` reads their columns again."""
+    if asked.cluster is not None or opened.size > TRIED_BYTES:
+        return rows
+    shared = _shared_source(rows, opened, asked, arms)
+    return replace(rows, remarks=(shared, *rows.remarks)) if shared else rows
+
+
+def _shared_source(
+    rows: Rows, opened: Opened, asked: Asked, arms: Callable[[Asked], Sequence[Json]]
+) -> str | None:
+    """The first place with one cluster for every item."""
     for path in _clusters_of(opened.surveys, rows.section, asked)[:PLACES_TRIED]:
         try:
-            body = _rows(asked_of, opened, replace(asked, cluster=path, slice=None)).body
+            columns = arms(replace(asked, cluster=path, slice=None))
         except ForelockError:
             continue
         labels: dict[str, set[str | None]] = {}
-        for side in ("baseline", "candidate"):
-            for item_id, cluster in zip(body[side]["item_ids"], body[side]["clusters"], strict=True):
+        for arm in columns:
+            for item_id, cluster in zip(arm["item_ids"], arm["clusters"], strict=True):
                 labels.setdefault(item_id, set()).add(cluster)
         clusters = set().union(*labels.values())
         agreed = None not in clusters and all(len(each) == 1 for each in labels.values())
@@ -196,7 +210,7 @@ def range_of(text: str) -> Json:
     return {"low": low, "high": high}
 
 
-def _section(opened: Opened, asked: Asked) -> Json:
+def section_of(opened: Opened, asked: Asked) -> Json:
     """How both files are read: what the first suggests, filled from the other, and what the command line says."""
     section: Json = {}
     for survey in opened.surveys:
@@ -207,7 +221,7 @@ def _section(opened: Opened, asked: Asked) -> Json:
     if asked.metric is not None:
         section |= _measure(opened, asked)
     if asked.cluster is not None:
-        section["cluster"] = _place(asked.cluster, opened.surveys)
+        section["cluster"] = place_of(asked.cluster, opened.surveys)
     for name, value in asked.fields.items():
         try:
             section[name] = json.loads(value)
@@ -216,7 +230,7 @@ def _section(opened: Opened, asked: Asked) -> Json:
     return section
 
 
-def _require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> None:
+def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> None:
     """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
 
     Raises:
@@ -286,7 +300,7 @@ def _measure(opened: Opened, asked: Asked) -> Json:
     return {"metric": metric, "filter": filter_} if opened.form == "lm_eval" and comma else {"metric": name}
 
 
-def _place(name: str, surveys: Sequence[Json]) -> str:
+def place_of(name: str, surveys: Sequence[Json]) -> str:
     """Where a cluster or slice stands: a path, or the last part of the one path that ends so."""
     paths = [path for path in surveys[0]["clusters"] if name in (path, path.rpartition(".")[2])]
     if len(paths) > 1 and name not in paths:
@@ -294,7 +308,7 @@ def _place(name: str, surveys: Sequence[Json]) -> str:
     return name if not paths or name in paths else paths[0]
 
 
-def _tables(
+def tables_of(
     asked_of: Client | Local, opened: Opened, side: int, section: Json, asked: Asked, arm: str | None = None
 ) -> list[Json]:
     """The arms of a side, its files one after the other; `arm` is the one of a column that is read alone."""
@@ -347,7 +361,8 @@ def _names(paths: Sequence[str], pair: Sequence[Json]) -> list[str]:
     return short if short[0] != short[1] else list(paths)
 
 
-def _arm(name: str, table: Json, by_slice: Json | None, *, clustered: bool) -> Json:
+def columns_of_arm(name: str, table: Json, by_slice: Json | None, *, clustered: bool) -> Json:
+    """Columns of one arm, with clusters, slices and runs where there are any."""
     arm: Json = {"name": name[:512], "item_ids": table["item_ids"], "values": table["values"]}
     if clustered:
         arm["clusters"] = table["clusters"]
@@ -369,7 +384,8 @@ def _clusters_of(surveys: Sequence[Json], section: Json, asked: Asked) -> list[s
     return [path for path in surveys[0]["clusters"] if path not in measured]
 
 
-def _remarks(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+def remarks_of(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+    """What the reading decided by itself, in sentences."""
     remarks = [f"a run {survey['partial']}" for survey in surveys if survey["partial"]]
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
     clusters = _clusters_of(surveys, section, asked)

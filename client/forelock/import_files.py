@@ -78,7 +78,7 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
     known = form or format_of(files)
     if known in TOGETHER:
         return known, [OneImport(tuple(files))]
-    return known, [OneImport((each,)) for each in files]
+    return known, [OneImport((file,)) for file in files]
 
 
 def _inside(folder: Path) -> Iterator[Path]:

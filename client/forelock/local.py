@@ -31,6 +31,10 @@ class Local:
         """Run a statistical test on the caller's data."""
         return self._answer("run", name, request)
 
+    def score(self, request: Mapping[str, Any]) -> Json:
+        """Score one arm without a plan."""
+        return self._answer("score", request)
+
     def compare(self, request: Mapping[str, Any]) -> Json:
         """Compare two arms without a plan."""
         return self._answer("compare", request)

@@ -45,6 +45,18 @@ def run(name: str, request: Mapping[str, Any]) -> Json:
     return _told(answered)
 
 
+def score(request: Mapping[str, Any]) -> Json:
+    """One arm's score, or a problem document."""
+
+    def answered() -> Any:
+        from service.domain.score.request import ScoreRequest
+        from service.domain.score.score import score as of_arm
+
+        return of_arm(_read(ScoreRequest, request))
+
+    return _told(answered)
+
+
 def compare(request: Mapping[str, Any]) -> Json:
     """Two arms on the same items, or a problem document."""
 

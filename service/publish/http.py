@@ -37,7 +37,7 @@ class Answer:
 def resolve(host: str, port: int) -> list[str]:
     """Every address of a host, by the system's resolver."""
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in addresses))
+    return list(dict.fromkeys(str(address[4][0]) for address in addresses))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from service.kernels.numeric.streams import block_count
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.stats.shared.data.samples import OneSample, bootstrap_seconds, how_obtained
 from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
@@ -38,6 +39,14 @@ BOOTSTRAP_FEW_VALUES = define(
     "{n} values: a 95% bootstrap interval of their mean misses about {rate:.0%} of the time on normal data, for it "
     "knows neither n - 1 nor Student's t; use method t, or 40 values and more.",
     "Hesterberg (2015), Am Stat 69:371",
+)
+
+ZEROS_AND_ONES = define(
+    "ZEROS_AND_ONES",
+    "caution",
+    "Every value is 0 or 1, so the mean is a share, and this interval knows nothing of that: near 0 and 1, and with "
+    "few values, it is too short. `one-sample-mean` (forelock score) has the exact interval, and clusters.",
+    "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
 )
 
 
@@ -126,6 +135,8 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
     warnings = []
     if request.method != "t" and 1 < m.n < ENOUGH:
         warnings.append(BOOTSTRAP_FEW_VALUES(n=m.n, rate=_missed(m.n)))
+    if is_binary(values):
+        warnings.append(ZEROS_AND_ONES())
     if ci is not None:
         warnings += skewed(values - m.mean, "values")
     return DescribeAnalysis(
@@ -183,6 +194,7 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
             ones (1,352,078): exact, without a seed.
         Bootstrap below 40 values: warning BOOTSTRAP_FEW_VALUES.
         Skewed values: warning SKEWED below 25 times the squared skewness.
+        Only 0 and 1: warning ZEROS_AND_ONES, which names the test that has the exact interval.
 
     Sources:
         Hyndman & Fan (1996), Am Stat 50:361 (type 7).

@@ -44,11 +44,11 @@ def listed(
         )
     lines = [
         (
-            each,
-            view.moment("", each.created_at),
-            json.dumps(each.facts, ensure_ascii=False) if each.facts else "",
+            event,
+            view.moment("", event.created_at),
+            json.dumps(event.facts, ensure_ascii=False) if event.facts else "",
         )
-        for each in events
+        for event in events
     ]
     return html(
         request,

@@ -56,9 +56,9 @@ def gaps_of(
     """Lint and power of a plan; `found` is what lint said at its lock. It may take seconds."""
     findings = lint(plan, facts) if findings is None else findings
     return Gaps(
-        errors=tuple(each for each in findings if each.severity == "error"),
-        asked=tuple(each for each in findings if each.asks),
-        advice=tuple(each for each in findings if each.severity == "warning" and not each.asks),
+        errors=tuple(finding for finding in findings if finding.severity == "error"),
+        asked=tuple(finding for finding in findings if finding.asks),
+        advice=tuple(finding for finding in findings if finding.severity == "warning" and not finding.asks),
         rules=tuple(_rules(plan, facts, say)),
     )
 

@@ -50,13 +50,13 @@ def listed(
             "job": told,
             "created": view.moment("", told.created_at),
             "finished": None if told.finished_at is None else view.moment("", told.finished_at),
-            "record": each.subject if each.kind in OF_RECORDS else None,
-            "may_cancel": each.state in UNFINISHED
-            and each.kind not in OF_RECORDS
+            "record": row.subject if row.kind in OF_RECORDS else None,
+            "may_cancel": row.state in UNFINISHED
+            and row.kind not in OF_RECORDS
             and visitor.allows("tests:run"),
         }
-        for each in rows
-        for told in [job_view(each)]
+        for row in rows
+        for told in [job_view(row)]
     ]
     return html(
         request,

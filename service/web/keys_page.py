@@ -85,7 +85,7 @@ def _page(
         "keys.html",
         201 if made else 200,
         visitor=visitor,
-        lines=[Line.of(each, now) for each in rows],
+        lines=[Line.of(row, now) for row in rows],
         scopes=[(each, SCOPE_WORDS[each]) for each in SCOPES if visitor.allows(each)],
         made=made,
         secret=secret,

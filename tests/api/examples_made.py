@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from service.api.examples.common import PLAN
-from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS
+from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
 from service.api.examples.evidence import CHECKLIST
 from service.api.examples.made import DIRECTORY
 from service.domain.comparison.compare import compare
@@ -27,6 +27,10 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
+from service.domain.rules.settings import resolve as resolve_plan
+from service.domain.rules.settings import settings
+from service.domain.score.request import ScoreRequest
+from service.domain.score.score import score
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.arm_summaries import arm_summaries
 from service.domain.verdicts.judge import judge
@@ -73,10 +77,10 @@ def of_report() -> dict[str, Any]:
     """The report of the example plan on 40 items."""
     rows = _rows()
     verdict = judge(
-        rows.plan,
+        resolve_plan(rows.plan),
         rows.manifests,
         rows.outcomes,
-        analyse(rows.plan, rows.manifests, rows.outcomes).model_copy(update={"versions": {}}),
+        analyse(resolve_plan(rows.plan), rows.manifests, rows.outcomes).model_copy(update={"versions": {}}),
         preregistration_id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
         plan_sha256=rows.plan.sha256(),
         judged_at=_AT,
@@ -89,8 +93,8 @@ def of_report() -> dict[str, Any]:
         said=sentences(rows.plan, verdict, {}),
         card=of_locked(),
         summaries={
-            each.id: arm_summaries(rows.plan, each, rows.manifests, rows.outcomes)
-            for each in rows.plan.hypotheses or ()
+            each.hypothesis.id: arm_summaries(each, rows.manifests, rows.outcomes)
+            for each in settings(rows.plan)
         },
         deviations=(),
         consequences=None,
@@ -158,6 +162,7 @@ def files() -> dict[str, str]:
         ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+        "score": score(ScoreRequest.model_validate(SCORED)).model_dump(mode="json"),
         "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),
         "resolution": resolve(ResolutionRequest.model_validate(PILOT)).model_dump(mode="json"),
         "audit": audit(AuditRequest.model_validate(PUBLISHED)).model_dump(mode="json"),

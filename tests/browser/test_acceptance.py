@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import bearer, on_a_socket
-from tests.browser.test_view_links import watched
+from tests.browser.watched import watched
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.plans import post
 

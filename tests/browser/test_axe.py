@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_verdict_page import visit  # noqa: F401  # a fixture
+from tests.browser.visits import visit  # noqa: F401  # a fixture
 from tests.journeys.conftest import service  # noqa: F401  # a fixture
 from tests.journeys.plans import draft, items, locked, post, small_plan
-from tests.web.test_catalogue import WIDE
+from tests.web.requests_of_width import WIDE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 N = 8

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.api.conftest import on_a_socket
-from tests.browser.test_pages import CONTRASTS, DESK, PHONE
+from tests.browser.screens import CONTRASTS, PHONE
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
+from tests.journeys.filings import judged
 from tests.journeys.plans import items, locked
-from tests.journeys.test_deviations import file, judged
-from tests.journeys.test_multiverse import FEWER
-from tests.journeys.test_slices import post as sliced_results
-from tests.journeys.test_slices import sliced
+from tests.journeys.sliced import post as sliced_results
+from tests.journeys.sliced import sliced
 
 pytestmark = pytest.mark.browser
 
@@ -41,28 +39,6 @@ def several(service: Service) -> str:  # noqa: F811
             assert sliced_results(service, prereg_id, arm, endpoint, values).status_code == 201
     assert service.run_jobs() == 1
     return prereg_id
-
-
-@pytest.fixture
-def visit(request: Any, chromium: Any, service: Service) -> Iterator[Callable[..., Any]]:  # noqa: F811
-    """Open the page of a judged record with a deviation, signed in."""
-    prereg_id, contexts = getattr(request, "param", judged)(service), []
-    assert file(service, prereg_id, FEWER).status_code == 201
-    with on_a_socket(service.app) as address:
-
-        def open_page(**shape: Any) -> Any:
-            context = chromium.new_context(**{**DESK, **shape})
-            contexts.append(context)
-            page = context.new_page()
-            page.goto(f"{address}/preregistrations/{prereg_id}")
-            page.get_by_label("API key").fill(service.key("read"))
-            page.get_by_role("button", name="Sign in").click()
-            page.wait_for_url(f"**/preregistrations/{prereg_id}")
-            return page
-
-        yield open_page
-        for context in contexts:
-            context.close()
 
 
 def test_the_verdict_is_read_from_the_top_with_its_pictures(

@@ -6,17 +6,9 @@ import pytest
 
 from service.store.results import coverage
 from tests.api.conftest import bearer
+from tests.browser.watched import watched
 
 pytestmark = pytest.mark.browser
-
-
-def watched(page):
-    """What the page asks for, and what it complains about."""
-    asked, complaints = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    return asked, complaints
 
 
 def test_a_person_searches_by_keyboard(chromium, address, keep, new_key):

@@ -14,6 +14,7 @@ from service.domain.lint import lint as service_lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
@@ -154,9 +155,9 @@ def judged(
     **extra: Any,
 ) -> Verdict:
     """The verdict on these results, or on these analyses of them."""
-    found = analyses or analyse(plan, items, results)
+    found = analyses or analyse(resolve(plan), items, results)
     locked = {"preregistration_id": "p1", "plan_sha256": plan.sha256(), "judged_at": NOW}
-    return judge(plan, items, results, found, **{**locked, **extra})
+    return judge(resolve(plan), items, results, found, **{**locked, **extra})
 
 
 def some_missing(data: st.DataObject, baseline: np.ndarray, candidate: np.ndarray) -> list[int]:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.journeys.plans import locked, post, small_plan
-from tests.journeys.test_processes import Served, serving, wait_for_verdict
+from tests.journeys.served import Served, serving, wait_for_verdict
 
 N = 12
 KILL = """

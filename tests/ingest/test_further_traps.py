@@ -20,8 +20,8 @@ from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.rows import STATUS, Imported
 from service.ingest.surveys import survey, table
 from tests.ingest.bases import BASES, Base, encoded, opened
-from tests.ingest.test_odd_values import put
-from tests.ingest.test_odd_values import read as read_base
+from tests.ingest.written import put
+from tests.ingest.written import read as read_base
 
 NAMES = {code: name for name, code in STATUS.items()}
 

@@ -18,20 +18,8 @@ from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
-from tests.ingest.truth import folder, mapping_of, read
-
-FIELDS = {
-    "inspect": {"scorer": "match"},
-    "lm_eval": {"metric": "acc", "filter": "none"},
-    "swe_bench": {},
-    "csv": {},
-    "ndjson": {},
-    "parquet": {},
-}
-
-
-def mapping_for(form, **more):
-    return mapping_of(format=form, **FIELDS.get(form, {"metric": "score"}), **more)
+from tests.ingest.mapped import header, mapping_for
+from tests.ingest.truth import folder, read
 
 
 def refused(paths, form="inspect", **more) -> ForelockError:
@@ -46,13 +34,6 @@ def archive(path: Path, entries, compression=zipfile.ZIP_DEFLATED) -> Path:
         for name, content in entries:
             made.writestr(name, content)
     return path
-
-
-def header(n=1):
-    ids = [f"i{k}" for k in range(n)]
-    return json.dumps(
-        {"status": "success", "eval": {"dataset": {"sample_ids": ids}, "config": {"epochs": 1}}}
-    )
 
 
 def sample(value: str = '"C"', item_id: str = '"i0"') -> str:

@@ -15,7 +15,7 @@ from service.ingest.harnesses import json_slices, limits
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.samples import bounded
-from tests.ingest.test_hostile_files import header, mapping_for
+from tests.ingest.mapped import header, mapping_for
 from tests.ingest.truth import read
 
 WANTED = Members({"id", "scores", "metadata"}, only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections.abc import Iterator
@@ -13,12 +12,9 @@ from typing import Any
 import pytest
 
 from service.errors import ForelockError
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector, Imported, Target
 from service.ingest.surveys import survey
 from tests.ingest.bases import BASES, Base, encoded, opened
-from tests.ingest.truth import mapping_of
+from tests.ingest.written import put, read
 
 ODD = (
     None, True, -7, 0.5, 10**400, math.nan, math.inf, "", "\ud800", "a\0\x1b[2Jb", "x" * 30_000, [], {}, [[1]],
@@ -37,17 +33,6 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
         yield from places(value, (*path, key))
 
 
-def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    changed = copy.deepcopy(document)
-    at = changed
-    for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] = value
-    return changed
-
-
 def variants(base: Base) -> Iterator[tuple[str, dict[str, bytes]]]:
     """Files with one odd value each, and where it stands."""
     whole = {name: encoded(name, document) for name, document in base.documents.items()}
@@ -60,13 +45,6 @@ def variants(base: Base) -> Iterator[tuple[str, dict[str, bytes]]]:
                     f"{name} {path} {value!r:.40}",
                     {**whole, name: encoded(name, put(document, path, value))},
                 )
-
-
-def read(base: Base, files: Files) -> Imported:
-    mapping = mapping_of(**base.mapping)
-    reader = open_files(mapping.format, files, mapping)
-    values = {**mapping.VALUES, **(mapping.values or {})}
-    return Collector(mapping, [Target("e", base.key, values=values)], arms=("baseline",)).read(reader)
 
 
 @pytest.mark.parametrize("form", BASES)

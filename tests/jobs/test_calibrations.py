@@ -9,10 +9,12 @@ import pytest
 from service.actions.verdicts import calibration as actions
 from service.actions.verdicts.jobs import Quota, enqueue_once
 from service.domain.calibration.calibration import Calibrator, block_count, conclude
+from service.domain.calibration.case import case_of
 from service.domain.moment import Moment
 from service.jobs import calibrations
 from service.store.jobs import job_work, jobs
-from tests.domain.calibration.test_calibration import ABOUT, case_of, sample
+from tests.domain import sample
+from tests.domain.calibration.cases import ABOUT
 from tests.pools import InlinePool, ThreadPool
 
 pytestmark = pytest.mark.any_database

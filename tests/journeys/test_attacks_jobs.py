@@ -10,9 +10,10 @@ import pytest
 
 from service.domain.wording.wording import Shown, lint_wording
 from service.reports.prereg.markdown import parse_plan
+from tests.journeys.plans import locked
+from tests.journeys.sequential import ask, order, path, plan, run
 
 from .conftest import Service
-from .test_looks import ask, locked, order, path, plan, run
 
 ALLOWED_SECONDS = 30
 """Far above what a linear parse takes, and far below what a quadratic one took."""

@@ -14,6 +14,7 @@ from service.api.http.route import Route
 from service.app import routes
 from service.domain.access import SCOPES
 from service.errors import Unavailable
+from tests.journeys.audit_log import log
 
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
@@ -43,12 +44,6 @@ WITHOUT_OUTCOMES = {
     "get_prml_manifest",
 }
 """Reads of a record whose answer follows from no outcome, at any time: they are not in the log."""
-
-
-def log(service: Service, **query: object) -> list[dict]:
-    answer = service.client.get("/v1/audit", params={"limit": 200, **query})
-    assert answer.status_code == 200, answer.text
-    return answer.json()["items"]
 
 
 def actions(service: Service, **query: object) -> list[str]:

@@ -10,6 +10,8 @@ import sqlite3
 import psycopg
 import pytest
 
+from tests.journeys.views import seen
+
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
@@ -17,12 +19,6 @@ N = 8
 
 PROOF = re.compile(rb'"(?:checkpoint|proof)":"[^"]*"|"of":\d+')
 """They follow from the place in the ledger, and from how many records are on the same items."""
-
-
-def seen(answer) -> tuple[int, bytes, dict[str, str]]:
-    """Everything of an answer but the id of its request."""
-    headers = {k: v for k, v in answer.headers.items() if k not in ("x-request-id", "date")}
-    return answer.status_code, answer.content, headers
 
 
 def test_a_retry_with_guessed_values_answers_the_same_bytes(service: Service) -> None:

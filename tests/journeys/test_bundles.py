@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import pytest
 
 from forelock.bundles.container import Reader
-from forelock.bundles.findings import Report
-from forelock.bundles.verifying import Kept, exit_status, verify
+from forelock.bundles.verifying import Kept, exit_status
 from service.api.examples.deviations import FILING
-from service.offline.recomputing import recompute
+from tests.journeys.bundles import bundle, checked, failures
 
 from .conftest import Service
 from .plans import idempotent, locked, post, small_plan
@@ -31,23 +29,6 @@ def judged(service: Service) -> str:
             assert post(service.client, prereg_id, arm, IDS[half], values[half]).status_code == 201
     service.run_jobs()
     return prereg_id
-
-
-def bundle(service: Service, prereg_id: str, *sizes: int) -> bytes:
-    parameters: Any = {"checkpoint": [str(size) for size in sizes]}
-    answer = service.client.get(f"/v1/preregistrations/{prereg_id}/bundle", params=parameters)
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["Content-Type"] == "application/zip"
-    assert int(answer.headers["Content-Length"]) == len(answer.content)
-    return answer.content
-
-
-def checked(data: bytes, **options: Any) -> Report:
-    return verify(io.BytesIO(data), recompute=recompute, **options)
-
-
-def failures(report: Report) -> list[str]:
-    return [each.sentence for each in report.checks if each.state in ("fail", "differs")]
 
 
 def test_a_judged_record_s_bundle_holds_and_is_judged_again(service: Service) -> None:

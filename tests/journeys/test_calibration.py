@@ -12,10 +12,10 @@ from service.actions.verdicts import calibration as actions
 from service.domain.calibration.case import unpack
 from service.store.jobs import job_work
 from tests.api.conftest import bearer
+from tests.journeys.filings import BASELINE, CANDIDATE, N, judged
 
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
-from .test_deviations import BASELINE, CANDIDATE, N, judged
 
 pytestmark = pytest.mark.any_database
 

@@ -10,33 +10,15 @@ import pytest
 
 from service.stats.shared.declaring import registry
 from tests.api.conftest import bearer
+from tests.journeys.chart_rows import path, rows_of
+from tests.journeys.filings import BASELINE, CANDIDATE, N, judged
 
 from .conftest import Service, only_sqlite
 from .plans import draft, items, locked, post, small_plan
-from .test_deviations import BASELINE, CANDIDATE, N, judged
 
 pytestmark = only_sqlite  # pictures read through the store, which is tested on both databases
 
 OF_OUTCOMES = ("forest", "cumulative", "arms", "discordance", "pareto", "multiverse")
-
-
-def path(prereg_id: str, chart: str, form: str = "json") -> str:
-    return f"/v1/preregistrations/{prereg_id}/charts/{chart}.{form}"
-
-
-def rows_of(spec: Any) -> list[dict[str, Any]]:
-    """Every row of data in a spec that has fields."""
-    found = []
-    if isinstance(spec, dict):
-        values = spec.get("data", {}).get("values", []) if isinstance(spec.get("data"), dict) else []
-        found += [row for row in values if row]
-        for name, each in spec.items():
-            if name != "data":
-                found += rows_of(each)
-    elif isinstance(spec, list):
-        for each in spec:
-            found += rows_of(each)
-    return found
 
 
 def test_before_the_verdict_every_picture_of_outcomes_is_refused_as_the_verdict_is(service: Service) -> None:

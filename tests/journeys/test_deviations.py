@@ -8,35 +8,18 @@ from typing import Any
 import pytest
 
 from service.actions.verdicts import deviations as actions
-from service.api.examples.deviations import FILING
 from service.domain.canonical import canonical, sha256_hex
 from service.store.database import clock
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
 from service.store.projects import audit
 from tests.api.conftest import bearer
+from tests.journeys.filings import BASELINE, CANDIDATE, SMALLER, N, deviations, file, filing, judged
 
 from .conftest import Service
 from .plans import draft, idempotent, items, lock, locked, post, small_plan
 
 pytestmark = pytest.mark.any_database
-
-N = 30
-BASELINE = [1] * 10 + [0] * 20
-CANDIDATE = [1] * 18 + [0] * 12  # eight wins, no loss: p = 2^-7
-SMALLER = {"kind": "n", "population": "p", "n": 20, "dropped_favour": "neither"}
-
-
-def filing(change: dict[str, Any] | None = None, **words: Any) -> dict[str, Any]:
-    return FILING | words | {"change": change or SMALLER}
-
-
-def deviations(prereg_id: str) -> str:
-    return f"/v1/preregistrations/{prereg_id}/deviations"
-
-
-def file(service: Service, prereg_id: str, change: dict[str, Any] | None = None, **words: Any) -> Any:
-    return service.client.post(deviations(prereg_id), json=filing(change, **words))
 
 
 def named(service: Service, name: str, kind: str = "person") -> dict[str, str]:
@@ -46,17 +29,6 @@ def named(service: Service, name: str, kind: str = "person") -> dict[str, str]:
     )
     assert made.status_code == 201, made.text
     return bearer(made.json()["secret"])
-
-
-def judged(
-    service: Service, *, missing: str = "exclude_pair", candidate: Any = CANDIDATE, **plan: Any
-) -> str:
-    prereg_id = locked(service.client, small_plan(N, missing=missing, **plan))
-    assert post(service.client, prereg_id, "A", items(N), BASELINE).status_code == 201
-    status = ["ok" if value is not None else "missing" for value in candidate]
-    assert post(service.client, prereg_id, "B", items(N), candidate, status=status).status_code == 201
-    assert service.run_jobs() == 1
-    return prereg_id
 
 
 def test_a_deviation_is_filed_ledgered_listed_and_the_plan_stays(service: Service) -> None:

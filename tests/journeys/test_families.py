@@ -9,7 +9,7 @@ import pytest
 
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, items, locked, post, small_plan
-from tests.journeys.test_states import amend, fill, path, verdict, withdraw
+from tests.journeys.states import amend, fill, path, verdict, withdraw
 
 pytestmark = pytest.mark.any_database
 

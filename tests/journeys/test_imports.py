@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import stat
-import uuid
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.ingest.truth import FILES, folder, truth
+from tests.ingest.truth import folder, truth
+from tests.journeys.imported import NAMES, locked_plan, manifest, progress, rows, send
 
 from .conftest import Service
 from .plans import draft, items, lock, locked, small_plan
 
 pytestmark = pytest.mark.any_database
 
-MAPPING = {"format": "inspect", "scorer": "match", "cluster_key": "topic", "arm": "metadata.arm"}
-NAMES = {"baseline": "A", "candidate": "B"}
-
-
-def manifest() -> dict[str, list[str]]:
-    with (FILES / "items.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return {"item_ids": [row["item_id"] for row in rows], "clusters": [row["cluster"] for row in rows]}
-
-
-def plan(**mapping: Any) -> dict[str, Any]:
-    made = small_plan(48, missing="exclude_pair")
-    made["populations"][0].pop("independence")
-    made["populations"][0]["clusters"] = {"key": "topic", "n": 8}
-    made["endpoints"][0] |= {"replicates": 2, "collapse": "first"}
-    made["hypotheses"][0]["rule"] = "delta >= 2.0 pp and clustered.p_value < 0.05"
-    made["tests"] = [
-        {"id": "clustered", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "sign_flip"}}
-    ]
-    return made | {"import": MAPPING | {"arms": NAMES} | mapping}
-
-
-def locked_plan(service: Service, **mapping: Any) -> str:
-    return locked(service.client, plan(**mapping), {"p": manifest()})
-
-
-def send(
-    service: Service, prereg_id: str, content: bytes | Path, *, key: str | None = None, **query: Any
-) -> Any:
-    body = content.read_bytes() if isinstance(content, Path) else content
-    return service.client.post(
-        f"/v1/preregistrations/{prereg_id}/imports",
-        params={
-            name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()
-        },
-        content=body,
-        headers={"Idempotency-Key": key or uuid.uuid4().hex, "Content-Type": "application/octet-stream"},
-    )
-
-
-def progress(service: Service, prereg_id: str, **query: Any) -> Any:
-    return service.client.get(f"/v1/preregistrations/{prereg_id}/progress", params=query).json()
-
 
 def table_plan(service: Service, n: int = 8, missing: str = "fail", **mapping: Any) -> str:
     made = small_plan(n, missing=missing) | {"import": {"format": "csv", **mapping}}
     return locked(service.client, made)
-
-
-def rows(*values: Any) -> bytes:
-    return "\n".join(["item_id,value", *(f"item-{n},{value}" for n, value in enumerate(values))]).encode()
 
 
 def test_two_logs_to_a_verdict(service: Service) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,20 +18,13 @@ from service.stats.shared.declaring import registry
 from service.store.database import clock, tables
 from service.store.jobs import job_leases
 from service.store.jobs import jobs as stored
+from tests.journeys.queued import ASYNC, BODY, events, run
 from tests.pools import InlinePool
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
 pytestmark = pytest.mark.any_database
-
-ASYNC = {"Prefer": "respond-async"}
-PATH = "/v1/tests/mcnemar"
-BODY = {"both_correct": 9, "only_baseline": 1, "only_candidate": 7, "both_wrong": 4}
-
-
-def run(service: Service, headers: dict[str, str], body: dict[str, Any] = BODY, path: str = PATH) -> Any:
-    return service.client.post(path, json=body, headers=headers)
 
 
 @contextmanager
@@ -47,16 +39,6 @@ def working(service: Service) -> Iterator[None]:
     runner.start()
     yield
     runner.join()
-
-
-def events(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Name and data of every event of a stream."""
-    found = []
-    for block in text.strip().split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
-        if fields:
-            found.append((fields["event"], json.loads(fields["data"])))
-    return found
 
 
 def test_a_job_answers_what_the_request_answers_at_once(service: Service) -> None:

@@ -11,10 +11,10 @@ import pytest
 from forelock import Client
 from forelock.spool import Head, Spool, send, sending
 from tests.ingest.truth import folder, truth
+from tests.journeys.imported import NAMES, locked_plan, progress
+from tests.journeys.imported import send as import_file
 
 from .conftest import Service
-from .test_imports import NAMES, locked_plan, progress
-from .test_imports import send as import_file
 
 # nothing here asks the database what other imports do not
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -11,50 +11,12 @@ from service.actions.verdicts import looks as looks_action
 from service.store.database import clock
 from service.store.jobs import jobs
 from service.store.plans import preregistrations
+from tests.journeys.sequential import N, ask, order, path, plan, run
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
 pytestmark = pytest.mark.any_database
-
-N = 80
-SEED = 5
-
-
-def plan(kind: str = "group_sequential", **changes: Any) -> dict[str, Any]:
-    """Four looks at 80 items, or readings at any time."""
-    value = small_plan(N, missing="fail")
-    value["populations"][0]["order_seed"] = SEED
-    value["hypotheses"][0]["rule"] = "delta >= 2 pp and seq.p_value < 0.05"
-    value["hypotheses"][0].pop("equivalence", None)
-    methods = {"group_sequential": "group_sequential", "anytime_valid": "e_process"}
-    value["tests"] = [
-        {"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": methods[kind]}}
-    ]
-    value["stopping"] = {"kind": kind} | ({"looks": 4} if kind == "group_sequential" else {})
-    return value | changes
-
-
-def path(prereg_id: str, part: str = "") -> str:
-    return f"/v1/preregistrations/{prereg_id}{part}"
-
-
-def order(service: Service, prereg_id: str) -> list[str]:
-    found: list[str] = []
-    cursor = None
-    while True:
-        query = {"limit": 50} | ({"cursor": cursor} if cursor else {})
-        page = service.client.get(path(prereg_id, "/populations/p/order"), params=query).json()
-        found += [each["item_id"] for each in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return found
-
-
-def run(service: Service, prereg_id: str, item_ids: list[str], wins: set[str]) -> Any:
-    """Both arms of these items: the candidate is right on all, the baseline wrong where it loses."""
-    post(service.client, prereg_id, "A", item_ids, [0 if each in wins else 1 for each in item_ids])
-    return post(service.client, prereg_id, "B", item_ids, [1] * len(item_ids))
 
 
 def looks(service: Service, prereg_id: str) -> dict[str, Any]:
@@ -62,10 +24,6 @@ def looks(service: Service, prereg_id: str) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
-
-
-def ask(service: Service, prereg_id: str, part: str = "/looks") -> Any:
-    return service.client.post(path(prereg_id, part), headers={"Idempotency-Key": uuid.uuid4().hex})
 
 
 def test_a_look_that_says_stop_completes_the_record_and_is_what_the_verdict_rests_on(

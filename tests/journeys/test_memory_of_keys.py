@@ -13,9 +13,9 @@ from service.domain.results import sealing
 from service.keyring.keyring import Keyring
 from service.store.database.engine import Database
 from service.store.database.tables import plan_keys
+from tests.journeys.served import children, serving, wait_for_verdict
 
 from .plans import items, locked, post, small_plan
-from .test_processes import children, serving, wait_for_verdict
 
 N = 6
 

@@ -6,19 +6,13 @@ import pytest
 
 from service.actions.verdicts import deviations as actions
 from tests.api.conftest import bearer
+from tests.journeys.fewer_items import FEWER
+from tests.journeys.filings import BASELINE, CANDIDATE, N, deviations, file, judged
 
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
-from .test_deviations import BASELINE, CANDIDATE, N, deviations, file, judged
 
 pytestmark = pytest.mark.any_database
-
-FEWER = {
-    "kind": "exclude_items",
-    "population": "p",
-    "item_ids": [f"item-{at}" for at in range(10, 14)],
-    "dropped_favour": "candidate",
-}
 
 
 def path(prereg_id: str) -> str:

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.served import children, quiet_environment, serving
 from tests.loopback import Asked, Reply
 from tests.loopback import serving as listening
 
-from . import test_processes
+from . import served as processes
 from .plans import locked, small_plan
-from .test_processes import children, quiet_environment, serving
 
 
 @pytest.mark.slow
 def test_a_message_survives_its_sender(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = quiet_environment() | {"FORELOCK_OUTGOING_ALLOW": "127.0.0.1"}
-    monkeypatch.setattr(test_processes, "quiet_environment", lambda: allowed)
+    monkeypatch.setattr(processes, "quiet_environment", lambda: allowed)
     arrived: queue.Queue[str] = queue.Queue()
     answers = threading.Event()
 

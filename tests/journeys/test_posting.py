@@ -23,12 +23,12 @@ from service.store.database.tables import idempotency as kept_answers
 from service.store.database.tables import jobs as jobs_table
 from service.store.ledger import ledger
 from service.store.results import intakes
+from tests.journeys.sequential import order
+from tests.journeys.sequential import plan as plan_with_looks
+from tests.journeys.views import seen
 
 from .conftest import Service
 from .plans import draft, items, locked, post, small_plan
-from .test_blindness import seen
-from .test_looks import order
-from .test_looks import plan as plan_with_looks
 
 N = 8
 ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

@@ -10,7 +10,7 @@ import pytest
 from service.domain.results.runs import VIOLATIONS
 from tests.journeys.conftest import Service
 from tests.journeys.plans import draft, idempotent, items, locked, post, small_plan
-from tests.journeys.test_states import amend, path, verdict, withdraw
+from tests.journeys.states import amend, path, verdict, withdraw
 
 pytestmark = pytest.mark.any_database
 

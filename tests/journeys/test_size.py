@@ -13,8 +13,9 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.journeys.served import COMMAND, Served, quiet_environment
+
 from .plans import items, locked, small_plan
-from .test_processes import COMMAND, Served, quiet_environment
 
 N, BATCH = 1_000_000, 1_000
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import uuid
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -16,32 +14,14 @@ from starlette.testclient import TestClient
 from forelock.bundles.verifying import Opened, Recomputed, exit_status, verify
 from forelock.cli import main
 from service.offline.recomputing import recompute
+from tests.journeys.sliced import RECORDS, N, post, sliced
 
 from .conftest import Service
-from .plans import draft, idempotent, items, lock, small_plan
+from .plans import draft, idempotent, items, lock
 
 pytestmark = pytest.mark.any_database
 
-RECORDS = "/v1/preregistrations"
-N = 300
 STRATA = ["code"] * 150 + ["math"] * 148 + ["odd"] * 2
-
-
-def sliced(**changes: Any) -> dict[str, Any]:
-    """Two endpoints under `max_t`, and no slice may lose 5 pp."""
-    plan = small_plan(N, missing="exclude_pair")
-    first, endpoint = plan["hypotheses"][0], plan["endpoints"][0]
-    plan["hypotheses"] = [first | {"id": "H1"}, first | {"id": "H2", "endpoint": "format"}]
-    plan["endpoints"] = [endpoint, endpoint | {"id": "format"}]
-    plan["sesoi"] = {each: {"value": 2, "unit": "pp"} for each in ("accuracy", "format")}
-    plan["multiplicity"] = {"policy": "max_t", "family": ["H1", "H2"]}
-    return plan | {"slices": {"by": "stratum", "no_worse_than": {"value": 5, "unit": "pp"}}} | changes
-
-
-def post(service: Service, prereg_id: str, arm: str, endpoint: str, values: list[int]) -> Any:
-    body = {"arm": arm, "endpoint": endpoint, "item_ids": items(N), "values": values}
-    headers = {"Idempotency-Key": uuid.uuid4().hex}
-    return service.client.post(f"{RECORDS}/{prereg_id}/results", json=body, headers=headers)
 
 
 def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:

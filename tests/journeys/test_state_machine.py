@@ -22,8 +22,8 @@ from hypothesis.stateful import (
 from service.store.ledger import ledger
 from service.store.results import coverage
 from tests.journeys.conftest import Service
+from tests.journeys.filings import deviations, filing
 from tests.journeys.plans import draft, idempotent, items, post, small_plan
-from tests.journeys.test_deviations import deviations, filing
 from tests.pools import InlinePool
 
 N = 6

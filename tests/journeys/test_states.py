@@ -10,48 +10,21 @@ from service.app import routes
 from service.domain.canonical import sha256_hex
 from service.domain.plans.preregistration import ALLOWED, OPERATIONS
 from service.store.database import clock
+from tests.journeys.bundles import bundle, checked, failures
 from tests.journeys.conftest import Service
+from tests.journeys.filings import deviations, filing
 from tests.journeys.plans import draft, idempotent, items, lock, locked, post, small_plan
-from tests.journeys.test_bundles import bundle, checked, failures
-from tests.journeys.test_deviations import deviations, filing
-from tests.journeys.test_looks import plan as sequential
+from tests.journeys.sequential import plan as sequential
+from tests.journeys.states import N, amend, fill, path, verdict, withdraw
 
 pytestmark = pytest.mark.any_database
 
-N = 6
 SMALLER = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
-
-
-def path(prereg_id: str, *rest: str) -> str:
-    return "/".join(["/v1/preregistrations", prereg_id, *rest])
-
-
-def amend(service: Service, prereg_id: str, changes: dict[str, Any], **more: Any) -> Any:
-    etag = service.client.get(path(prereg_id)).headers["ETag"]
-    body = {"reason": "before any result", "changes": changes, "acknowledge": "all", **more}
-    headers = idempotent(**{"If-Match": etag})
-    return service.client.post(path(prereg_id, "amendments"), json=body, headers=headers)
-
-
-def withdraw(service: Service, prereg_id: str) -> Any:
-    return service.client.post(path(prereg_id, "withdrawal"), json={"reason": "no longer needed"})
 
 
 def close(service: Service, prereg_id: str, deviation: int = 1) -> Any:
     body = {"reason": "the budget is spent", "deviation": deviation}
     return service.client.post(path(prereg_id, "close"), json=body)
-
-
-def fill(service: Service, prereg_id: str, n: int = N, **arms: list[float]) -> None:
-    for arm in ("A", "B"):
-        values = arms.get(arm, [float(arm == "B")] * n)
-        answer = post(service.client, prereg_id, arm, items(N)[:n], values)
-        assert answer.status_code == 201, answer.text
-
-
-def verdict(service: Service, prereg_id: str) -> Any:
-    service.run_jobs()
-    return service.client.get(path(prereg_id, "verdict")).json()
 
 
 # Amendments

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from forelock.cli import main
+from tests.journeys.chart_rows import path, rows_of
 
 from .conftest import Service, only_sqlite
 from .plans import idempotent, items, locked, small_plan
-from .test_charts import path, rows_of
 
 pytestmark = only_sqlite  # its subject is not in the database
 

@@ -11,18 +11,18 @@ import pytest
 from service.domain.access import SCOPES
 from service.domain.outgoing import EVENTS
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
+from tests.journeys.amendments import SMALLER
+from tests.journeys.filings import deviations, filing
+from tests.journeys.sequential import order, plan
 
 from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan
-from .test_deviations import deviations, filing
-from .test_looks import order, plan
 
 pytestmark = pytest.mark.any_database
 
 CANARY = "canaryofanother"
 """In every text that the other project wrote, so that its way into an answer is seen."""
 N = 6
-SMALLER = {"kind": "n", "population": "p", "n": 4, "dropped_favour": "neither"}
 OF_PROJECTS = {"prereg_id", "job_id", "id", "family_id", "webhook_id"}
 """Names in a path that stand for a record of one project; the others stand for a part of it."""
 

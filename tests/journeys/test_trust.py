@@ -13,13 +13,13 @@ import pytest
 from service.api.routes.calculations import jobs as api_jobs
 from service.store.database import clock
 from tests.api.conftest import add_key, bearer
+from tests.journeys.filings import deviations, file, filing
+from tests.journeys.queued import ASYNC, events
+from tests.journeys.queued import run as start
+from tests.journeys.sequential import order, plan, run
 
 from .conftest import Service
 from .plans import idempotent, items, locked, post, small_plan
-from .test_deviations import deviations, file, filing
-from .test_jobs import ASYNC, events
-from .test_jobs import run as start
-from .test_looks import order, plan, run
 
 pytestmark = pytest.mark.any_database
 

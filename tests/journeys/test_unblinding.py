@@ -10,10 +10,10 @@ from service.keyring.keyring import Keyring
 from service.store.database.tables import plan_keys as keys_table
 from service.store.ledger import ledger
 from service.store.plans import plan_keys
+from tests.journeys.filings import filing
 
 from .conftest import Service
 from .plans import draft, idempotent, items, locked, post, small_plan
-from .test_deviations import filing
 
 pytestmark = pytest.mark.any_database
 

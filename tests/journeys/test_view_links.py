@@ -14,11 +14,11 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.projects import view_links as stored
 from tests.api.conftest import add_key, bearer
+from tests.journeys.audit_log import log
+from tests.journeys.filings import CANDIDATE, N, judged
 
 from .conftest import Service, only_sqlite
 from .plans import draft, idempotent, items, locked, post, small_plan
-from .test_audit import log
-from .test_deviations import CANDIDATE, N, judged
 
 pytestmark = only_sqlite  # what the databases do of it is tested on both in `tests/store`
 

@@ -123,8 +123,8 @@ def test_a_webhook_is_told_what_it_asked_for_and_nothing_of_others(
 
 @only_sqlite
 def test_every_event_is_told_in_its_words(service: Service, receiver: Loopback) -> None:
-    from .test_deviations import deviations, filing
-    from .test_tenancy import SMALLER
+    from tests.journeys.amendments import SMALLER
+    from tests.journeys.filings import deviations, filing
 
     webhook(service, receiver)
     sending, prereg_id = sender(service, unsigned_most=timedelta(0)), lock(service)

@@ -13,7 +13,7 @@ from service.api.examples.made import of_json
 from service.reports.prereg.labels import Language
 from service.reports.verdict.content import Report
 from service.reports.verdict.latex import print_latex
-from tests.reports.test_hostile import CORPUS, hostile
+from tests.reports.hostile import CORPUS, hostile
 
 LONG = "claude-sonnet-with-a-name-that-is-long"
 

@@ -15,7 +15,7 @@ from service.reports.verdict.latex import escape, print_latex
 from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content, set_pdf
 from service.reports.verdict.words import slice_marks, slices_table
-from tests.reports.test_hostile import SLICES
+from tests.reports.hostile import SLICES
 
 NAMES = ("code", "math", "prose")
 REVERSAL = {

@@ -23,6 +23,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.power.records import PowerAt
 from service.domain.power.rule import rule_powers
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import analyse, judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
@@ -356,18 +357,22 @@ def outcome(name: str, run: int) -> tuple[str, int]:
         pair = drawn(case, case.truths[k], manifests[population.id], rng)
         cells |= {(population.id, arm, "y"): cell for arm, cell in zip("AB", pair, strict=True)}
     counted = _up_to_stop(plan, manifests, Outcomes(cells))
-    first, *_others = judge_hypotheses(plan, manifests, counted, analyse(plan, manifests, counted))
+    first, *_others = judge_hypotheses(
+        resolve(plan), manifests, counted, analyse(resolve(plan), manifests, counted)
+    )
     return first.outcome, first.n
 
 
 def _up_to_stop(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Outcomes:
     """Where the plan ends; one that is valid at any time is read after every unit."""
     if plan.stopping is None or plan.stopping.kind != "anytime_valid":
-        return up_to_stop(plan, manifests, outcomes)[0]
+        return up_to_stop(resolve(plan), manifests, outcomes)[0]
     low, high = 0, manifests["p0"].n
     while high - low > 1:  # an e-process that has ended stays so
         middle = (low + high) // 2
-        low, high = (low, middle) if read(plan, manifests, outcomes, {"p0": middle}).stop else (middle, high)
+        low, high = (
+            (low, middle) if read(resolve(plan), manifests, outcomes, {"p0": middle}).stop else (middle, high)
+        )
     return first(plan, manifests, outcomes, {"p0": high})
 
 

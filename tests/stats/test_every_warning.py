@@ -355,6 +355,14 @@ CASES = {
         {"test": "bootstrap-percentile", "values": NORMAL, "sizes": [3], "n_splits": 2_000},
         {"test": "welch", "values": NORMAL, "sizes": [3], "n_splits": 2_000},
     ),
+    "APPROXIMATE_SHARE": (
+        "one-sample-mean",
+        {"values": [1, 0] * 149, "method": "wilson"},
+        {"values": [1, 0] * 150, "method": "wilson"},
+    ),
+    "NO_RANGE": ("one-sample-mean", {"values": [1.0, 5.0]}, {"values": [1, 5], "range": {"low": 1, "high": 5}}),
+    "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
+    "ZEROS_AND_ONES": ("describe", {"values": [0.0, 1.0, 1.0]}, {"values": [0.0, 1.0, 0.5]}),
     "UNEQUAL_CLUSTERS": (
         "clustered-mcnemar",
         {**columns([(0, 1)] * 20), "clusters": [max(k - 6, 0) for k in range(20)]},

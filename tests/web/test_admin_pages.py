@@ -7,8 +7,8 @@ import pytest
 from service.domain.access import parse_secret
 from service.store.jobs import job_leases, jobs
 from service.store.projects import audit, keys
+from tests.web.outline import Outline, page
 from tests.web.samples import NOW
-from tests.web.test_pages import Outline, page
 
 PATHS = ("/jobs", "/audit", "/keys")
 

@@ -9,10 +9,10 @@ import pytest
 from service.stats.shared.declaring import registry
 from service.store.jobs import job_leases, jobs
 from tests.api.conftest import bearer
+from tests.web.outline import Outline, page
+from tests.web.requests_of_width import WIDE
 from tests.web.samples import NOW
-from tests.web.test_pages import Outline, page
 
-WIDE = "item_id,a,b,c\n" + "\n".join(f"{i},{i % 2},{int(i % 3 > 0)},{int(i % 7 > 0)}" for i in range(24))
 LONG = "item_id,arm,value\n" + "\n".join(f"{i},{arm},{i % 2}" for i in range(8) for arm in ("x", "y"))
 
 

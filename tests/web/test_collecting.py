@@ -8,8 +8,8 @@ import pytest
 
 from service.store.results import coverage
 from service.web import collecting
+from tests.web.outline import page
 from tests.web.samples import PLAN
-from tests.web.test_pages import page
 
 
 def test_missing_rows_are_listed_by_arm_and_page(reader, keep, database, monkeypatch):

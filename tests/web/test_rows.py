@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from service.actions.verdicts import rows
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
+from tests.journeys.filings import BASELINE, CANDIDATE, N
 from tests.journeys.plans import locked, post, small_plan
-from tests.journeys.test_deviations import BASELINE, CANDIDATE, N
 
 IDS = ["=1+1", *(f"item-{number}" for number in range(N - 1))]
 

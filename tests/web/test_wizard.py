@@ -20,7 +20,7 @@ from service.store.plans import preregistrations
 from service.web.asked import DEFAULTS, asked_of
 from service.web.forms import Form
 from service.web.gaps import Gaps
-from tests.web.test_pages import Outline, page
+from tests.web.outline import Outline, page
 
 ANSWERS = {**DEFAULTS, "dataset": "Dev v1", "independence": "another page each", "n": "40"}
 

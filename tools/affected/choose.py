@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -82,7 +83,7 @@ def choose_tests(
         elif not unseen and not change.path.endswith(PROSE):
             choice.untested += unreached
         for path, distance in unseen.items():
-            order = path not in near, distance
+            order = path not in near, distance - _count_shared_rooms(path, change.path)
             importing[path] = min(order, importing.get(path, order))
     nearest = sorted(importing.keys() - set(choice.changed), key=lambda path: (importing[path], path))
     choice.importing, choice.left_files = nearest[:FILES], len(nearest[FILES:])
@@ -92,6 +93,12 @@ def choose_tests(
 
 def _bears_name(test: str, path: str) -> bool:
     return test.endswith(f"/test_{path.rpartition('/')[2].partition('.')[0]}.py")
+
+
+def _count_shared_rooms(test: str, path: str) -> int:
+    """How many rooms the test's place mirrors: 2 of tests/stats/shared and service/stats/shared."""
+    pairs = zip(test.split("/")[1:-1], path.removeprefix("client/").split("/")[1:-1], strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _find_columns(change: Change, graph: ImportGraph, coverage: CoverageMap) -> dict[str, list[int]]:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
+from typing import IO
 
 from .changes import ROOT
 from .choose import Choice
@@ -16,51 +16,41 @@ from .selection import ASKED
 BRIEF = "again"
 """Ten examples of a property and not forty, so that more tests have their turn."""
 
+ALL_SLOW = 5
+"""What pytest ends with where none of the chosen tests is one that it was asked for."""
+
 
 def list_files(choice: Choice) -> list[str]:
     """The test files that hold what was chosen."""
     return sorted({*choice.changed, *(name.partition("::")[0] for name in choice.tests), *choice.importing})
 
 
-def run_tests(
-    choice: Choice, seconds: float, checkout: Path = ROOT, limit: int | None = None, profile: str = BRIEF
-) -> tuple[int, str]:
+def run_tests(choice: Choice, seconds: float) -> tuple[int, str]:
     """Runs what was chosen until one fails: 0 and what pytest wrote where none does.
 
-    Tests that were chosen by imports begin in the first `seconds` only. A run that took `limit` seconds of CPU time is
-    ended.
+    Tests that were chosen by imports begin in the first `seconds` only.
     """
-    present = [name for name in list_files(choice) if (checkout / name).exists()]
-    if not present:
-        return 0, ""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        chosen = {"files": choice.changed, "tests": choice.tests, "spare": choice.importing}
-        json.dump({**chosen, "seconds": seconds, "limit": limit}, file)
-        file.flush()
-        options = [
-            "-q",
-            "-x",
-            "--hypothesis-profile",
-            profile,
-            "-m",
-            "not slow",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "tools.affected.selection",
-        ]
+        arguments = write_choice(choice, file, seconds=seconds)
+        if not arguments:
+            return 0, ""
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "pytest", *options, *present],
-            cwd=checkout,
-            env={
-                "PYTHONHASHSEED": "0",
-                **os.environ,
-                ASKED: file.name,
-                "PYTHONPATH": f"{checkout}{os.pathsep}{checkout / 'client'}",
-            },
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": "0", **os.environ, ASKED: file.name},
             capture_output=True,
             text=True,
             check=False,
         )
-    # 5: all of them are slow ones.
-    return 0 if done.returncode == 5 else done.returncode, done.stdout + done.stderr
+    return 0 if done.returncode == ALL_SLOW else done.returncode, done.stdout + done.stderr
+
+
+def write_choice(choice: Choice, file: IO[str], *, seconds: float, profile: str = BRIEF) -> list[str]:
+    """Writes the choice to where the plugin reads it; gives pytest's arguments, or none where nothing was chosen."""
+    present = [name for name in list_files(choice) if (ROOT / name).exists()]
+    chosen = {"files": choice.changed, "tests": choice.tests, "spare": choice.importing, "seconds": seconds}
+    json.dump(chosen, file)
+    file.flush()
+    options = ["-q", "-x", "-m", "not slow", "--hypothesis-profile", profile]
+    plugins = ["-p", "no:cacheprovider", "-p", "tools.affected.selection"]
+    return [*options, *plugins, *present] if present else []

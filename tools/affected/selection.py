@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import time
 
 import pytest
@@ -17,11 +16,7 @@ LEFT = "left for want of time:"
 class Selection:
     """Runs whole files first, then single tests, then, while there is time, files chosen by their imports."""
 
-    def __init__(
-        self, files: list[str], tests: list[str], spare: list[str], seconds: float, limit: int | None
-    ) -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    def __init__(self, files: list[str], tests: list[str], spare: list[str], seconds: float) -> None:
         self.files = {name: order for order, name in enumerate(files)}
         self.tests = {name: order for order, name in enumerate(tests)}
         self.spare = {name: order for order, name in enumerate(spare)}

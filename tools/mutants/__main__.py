@@ -23,9 +23,10 @@ from tools.affected.changes import ROOT, Change
 from tools.affected.choose import SECONDS, choose_tests
 from tools.affected.coverage_map import CoverageMap, load_map
 from tools.affected.imports import ImportGraph
-from tools.affected.run import BRIEF, run_tests
+from tools.affected.run import BRIEF
 
 from .faults import Fault, list_faults
+from .forks import load_libraries, run_in_fork
 
 PLACE = ROOT / ".do" / "mutants"
 SHARES = {
@@ -37,8 +38,6 @@ SHARES = {
     "service/actions": 15,
 }
 """How many of a hundred faults each room gets; a room within another takes nothing from it."""
-HANG = 120
-"""Seconds of CPU time after which a run is ended: the fault made a loop endless, which is noticed."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
@@ -56,6 +55,7 @@ def main() -> None:
     arguments = parser.parse_args()
     faults = draw_faults(arguments.count, arguments.seed, arguments.only)
     checkout = copy_checkout()
+    load_libraries(checkout)
     results = PLACE / "results.jsonl"
     known = {}
     for line in results.read_text("utf-8").splitlines() if results.exists() else ():
@@ -128,7 +128,7 @@ def try_fault(
     try:
         _write(module, fault.plant(source))
         for name, choice, profile in (("quick", quick, BRIEF), ("suite", wider, "forelock")):
-            status, output = run_tests(choice, SECONDS, checkout, HANG, profile)
+            status, output = run_in_fork(choice, checkout, SECONDS, profile)
             if status:
                 match = FAILED.search(output)
                 return {"outcome": name, "by": match.group(1) if match else f"ended with {status}", **asked}

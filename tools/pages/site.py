@@ -8,7 +8,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELVES: dict[str, tuple[str, ...]] = {
-    "Start": ("index", "quickstart", "gate", "hooks"),
+    "Start": ("index", "quickstart", "score", "gate", "hooks"),
     "How to": (
         "imports", "prereg-markdown", "deviations", "charts", "sharing", "verifying", "code-hosts", "trackers",
         "webhooks", "deployment", "operations", "scale",
@@ -19,7 +19,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "settings", "errors", "warnings", "reference/plan", "reference/files", "ingest", "performance", "simulations",
-        "rare-losses",
+        "rare-losses", "score-coverage",
         "chaos", "soak", "map",
     ),
 }  # fmt: skip
@@ -42,7 +42,7 @@ def nav() -> list[dict[str, Any]]:
 
 def _pages(folder: str) -> list[str]:
     pages = (ROOT / "docs" / folder).glob("*.md")
-    return sorted(f"{folder}/{each.name}" for each in pages if each.name != "README.md")
+    return sorted(f"{folder}/{page.name}" for page in pages if page.name != "README.md")
 
 
 def inside(text: str, page: str) -> str:

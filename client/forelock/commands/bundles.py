@@ -107,9 +107,9 @@ def _key(argument: str) -> VerifierKey:
 def _receipts(options: argparse.Namespace, client: Client) -> int:
     receipts = list(islice(client.receipts(options.id), options.limit))
     lines = [
-        f"{each['sequence']}  {each['at']}  {text.plain(each['kind'])}  {each['leaf_sha256']}"
-        + ("" if each["checkpoint"] else "  (not signed yet)")
-        for each in receipts
+        f"{receipt['sequence']}  {receipt['at']}  {text.plain(receipt['kind'])}  {receipt['leaf_sha256']}"
+        + ("" if receipt["checkpoint"] else "  (not signed yet)")
+        for receipt in receipts
     ]
     return show(options, receipts, "\n".join(lines) or "the ledger has nothing of it yet")
 

@@ -77,8 +77,8 @@ def _save(options: argparse.Namespace, client: Client) -> int:
     if options.json:
         print(text.json_text({"items": stamps}))
     files: dict[Path, bytes] = {}
-    for each in stamps:
-        files |= _files(options.directory, each)
+    for stamp in stamps:
+        files |= _files(options.directory, stamp)
     if files:
         try:
             options.directory.mkdir(parents=True, exist_ok=True)

@@ -110,7 +110,7 @@ def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
 def _list(options: argparse.Namespace, client: Client) -> int:
     hooks = list(client.webhooks())
     lines = [
-        f"{text.plain(each['id'])}  {text.plain(each['url'])}: {', '.join(each['events'])}" for each in hooks
+        f"{text.plain(hook['id'])}  {text.plain(hook['url'])}: {', '.join(hook['events'])}" for hook in hooks
     ]
     return show(options, hooks, "\n".join(lines) or "no webhooks")
 
@@ -127,7 +127,10 @@ def _ping(options: argparse.Namespace, client: Client) -> int:
 
 def _deliveries(options: argparse.Namespace, client: Client) -> int:
     deliveries = list(client.deliveries(options.id))
-    lines = [f"{text.plain(each['id'])}  {text.plain(each['event'])}: {_became(each)}" for each in deliveries]
+    lines = [
+        f"{text.plain(delivery['id'])}  {text.plain(delivery['event'])}: {_became(delivery)}"
+        for delivery in deliveries
+    ]
     return show(options, deliveries, "\n".join(lines) or "nothing was sent")
 
 
@@ -180,8 +183,8 @@ def _unlink(options: argparse.Namespace, client: Client) -> int:
 def _runs(options: argparse.Namespace, client: Client) -> int:
     runs = client.linked_runs(options.id)
     lines = [
-        f"{text.plain(each['run'])}: {_became(each['last']) if each['last'] else 'nothing is kept of it'}"
-        for each in runs
+        f"{text.plain(run['run'])}: {_became(run['last']) if run['last'] else 'nothing is kept of it'}"
+        for run in runs
     ]
     return show(options, runs, "\n".join(lines) or "no runs")
 
@@ -195,7 +198,7 @@ def _set_link(options: argparse.Namespace, client: Client) -> int:
 
 def _list_links(options: argparse.Namespace, client: Client) -> int:
     links = client.links(options.id)
-    lines = [f"{text.plain(each['name'])}  {each['kind']:<10}  {text.plain(each['url'])}" for each in links]
+    lines = [f"{text.plain(link['name'])}  {link['kind']:<10}  {text.plain(link['url'])}" for link in links]
     return show(options, links, "\n".join(lines) or "no links")
 
 

@@ -267,9 +267,9 @@ def _show(options: argparse.Namespace, client: Client) -> int:
 def _list(options: argparse.Namespace, client: Client) -> int:
     records = list(client.preregistrations(state=options.state))
     lines = [
-        f"{text.plain(each['created_at'])}  {text.plain(each['id'])}  {each['state']:<10}  "
-        f"{text.plain(each['title'] or '')}".rstrip()
-        for each in records
+        f"{text.plain(record['created_at'])}  {text.plain(record['id'])}  {record['state']:<10}  "
+        f"{text.plain(record['title'] or '')}".rstrip()
+        for record in records
     ]
     return show(options, records, "\n".join(lines) or "no preregistrations")
 

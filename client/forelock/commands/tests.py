@@ -37,11 +37,11 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
 def _tests(options: argparse.Namespace, client: Client | Local) -> int:
     if options.name is None:
         tests = client.tests()
-        width = max((len(each["name"]) for each in tests), default=0)
+        width = max((len(test["name"]) for test in tests), default=0)
         return show(
             options,
             tests,
-            "\n".join(f"{each['name']:<{width}}  {text.plain(each['title'])}" for each in tests),
+            "\n".join(f"{test['name']:<{width}}  {text.plain(test['title'])}" for test in tests),
         )
     test = client.describe(options.name)
     lines = [f"{test['name']}: {text.plain(test['title'])}"]

@@ -55,8 +55,8 @@ def read_certificates(pem: bytes) -> list[x509.Certificate]:
         raise WitnessFault(f"the file of roots has more than {MAX_ROOTS_BYTES} bytes")
     try:
         certificates = x509.load_pem_x509_certificates(pem)
-        for each in certificates:
-            _read_names(each)
+        for certificate in certificates:
+            _read_names(certificate)
     except UNREADABLE as error:
         raise WitnessFault(
             "the file of roots holds no certificate in PEM, or one that cannot be read"

@@ -60,8 +60,10 @@ def seals(session: Session, record: Preregistration) -> Seals:
 
 def seals_of(entries: Sequence[Entry]) -> Seals:
     """The same, of the record's entries."""
-    opened = [Unblinding.model_validate(_said(each)) for each in entries if each.receipt.kind == "unblinding"]
-    erased = [Erasure.model_validate(_said(each)) for each in entries if each.receipt.kind == "erasure"]
+    opened = [
+        Unblinding.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "unblinding"
+    ]
+    erased = [Erasure.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "erasure"]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 

@@ -149,7 +149,9 @@ def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
 def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
     """Whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
     receipts = ledger.receipts(session, record.id, kind="verdict")
-    return record.judged_at is not None and any(each.sequence < log.checkpoint.size for each in receipts)
+    return record.judged_at is not None and any(
+        receipt.sequence < log.checkpoint.size for receipt in receipts
+    )
 
 
 def _add_judged(session: Session, record: Preregistration, writer: Writer) -> None:

@@ -17,7 +17,7 @@ from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import RulePower
 from service.domain.power.rule import rule_powers
 from service.domain.recent import Recent
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, resolve, settings
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
 from service.domain.verdicts.locked_order import curve_request, curve_test
 from service.domain.verdicts.outcomes import collapse
@@ -65,7 +65,7 @@ def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
         return ()
     if setting.hypothesis.claim == "equivalence":
         return (-margin, margin)
-    sign = sign_of(plan, setting)
+    sign = sign_of(setting)
     return (-sign * margin if setting.hypothesis.claim == "non_inferiority" else sign * margin,)
 
 
@@ -141,8 +141,8 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
     if curve is not None:
         return curve
     rows = open_rows(session, record)
-    planned = rows.plan.hypothesis(hypothesis)
-    request = None if planned is None else curve_request(rows.plan, planned, rows.manifests, rows.outcomes)
+    setting = resolve(rows.plan).of(hypothesis)
+    request = None if setting is None else curve_request(setting, rows.manifests, rows.outcomes)
     if request is None:
         _refuse(NO_ITEMS)
     test = curve_test()
@@ -162,8 +162,8 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
     arms = _ARMS.get(known)
     if arms is None:
         rows = open_rows(session, record)
-        planned = rows.plan.hypothesis(hypothesis)
-        arms = () if planned is None else arm_summaries(rows.plan, planned, rows.manifests, rows.outcomes)
+        setting = resolve(rows.plan).of(hypothesis)
+        arms = () if setting is None else arm_summaries(setting, rows.manifests, rows.outcomes)
         _ARMS.add(known, arms, 1)
     return arms
 

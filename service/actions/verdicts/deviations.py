@@ -36,6 +36,7 @@ from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
 from service.domain.results import sealing
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
@@ -199,7 +200,7 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     for batch in batches.every(session, record.id):
         outcomes.place(sealing.open_batch(batch.sealed, record.plan_sha256 or "", private)[0])
     manifests = manifests_of(session, record)
-    outcomes, _ = up_to_stop(record.plan, manifests, outcomes)
+    outcomes, _ = up_to_stop(resolve(record.plan), manifests, outcomes)
     verdict = verdicts.get(session, record.project_id, record.id)
     return Rows(record.plan, manifests, outcomes, () if verdict is None else verdict.marks)
 

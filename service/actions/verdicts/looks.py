@@ -22,6 +22,7 @@ from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
+from service.domain.rules.settings import resolve
 from service.domain.verdicts import stopping
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
@@ -66,13 +67,14 @@ def inputs(session: Session, record: Preregistration, *, seal_private: bytes) ->
 def compute(inputs: Inputs) -> Found:
     """Take the looks that are due until one says stop, or read what is in: runs in a worker process."""
     plan, manifests, outcomes = inputs.plan, inputs.manifests, inputs.outcomes
+    resolved = resolve(plan)
     units = stopping.units_in(plan, manifests, stopping.everywhere(outcomes))
     if inputs.first_look == 0:
-        reading = stopping.read(plan, manifests, outcomes, units)
+        reading = stopping.read(resolved, manifests, outcomes, units)
         return Found((), reading_of(plan, reading), reading.stop)
     decisions: list[tuple[int, Decision]] = []
     for look in range(inputs.first_look, stopping.look_due(plan, units) + 1):
-        stop = stopping.read(plan, manifests, outcomes, stopping.at_look(plan, look)).stop
+        stop = stopping.read(resolved, manifests, outcomes, stopping.at_look(plan, look)).stop
         decisions.append((look, "stop" if stop else "continue"))
         if stop:
             return Found(tuple(decisions), None, True)

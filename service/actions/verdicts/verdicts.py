@@ -19,6 +19,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
@@ -93,10 +94,11 @@ def opened(
 
 def compute(inputs: Inputs) -> Verdict:
     """The verdict, from its inputs alone: runs in a worker process."""
-    outcomes, stopped = up_to_stop(inputs.plan, inputs.manifests, inputs.outcomes)
-    analyses = analyse(inputs.plan, inputs.manifests, outcomes)
+    plan = resolve(inputs.plan)
+    outcomes, stopped = up_to_stop(plan, inputs.manifests, inputs.outcomes)
+    analyses = analyse(plan, inputs.manifests, outcomes)
     return judge(
-        inputs.plan,
+        plan,
         inputs.manifests,
         outcomes,
         analyses,

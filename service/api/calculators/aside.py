@@ -25,6 +25,8 @@ from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.domain.results.batches import ReceivedBatch
+from service.domain.score.request import ScoreRequest
+from service.domain.score.score import score
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
 from service.ingest.harnesses.files import Files
@@ -145,6 +147,11 @@ def _json_checked(body: bytes, media_type: str) -> bytes:
 
 ANSWER_SECONDS = 20.0
 """An answer of no plan may take so long; the largest that a request may ask for takes a third of it."""
+
+
+def scored(body: bytes, limit: int | None) -> bytes:
+    """One arm without a plan, as JSON."""
+    return _told(model(body, limit, ScoreRequest), score)
 
 
 def compared(body: bytes, limit: int | None) -> bytes:

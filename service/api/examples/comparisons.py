@@ -1,4 +1,4 @@
-"""Examples of comparisons without a plan, and of resolution, for OpenAPI: they are real, and the tests run them."""
+"""Examples of answers without a plan, and of resolution, for OpenAPI: they are real, and the tests run them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ PILOT: dict[str, Any] = {
     "effects": [0.05],
 }
 PUBLISHED: dict[str, Any] = {"n": 500, "baseline": 0.75, "candidate": 0.76, "n_clusters": 10}
+SCORED: dict[str, Any] = {"item_ids": _IDS, "values": _CANDIDATE, "clusters": _CLUSTERS, "threshold": 0.9}
+SCORE = of_json("score")
 COMPARISON = of_json("comparison")
 RESOLUTION = of_json("resolution")
 AUDIT = of_json("audit")

@@ -31,12 +31,12 @@ from service.domain.calibration.records import (
     Reading,
 )
 from service.domain.calibration.rule import by_counts, discordant, nominal_alpha, over_all_flips
+from service.domain.decision.members import is_secondary, members
 from service.domain.deviations.as_run import Rows, seconds
 from service.domain.plans.plan import Hypothesis
 from service.domain.power.enumerated.rule import EnumeratedRule
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, resolve, settings
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.family import is_secondary, members
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
@@ -136,7 +136,7 @@ class Calibrator:
 
     def _judge(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...]:
         hypotheses = tuple(self.hypotheses[each] for each in group)
-        plan = self.case.plan.model_copy(update={"hypotheses": hypotheses})
+        plan = resolve(self.case.plan.model_copy(update={"hypotheses": hypotheses}))
         manifests = self.case.manifests
         outcomes, _stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
         judged = judge_hypotheses(plan, manifests, outcomes, analyse(plan, manifests, outcomes))

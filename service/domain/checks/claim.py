@@ -35,14 +35,14 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     if any(margin.severity == "error" for margin in margins):
         plan, setting = as_reasoned(plan, setting)
     assert setting.rule is not None and setting.endpoint is not None  # noqa: S101, PT018 - looked at above
-    target, held = Target.of(plan, setting.hypothesis), states(setting.rule, Reader.of(plan, setting))
+    target, held = Target.of(setting), states(setting.rule, Reader.of(setting))
     gap = first_gap(target, held)
     path = f"{setting.path}.rule"
     if gap == "bound" and any(margin.severity == "error" for margin in margins):
         return  # the margin is what it lacks
     if gap is not None:
         absent = absences(setting, setting.rule)
-        why = _why(plan, setting, target, gap)
+        why = _why(setting, target, gap)
         if absent and gap not in ("size", "opposite"):
             named = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
@@ -61,14 +61,14 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
-def contradiction_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+def contradiction_findings(setting: Setting) -> Iterator[Finding]:
     """Clauses that leave no difference to be observed, such as an interval above 0 with a difference below.
 
     A warning: an interval by resampling holds the observed difference but for odd data.
     """
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return
-    if not states(setting.rule, Reader.of(plan, setting)):
+    if not states(setting.rule, Reader.of(setting)):
         yield warning(
             "CONTRADICTION",
             f"{setting.path}.rule",
@@ -87,12 +87,12 @@ def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     return f"shows no more than {'above' if target.good == 1 else 'below'} {beyond}"
 
 
-def asserts_claim(plan: Plan, setting: Setting) -> bool:
+def asserts_claim(setting: Setting) -> bool:
     """True when the rule can hold, and only where its claim follows."""
     if setting.rule is None:
         return False
-    held = states(setting.rule, Reader.of(plan, setting))
-    return bool(held) and first_gap(Target.of(plan, setting.hypothesis), held) is None
+    held = states(setting.rule, Reader.of(setting))
+    return bool(held) and first_gap(Target.of(setting), held) is None
 
 
 def first_gap(target: Target, held: States) -> Gap | None:
@@ -162,9 +162,9 @@ def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
             return False
 
 
-def _opposite(plan: Plan, setting: Setting, target: Target) -> str:
+def _opposite(setting: Setting, target: Target) -> str:
     """Which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
-    hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(plan, setting)
+    hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
     named = ", ".join(f"`{each}`" for each in blamed) or "a test in it"
@@ -180,7 +180,7 @@ def _opposite(plan: Plan, setting: Setting, target: Target) -> str:
     return says
 
 
-def _why(plan: Plan, setting: Setting, target: Target, gap: Gap) -> str:
+def _why(setting: Setting, target: Target, gap: Gap) -> str:
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
@@ -188,7 +188,7 @@ def _why(plan: Plan, setting: Setting, target: Target, gap: Gap) -> str:
         unreached = "the rule can hold where the observed difference does not reach it"
         return f"the statement says at least {size}, and {unreached}"
     if gap == "opposite":
-        return _opposite(plan, setting, target)
+        return _opposite(setting, target)
     if gap == "direction":
         worse = "not above" if target.good == 1 else "not below"
         return (
@@ -221,7 +221,7 @@ def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
             return f"To mend it, {told}: `{way.rule}`"
     if WANTED[setting.hypothesis.claim]:
         return "To mend it, ask a test of equivalence or an interval for it"
-    other = "'lower'" if Target.of(plan, setting.hypothesis).good == 1 else "'higher'"
+    other = "'lower'" if Target.of(setting).good == 1 else "'higher'"
     return (
         "It asks for a difference the other way: turn its clauses round, or say with the endpoint's "
         f"`better`: {other} which way is better"

@@ -60,7 +60,7 @@ def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> b
     new = settings(changed)[0]
     if new.rule is None or any(rule_finding.severity == "error" for rule_finding in rule_findings(new)):
         return False
-    target, held = Target.of(changed, hypothesis), states(new.rule, Reader.of(changed, new))
+    target, held = Target.of(new), states(new.rule, Reader.of(new))
     if not held or any(target.gap(each) is not None for each in held):
         return False
     return _errors(changed, new) <= _errors(plan, setting)
@@ -86,13 +86,13 @@ def _with(rule: Rule | None, clause: Rule) -> str:
 
 def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, TestUse | None]]:
     """Clauses in order of preference: of the rule's tests, of the plan's, of one to be added."""
-    endpoint, target = setting.endpoint, Target.of(plan, setting.hypothesis)
+    endpoint, target = setting.endpoint, Target.of(setting)
     if endpoint is None:
         return
     sized = target.size is not None
     least = target.good * (target.size or Fraction(0))
     estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
-    sided = _sided(plan, setting, target)
+    sided = _sided(setting, target)
     estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
     if gap != "bound":
         yield from ((f"{each} {estimate}", None) for each in estimates if gap != "opposite")
@@ -106,12 +106,12 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
         yield from ((f"{bound} and {clause}", test) for clause in sided)
 
 
-def _sided(plan: Plan, setting: Setting, target: Target) -> list[str]:
+def _sided(setting: Setting, target: Target) -> list[str]:
     """The intervals of tests whose side the observed difference does not tell, on the side of the claim."""
     wanted = WANTED[target.claim] or ABOVE_ZERO
     if target.good == -1:
         wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
-    reader, margin = Reader.of(plan, setting), target.margin or Fraction(0)
+    reader, margin = Reader.of(setting), target.margin or Fraction(0)
     blamed = {each.field.test for each in denying(setting, target, reader)}
     assert setting.endpoint is not None  # noqa: S101 - callers have one
     each_test = [

@@ -58,7 +58,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arm:
+class ItemsOfArm:
     """An arm by item: the results there are, of items without one none; and how many runs an item has."""
 
     values: dict[str, list[float]]
@@ -79,7 +79,7 @@ class Everything:
     """Every item that some row names, with what each arm has of it."""
 
     item_ids: Sequence[str]
-    arms: tuple[_Arm, _Arm]
+    arms: tuple[ItemsOfArm, ItemsOfArm]
     clusters: Mapping[str, str]
     slices: Mapping[str, str]
 
@@ -197,8 +197,8 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
             some items with a cluster; or what is missing counts as 0 and scores can be worse.
     """
     faults = Faults()
-    before = _by_item(request.baseline, "baseline", faults)
-    after = _by_item(request.candidate, "candidate", faults)
+    before = group_by_item(request.baseline, "baseline.", faults)
+    after = group_by_item(request.candidate, "candidate.", faults)
     every = list(dict.fromkeys([*before.values, *after.values]))
     labels = {kind: _agreed(kind, every, (before, after), faults) for kind in ("clusters", "slices")}
     faults.raise_if_any()
@@ -210,7 +210,7 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
     return pairs, _unpaired(everything, before, after, fail=fail), everything
 
 
-def _unpaired(everything: Everything, before: _Arm, after: _Arm, *, fail: bool) -> Unpaired:
+def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool) -> Unpaired:
     """What became of the items that are not in both arms."""
     paired, known = set(everything.paired), set(everything.known)
     lone = [
@@ -236,8 +236,9 @@ def _unpaired(everything: Everything, before: _Arm, after: _Arm, *, fail: bool) 
     )
 
 
-def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
-    by_item: dict[str, list[float]] = {}
+def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
+    """One arm's rows by item; faults name columns after `path`."""
+    found: dict[str, list[float]] = {}
     count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()
     columns = {kind: column for kind in ("clusters", "slices") if (column := getattr(rows, kind)) is not None}
@@ -246,21 +247,19 @@ def _by_item(rows: ArmRows, name: str, faults: Faults) -> _Arm:
         key = item_id, 1 if rows.replicates is None else rows.replicates[row]
         if key in seen:
             fix = "send an item once, or number its runs in replicates"
-            faults.row(f"{name}.item_ids", row, f"has item '{item_id}' again", fix)
+            faults.row(f"{path}item_ids", row, f"has item '{item_id}' again", fix)
         seen.add(key)
-        values = by_item.setdefault(item_id, [])
+        values = found.setdefault(item_id, [])
         if value is not None:
             values.append(value)
         for kind, column in columns.items():
             label = column[row]
             if label is not None and labels[kind].setdefault(item_id, label) != label:
-                faults.row(
-                    f"{name}.{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item"
-                )
-    return _Arm(by_item, labels, max(count.values()))
+                faults.row(f"{path}{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item")
+    return ItemsOfArm(found, labels, max(count.values()))
 
 
-def _agreed(kind: str, items: Sequence[str], arms: Sequence[_Arm], faults: Faults) -> dict[str, str]:
+def _agreed(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
     """Each item's cluster or slice: either arm may say it, and both have to agree."""
     told = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}

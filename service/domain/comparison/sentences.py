@@ -74,7 +74,7 @@ def next_step(comparison: Comparison, *, can_fail: bool = False) -> str:
         return f"Add {comparison.unit}: {comparison.reasons.get('ci', 'these decide nothing')}."
     if comparison.more:
         return (
-            f"Plan about {_rounded(comparison.more[0].total)} {comparison.unit} and decide once, "
+            f"Plan about {rounded_up(comparison.more[0].total)} {comparison.unit} and decide once, "
             "or lock a plan with looks; adding items until the answer is liked errs far more often than the level says."
         )
     return (
@@ -152,11 +152,11 @@ def _one(comparison: Comparison, more: More) -> str:
         else f"the true difference is the observed {_show(comparison, more.truth)}"
     )
     unit = comparison.unit.removesuffix("s") if more.more == 1 else comparison.unit
-    count, power = f"{_rounded(more.more)} more {unit}", level_text(more.power)
+    count, power = f"{rounded_up(more.more)} more {unit}", level_text(more.power)
     return f"About {count} would {_CLAIMS[more.claim]} with {power} power if {truth} (no promise)."
 
 
-def _rounded(count: int) -> int:
+def rounded_up(count: int) -> int:
     """To two digits: the figure rests on an estimated spread."""
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step

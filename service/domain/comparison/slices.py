@@ -33,16 +33,16 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
             told.append((name, part, weighed))
         else:
             left_out.append(name)
-    adjusted = _holm([found.tests[0].p_value for _, _, found in told])
-    claimed = [claims_of(found, margin) for _, _, found in told]
+    adjusted = _holm([weighed.tests[0].p_value for _, _, weighed in told])
+    claimed = [claims_of(weighed, margin) for _, _, weighed in told]
     if missing is not None:
         claimed = [
             missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
         ]
-    standing = _standings([(part, found) for _, part, found in told], claimed, weighing)
+    standing = _standings([(part, weighed) for _, part, weighed in told], claimed, weighing)
     results = tuple(
-        _slice(name, part, found, claims, p, alpha, stands)
-        for (name, part, found), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
+        _slice(name, part, weighed, claims, p, alpha, stands)
+        for (name, part, weighed), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
     )
     every = [each for each in standing if each is not None]
     every += ["cannot_tell" for _ in left_out]
@@ -60,11 +60,11 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
         lean(
             _difference(part),
             _codes(part),
-            by_score=_by_score(part, found),
+            by_score=_by_score(part, weighed),
             limit=weighing.limit,
             unseen=weighing.unseen,
         )
-        for _, part, found in told
+        for _, part, weighed in told
     ]
     return Slices(
         none_worse=None if outcome is None else outcome == "pass",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from service.domain.decision.members import members
 from service.domain.deviations.changes import (
     Change,
     EndpointChange,
@@ -29,9 +30,9 @@ from service.domain.deviations.changes import (
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.claims.claim import good_direction
+from service.domain.rules.settings import resolve, settings
 from service.domain.verdicts import joint
-from service.domain.verdicts.analyses import analyse, request_for, tests_of
-from service.domain.verdicts.family import members
+from service.domain.verdicts.analyses import analyse, request_for
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
@@ -85,7 +86,7 @@ def why_not(plan: Plan, change: Change) -> str | None:
         case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
             return None
         case MissingPolicyChange():
-            reasons = (why_no_worst_case(plan, hypothesis) for hypothesis in plan.hypotheses or ())
+            reasons = map(why_no_worst_case, settings(plan))
             return next(filter(None, reasons), None) if change.missing == "worst_case" else None
         case EndpointChange():
             hypothesis = plan.hypothesis(change.hypothesis)
@@ -129,7 +130,7 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
-    data = rows.plan, rows.manifests, rows.outcomes
+    data = resolve(rows.plan), rows.manifests, rows.outcomes
     return {
         judge_hypothesis.id: judge_hypothesis
         for judge_hypothesis in judge_hypotheses(*data, analyse(*data), rows.marks)
@@ -161,11 +162,14 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
 
 def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
     """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
+    setting = resolve(rows.plan).of(hypothesis.id)
     try:
-        found = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
+        paired = None if setting is None else pair_up(setting, rows.manifests, rows.outcomes)
     except PlanViolatedError:
         return None
-    return None if found.delta is None else found.delta * good_direction(found.endpoint)
+    if paired is None or paired.delta is None:
+        return None
+    return paired.delta * good_direction(paired.endpoint)
 
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
@@ -173,13 +177,17 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
     total = joint.seconds(
         rows.plan, max((population.n for population in rows.plan.populations or ()), default=0)
     )
-    for hypothesis in rows.plan.hypotheses or () if hypotheses is None else hypotheses:
+    names = None if hypotheses is None else {hypothesis.id for hypothesis in hypotheses}
+    for setting in settings(rows.plan):
+        hypothesis = setting.hypothesis
+        if names is not None and hypothesis.id not in names:
+            continue
         try:
-            paired = pair_up(rows.plan, hypothesis, rows.manifests, rows.outcomes)
+            paired = pair_up(setting, rows.manifests, rows.outcomes)
         except PlanViolatedError:
             continue
         both_ways = paired.excluded.filled > 0
-        for name in tests_of(hypothesis):
+        for name in setting.tests:
             again = both_ways and (hypothesis.claim == "equivalence" or name == hypothesis.equivalence)
             total += OVERHEAD + paired.n * 2e-7
             use = rows.plan.test(name)

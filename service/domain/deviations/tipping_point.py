@@ -27,10 +27,9 @@ from pydantic import Field
 from service.domain.deviations.as_run import Rows, seconds, verdicts_of
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.grammar import parse
-from service.domain.rules.rule import All, Comparison, clauses
+from service.domain.rules.rule import All, Comparison
+from service.domain.rules.settings import Setting, settings
 from service.domain.rules.truth import holds
-from service.domain.verdicts.analyses import tests_of
 from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
@@ -117,8 +116,8 @@ class Doubts:
 class _Search:
     """Judges a hypothesis under fillings of its doubtful items."""
 
-    def __init__(self, rows: Rows, hypothesis: Hypothesis, doubts: Doubts) -> None:
-        self.hypothesis = hypothesis
+    def __init__(self, rows: Rows, setting: Setting, doubts: Doubts) -> None:
+        hypothesis = self.hypothesis = setting.hypothesis
         self.keys = [
             (hypothesis.population, arm, hypothesis.endpoint)
             for arm in (hypothesis.baseline, hypothesis.candidate)
@@ -138,18 +137,18 @@ class _Search:
         self.left_out = doubts.left_out
         self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
         self.outside = self.left_out if self.filled else self.missing | self.left_out
-        self.values = self._filled(plan) if self.filled else self.stored
+        self.values = self._filled(setting) if self.filled else self.stored
         inside = ~self.outside
         self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
         named = hypothesis.equivalence is not None
         self.both_ways = self.filled and (named or hypothesis.claim == "equivalence")
         """True where a missing item has no one value that it begins with."""
-        self.delta_clauses = () if named or self.both_ways else _delta_clauses(hypothesis)
+        self.delta_clauses = () if named or self.both_ways else _delta_clauses(setting)
         self.evaluations = 0
 
-    def _filled(self, plan: Plan) -> NDArray[np.float64]:
+    def _filled(self, setting: Setting) -> NDArray[np.float64]:
         """The values that the rule is judged on, missing ones against its claim; of two ways, the first."""
-        way = against(plan, self.hypothesis)[0]
+        way = against(setting)[0]
         ends, ok = Extremes(0.0, 1.0), (self.ok[0], self.ok[1])
         return np.stack(fill(self.stored[0], self.stored[1], ok, way=way, ends=ends))
 
@@ -253,16 +252,17 @@ def tipping_point(
         budget: seconds that the judgements may take by the costs their tests state, so that the same
             request always ends at the same filling.
     """
-    refused = _refusal(rows, hypothesis)
+    setting = next(setting for setting in settings(rows.plan) if setting.hypothesis.id == hypothesis.id)
+    refused = _refusal(rows, setting)
     if refused is not None:
         return refused
-    search = _Search(rows, hypothesis, doubts)
+    search = _Search(rows, setting, doubts)
     if not len(search.doubtful):
         return None
     each = seconds(search.rows)
     allowed = min(MAX_EVALUATIONS, int(budget / max(each, 1e-6)))
     start = search.outcome({})
-    kinds = search.kinds(_ties_alike(rows, hypothesis))
+    kinds = search.kinds(_ties_alike(setting))
     affordable = allowed >= FEWEST
     change = _smallest_change(search, kinds, start, allowed) if affordable else _Found(None, None, 1, False)
     known = None if change.filling is None else len(change.filling)
@@ -393,20 +393,19 @@ def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set
     return cells
 
 
-def _delta_clauses(hypothesis: Hypothesis) -> tuple[Comparison, ...]:
+def _delta_clauses(setting: Setting) -> tuple[Comparison, ...]:
     """Clauses on the difference without which the rule cannot hold."""
-    rule = parse(hypothesis.rule)
-    parts = rule.parts if isinstance(rule, All) else (rule,)
+    parts = setting.rule.parts if isinstance(setting.rule, All) else (setting.rule,)
     return tuple(part for part in parts if isinstance(part, Comparison) and part.field.test is None)
 
 
-def _ties_alike(rows: Rows, hypothesis: Hypothesis) -> bool:
+def _ties_alike(setting: Setting) -> bool:
     """True when everything the rule reads depends on the differences alone."""
-    if hypothesis.equivalence is not None:
+    if setting.hypothesis.equivalence is not None:
         return False
-    uses = [rows.plan.test(name) for name in tests_of(hypothesis)]
-    fields = [clause.field.path[0] for clause in clauses(parse(hypothesis.rule))]
-    multiplicity = rows.plan.multiplicity
+    uses = [setting.plan.test(name) for name in setting.tests]
+    fields = [clause.field.path[0] for clause in setting.clauses]
+    multiplicity = setting.plan.multiplicity
     return (
         all(use is not None and _of_differences(use) for use in uses)
         and all(name in _FIELDS for name in fields)
@@ -420,9 +419,9 @@ def _of_differences(use: TestUse) -> bool:
     return alone and not {"metric", "ci_method"} & set(use.parameters)
 
 
-def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
+def _refusal(rows: Rows, setting: Setting) -> TippingPoint | None:
     """Where the search does not apply, and why."""
-    endpoint = rows.plan.endpoint(hypothesis.endpoint)
+    hypothesis, endpoint = setting.hypothesis, setting.endpoint
     keys = list(
         product((hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,))
     )
@@ -436,7 +435,7 @@ def _refusal(rows: Rows, hypothesis: Hypothesis) -> TippingPoint | None:
         reason = "the search fills in 0 and 1, and the endpoint is not binary with one result per item"
     elif rows.plan.missing != "worst_case" and _never_came(rows.outcomes, keys):
         reason = "the outcome is invalid whatever the doubtful items would have been: the collection was closed early"
-    elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(rows.plan, hypothesis)):
+    elif rows.plan.missing == "worst_case" and (why := why_no_worst_case(setting)):
         reason = why
     elif is_sequential(rows.plan):
         reason = "under a sequential stopping rule other outcomes could have ended it at another look"

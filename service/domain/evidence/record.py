@@ -184,7 +184,7 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
                 "每个主要假设的规则都含配对检验的 p 值",
             ),
             yes(
-                bool(primary) and all(asserts_claim(known.record.plan, each) for each in primary),
+                bool(primary) and all(asserts_claim(each) for each in primary),
                 "every primary rule holds only where its claim is borne out",
                 "每个主要规则只在其主张得到支持时成立",
             ),
@@ -223,11 +223,7 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 "每个主要假设都指定了等价性检验",
             ),
             yes(
-                all(
-                    asserts_claim(known.record.plan, each)
-                    for each in primary
-                    if WANTED[each.hypothesis.claim]
-                ),
+                all(asserts_claim(each) for each in primary if WANTED[each.hypothesis.claim]),
                 "a rule of equivalence or a margin holds only where that is shown",
                 "关于等价或界限的规则只在其得到证明时成立",
             ),

@@ -75,7 +75,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
             attained += power_findings(plan, facts, setting)
         findings += attained
         if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
-            findings += contradiction_findings(plan, setting)
+            findings += contradiction_findings(setting)
         findings += word_findings(setting)
     findings += level_findings(plan, facts, looked_up)
     findings += slice_findings(plan, facts, looked_up)

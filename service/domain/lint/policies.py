@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from service.domain.decision.family import two_places, why_uncorrected
+from service.domain.decision.members import members, needs_all, p_clauses
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
-from service.domain.rules.endpoints import on_endpoint, other_endpoints, parts_of, setting_of
+from service.domain.rules.endpoints import on_endpoint, other_endpoints, parts_of
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import members, needs_all, p_clauses, two_places, why_uncorrected
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
 from service.domain.verdicts.worst_case import extremes, favoured
@@ -63,7 +64,7 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             f"under `worst_case` a missing result takes the worst value, and '{endpoint.id}' has none: declare "
             "its least and greatest value in `bounds`, or use another missing policy",
         )
-    if setting.rule is not None and hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
+    if setting.rule is not None and hypothesis.claim != "equivalence" and favoured(setting) is None:
         yield error(
             "WORST_CASE",
             f"{setting.path}.rule",
@@ -86,10 +87,8 @@ def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
         return
     for name in others:
-        there, hypothesis = on_endpoint(plan, setting.hypothesis, name)
-        found = setting_of(there, hypothesis)
-        if found is not None:
-            yield from missing_findings(there, found)
+        there = on_endpoint(setting, name)
+        yield from missing_findings(there.plan, there)
 
 
 def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:

@@ -14,9 +14,9 @@ from scipy import special
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.region import Region
 from service.domain.power.enumerated.rule import EnumeratedRule
-from service.domain.power.enumerated.truth_sets import TRUE
 from service.domain.recent import remembered
 from service.domain.rules.settings import settings
+from service.domain.rules.truth_sets import TRUE
 from service.domain.verdicts.records import HypothesisVerdict
 from service.kernels.numeric import binomial
 

@@ -20,17 +20,17 @@ from service.domain.plans.assumptions import AssumedAmounts
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.divided import divided
-from service.domain.power.enumerated.truth_sets import TRUE, combine_sets
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import ICCS, Corner
-from service.domain.rules.endpoints import Parts, on_endpoint, own_part, setting_of
+from service.domain.rules.endpoints import Parts, on_endpoint, own_part
 from service.domain.rules.feeding import parameter
 from service.domain.rules.fields import RATIO
 from service.domain.rules.rule import Clause, Comparison, Excludes, Within
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth_sets import TRUE, combine_sets
 from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]
@@ -247,12 +247,11 @@ def amounts_of(
         assumed = plan.assumptions.of(setting.hypothesis.id).amounts or {}
     amounts = []
     if asks_amounts(setting) and parts.own is not None:
-        apart = own_part(plan, setting.hypothesis, parts.own)
-        own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
+        own = own_part(setting, parts.own)
         amounts.append(Amounts(own, facts, assumed.get(setting.hypothesis.endpoint, NOTHING_STATED)))
     for name in parts.others:
-        there = setting_of(*on_endpoint(plan, setting.hypothesis, name))
-        if there is None or there.endpoint is None or not there.endpoint.positive:
+        there = on_endpoint(setting, name)
+        if there.endpoint is None or not there.endpoint.positive:
             return f"what the rule asks of '{name}' beside its own endpoint is simulated for positive endpoints alone"
         amounts.append(Amounts(there, facts, assumed.get(name, NOTHING_STATED)))
     return tuple(amounts)

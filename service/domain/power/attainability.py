@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from service.domain.decision.members import asks_small_p
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.least_family import LeastFamily
@@ -30,7 +31,6 @@ from service.domain.rules.rule import (
 )
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth, carried_up, holds
-from service.domain.verdicts.family import asks_small_p
 
 SCALARS = ("delta", "p_value", "low", "high")
 """Fields that hold one number, whatever the test."""

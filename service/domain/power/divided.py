@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from service.domain.decision.members import asks_small_p, members
 from service.domain.plans.plan import Plan
 from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rule
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import asks_small_p, members
 
 
 def divided(rule: Rule, by: int) -> Rule:

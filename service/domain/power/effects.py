@@ -106,7 +106,7 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
         truth=truth,
         n=None,
     )
-    if not _exact(power) and asked_of_the_observed(power.plan, power.setting, truth) is not None:
+    if not _exact(power) and asked_of_the_observed(power.setting, truth) is not None:
         return required.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return required.model_copy(update={"reason": "not possible together"})

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from service.domain.decision.family import places
+from service.domain.decision.members import members
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, Chance, beside_words
@@ -30,7 +32,6 @@ from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import members, places
 from service.kernels.planning.simulated_pairs import RESAMPLES
 from service.stats.shared.declaring.common import Margin
 
@@ -315,7 +316,7 @@ class HypothesisPower:
         name, rule = self.setting.hypothesis.equivalence, self.setting.rule
         if name is None or rule is None or name not in self.setting.uses:
             return None
-        if fallback_is_wider(self.plan, self.setting.hypothesis):
+        if fallback_is_wider(self.setting):
             return None
         shown = Is(field=FieldName(test=name, path=("equivalent",)), value=True)
         return self._exact(All(parts=(Not(part=rule), shown)))

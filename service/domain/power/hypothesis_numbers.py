@@ -9,12 +9,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings
 from service.domain.checks.tests import parameter_findings, use_findings
+from service.domain.decision.members import members
 from service.domain.plans.plan import GroupSequential, Multiplicity, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.recent import Recent
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import members
 from service.errors import InvalidData
 
 REMEMBERED = 512
@@ -90,7 +90,7 @@ def ready(plan: Plan, setting: Setting) -> bool:
         *use_findings(plan, setting),
         *sequential_findings(plan, setting),
     )
-    if any(each.severity == "error" for each in findings):
+    if any(finding.severity == "error" for finding in findings):
         return False
     if sesoi is not None:
         try:

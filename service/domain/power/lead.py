@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from service.domain.plans.plan import Plan
 from service.domain.power.records import LeadEffect, LeadPower, PowerAt
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import TIE
@@ -23,7 +22,7 @@ NAMES: dict[LeadEffect, Pair] = {
 }
 
 
-def asked_of_the_observed(plan: Plan, setting: Setting, truth: float) -> float | None:
+def asked_of_the_observed(setting: Setting, truth: float) -> float | None:
     """The least observed difference with which a rule holds, where it is no less than the true one, signed alike.
 
     Where the two are equal about half of all studies observe less, so that the rule holds half the time at most.
@@ -31,7 +30,7 @@ def asked_of_the_observed(plan: Plan, setting: Setting, truth: float) -> float |
     if setting.rule is None or truth == 0:
         return None
     sign = 1 if truth > 0 else -1
-    ways = [state if sign > 0 else state.turned() for state in states(setting.rule, Reader.of(plan, setting))]
+    ways = [state if sign > 0 else state.turned() for state in states(setting.rule, Reader.of(setting))]
     limits = [way.low.at for way in ways if way.low is not None]
     if not ways or len(limits) < len(ways) or min(limits) < Fraction(repr(abs(truth))) - TIE:
         return None

@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
+from service.domain.decision.family import Family, two_places
+from service.domain.decision.members import members, p_clauses
 from service.domain.plans.plan import MultiplicityPolicy, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.least_p import least_p, size_of
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import CLOSED, Family, members, p_clauses, two_places
 
 ROUNDING = Fraction(1, 10**12)
 """Of a float, so that a bound is never above what it bounds."""
@@ -58,25 +61,25 @@ class LeastFamily:
     @cached_property
     def family(self) -> Family:
         """Every member at its least."""
-        least = {name: self._least(name) for name in members(self.plan)}
-        named = {name: 0.0 for name in least if self._names_equivalence(name)}
-        return Family(
-            self.policy, least, {}, named, two_places(self.plan) if self.policy in CLOSED else frozenset()
-        )
+        names = members(self.plan)
+        named = {name: np.zeros((1, 1)) for name in names if self._names_equivalence(name)}
+        least = np.array([[[self._least(name) for name in names]]])
+        return Family(self.policy, names, least, named, two_places(self.plan))
 
     def adjusted(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
         """A least p of a hypothesis by the policy, and why."""
-        if not self.family.corrects(hypothesis) or self.policy == "none" or least == 0:
+        if self.policy == "none" or hypothesis not in self.family.names or least == 0:
             return least, why
         if self.policy == "max_t":  # members that are as one cost nothing
             return least, why
-        found = Fraction(self.family.adjust(hypothesis, float(least), self.policy)) * (1 - ROUNDING)
-        if found <= least:
+        adjusted = float(self.family.adjust(hypothesis, np.array([[float(least)]]))[0, 0])
+        bound = Fraction(adjusted) * (1 - ROUNDING)
+        if bound <= least:
             return least, why
-        size = len(self.family.p_values)
+        size = len(self.family.names)
         return (
-            found,
-            f"{why}, and `{self.policy}` over {size} hypotheses makes it at least {float(found):.4g}",
+            bound,
+            f"{why}, and `{self.policy}` over {size} hypotheses makes it at least {float(bound):.4g}",
         )
 
     def _names_equivalence(self, name: str) -> bool:

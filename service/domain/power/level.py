@@ -90,7 +90,7 @@ def _level(
         return base.model_copy(update={"reason": NOT_READY})
     if other_endpoints(setting) or asks_amounts(setting):
         return _of_several(base, plan, facts, setting)
-    truths = tuple(_truths(plan, setting))
+    truths = tuple(_truths(setting))
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
     size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
@@ -99,7 +99,7 @@ def _level(
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
     level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
-    return level if level.level is not None else bounded_level(base, plan, setting, truths) or level
+    return level if level.level is not None else bounded_level(base, setting, truths) or level
 
 
 def _of_several(
@@ -120,9 +120,8 @@ def _of_several(
         for amount in amounts
     ]
     if parts.own is not None and not asks_amounts(setting):
-        apart = own_part(plan, setting.hypothesis, parts.own)
-        own = next(each for each in settings(apart) if each.hypothesis.id == setting.hypothesis.id)
-        levels.append(_level(apart, facts, own))
+        own = own_part(setting, parts.own)
+        levels.append(_level(own.plan, facts, own))
     unknown = next((each for each in levels if each.level is None), None)
     return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
@@ -147,14 +146,14 @@ def _alphas(setting: Setting) -> Iterator[float]:
                 yield round(len(ways) * error(value), 12)
 
 
-def _truths(plan: Plan, setting: Setting) -> Iterator[float]:
+def _truths(setting: Setting) -> Iterator[float]:
     """Where the claim only just fails: true differences, candidate minus baseline."""
-    target = Target.of(plan, setting.hypothesis)
+    target = Target.of(setting)
     if target.claim == "superiority":
         yield 0.0
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
-    shown = {each for facts in states(setting.rule, Reader.of(plan, setting)) for each in facts.shown}
+    shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
     margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
     margin = max(margins, default=target.sesoi)
     if margin is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from service.domain.plans.plan import Plan
 from service.domain.power.level_records import RuleLevel, exceeds, limit_of
 from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader
@@ -19,9 +18,7 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 
 
-def bounded_level(
-    base: RuleLevel, plan: Plan, setting: Setting, truths: tuple[float, ...]
-) -> RuleLevel | None:
+def bounded_level(base: RuleLevel, setting: Setting, truths: tuple[float, ...]) -> RuleLevel | None:
     """The greatest bound over the true differences at which the claim only just fails.
 
     None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it.
@@ -29,7 +26,7 @@ def bounded_level(
     # What clusters have in common is estimated: nothing is proven of it.
     if setting.rule is None or setting.clustered:
         return None
-    read = Reader.of(plan, setting)
+    read = Reader.of(setting)
 
     def known(clause: Clause) -> States:
         """What the clause says; what it shows only where its test keeps its level."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from service.domain.checks.claim import claim_findings
+from service.domain.decision.family import places, two_places
+from service.domain.decision.members import asks_small_p, is_secondary, members
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
@@ -34,7 +36,6 @@ from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import asks_small_p, is_secondary, members, places, two_places
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
@@ -199,9 +200,8 @@ def _several(asked: _Asked) -> RulePower:
         return base.model_copy(update=_amounts_table(amounts, LINT_BUDGET / asked.share, whole=asked.whole))
     if parts.own is None:
         return base.model_copy(update={"reason": "the rule asks nothing of the hypothesis' own endpoint"})
-    apart = own_part(plan, hypothesis, parts.own)
-    own = next(setting for setting in settings(apart) if setting.hypothesis.id == hypothesis.id)
-    return _found(replace(asked, plan=apart, setting=own), beside=amounts)
+    own = own_part(setting, parts.own)
+    return _found(replace(asked, plan=own.plan, setting=own), beside=amounts)
 
 
 def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
@@ -328,7 +328,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         low=lead.get("low"),
         high=lead.get("high"),
         curve=tuple(each for each in curve if each.power is not None),
-        asks_observed=asked_of_the_observed(power.plan, power.setting, truth),
+        asks_observed=asked_of_the_observed(power.setting, truth),
     )
     if power.budget.cut:
         changes["cut"] = CUT
@@ -360,7 +360,7 @@ def _over_shapes(
             return power.at("low", truth=otherwise.truth, n_sets=power.curve_sets, shape=name)
 
         powers.append(within(entry, otherwise))
-    return [each for each in powers if each.power is not None]
+    return [power for power in powers if power.power is not None]
 
 
 def _curve(

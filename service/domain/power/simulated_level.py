@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
-from service.domain.power.enumerated.truth_sets import TRUE, Sets, combine_sets
 from service.domain.power.least_p import Size
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
@@ -33,6 +32,7 @@ from service.domain.rules.claims.clauses import Reader, effect_of, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
+from service.domain.rules.truth_sets import TRUE, Sets, combine_sets
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.simulated_pairs import SharedResamples, draw_binary
 from service.stats.shared.declaring.common import Margin
@@ -144,7 +144,7 @@ def sequential_level(
     def held(null: Null, each_sets: int, stream: int) -> float | None:
         evidence = _drawn(group, setting, plan, null, each_sets, stream)
         evidence.stop = np.minimum(evidence.ended, len(order.looks) - 1)
-        return _held(setting, lambda clause: evidence.truths(clause, evidence.sides[0]))
+        return _held(setting, lambda clause: evidence.truths(clause, 0))
 
     scale = float(sesoi.exact())
     nulls = tuple(_nulls(setting, scale, truths, shapes, binary=group.binary, clustered=group.clustered))
@@ -166,7 +166,7 @@ def _drawn(
     else:
         side = Side(null.shape.draw_sums(generator, n_sets, group.sizes, null.world.icc), None)
         block = Block(group.sizes, side, side, np.arange(len(group.sizes)))
-    return SequentialEvidence(setting, group.sesoi, block, (block.down,), group.order)
+    return SequentialEvidence(setting, block, (block.down,), group.order)
 
 
 def _nulls(

@@ -125,7 +125,7 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
     margin = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     if margin is None or endpoint is None or setting.population is None:
         return None
-    sesoi, sign = float(margin.exact()), sign_of(plan, setting)
+    sesoi, sign = float(margin.exact()), sign_of(setting)
     binary = endpoint.collapsed_kind == "binary"
     assumed = None if plan.assumptions is None else plan.assumptions.of(setting.hypothesis.id)
     effect = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.rules.rule import All, Clause, Rule, clauses, sentence
 from service.domain.rules.settings import Setting, settings
 
@@ -26,7 +25,7 @@ def other_endpoints(setting: Setting) -> tuple[str, ...]:
     """The ids of the other endpoints that the rule speaks of, in order of mention."""
     named = (setting.use_of(clause) for clause in setting.clauses)
     endpoints = (each.use.endpoint for each in named if each is not None and each.beside)
-    return tuple(dict.fromkeys(each for each in endpoints if each is not None))
+    return tuple(dict.fromkeys(endpoint for endpoint in endpoints if endpoint is not None))
 
 
 def parts_of(setting: Setting) -> Parts | None:
@@ -52,36 +51,31 @@ def _joined(parts: list[Rule]) -> Rule:
     return parts[0] if len(parts) == 1 else All(parts=tuple(parts))
 
 
-def setting_of(plan: Plan, hypothesis: Hypothesis) -> Setting | None:
-    """The hypothesis with its names looked up."""
-    return next((setting for setting in settings(plan) if setting.hypothesis == hypothesis), None)
+def own_part(setting: Setting, rule: Rule) -> Setting:
+    """The hypothesis with only this part of its rule, in a plan that has it so."""
+    return _changed(setting, {"rule": sentence(rule)})
 
 
-def own_part(plan: Plan, hypothesis: Hypothesis, rule: Rule) -> Plan:
-    """The plan with only this part of a hypothesis' rule."""
-    return _with(plan, hypothesis, hypothesis.model_copy(update={"rule": sentence(rule)}))
-
-
-def on_endpoint(plan: Plan, hypothesis: Hypothesis, endpoint: str) -> tuple[Plan, Hypothesis]:
-    """The plan with the hypothesis as it stands on another endpoint, under what its rule asks there.
+def on_endpoint(setting: Setting, endpoint: str) -> Setting:
+    """The hypothesis as it stands on another endpoint, under what its rule asks there, in a plan that has it so.
 
     The rule is kept whole where it is no conjunction by endpoint: what it asks there cannot be told apart.
     """
-    setting = setting_of(plan, hypothesis)
-    parts = None if setting is None else parts_of(setting)
+    parts = parts_of(setting)
     rule = None if parts is None else parts.others.get(endpoint)
-    there = hypothesis.model_copy(
-        update={
+    return _changed(
+        setting,
+        {
             "endpoint": endpoint,
             "claim": "superiority",
             "equivalence": None,
             "statement": "what the rule asks of another endpoint",
-            "rule": hypothesis.rule if rule is None else sentence(rule),
-        }
+            "rule": setting.hypothesis.rule if rule is None else sentence(rule),
+        },
     )
-    return _with(plan, hypothesis, there), there
 
 
-def _with(plan: Plan, old: Hypothesis, new: Hypothesis) -> Plan:
-    changed = tuple(new if hypothesis.id == old.id else hypothesis for hypothesis in plan.hypotheses or ())
-    return plan.model_copy(update={"hypotheses": changed})
+def _changed(setting: Setting, update: Mapping[str, object]) -> Setting:
+    plan, hypothesis = setting.plan, setting.hypothesis.model_copy(update=update)
+    hypotheses = tuple(hypothesis if each.id == hypothesis.id else each for each in plan.hypotheses or ())
+    return settings(plan.model_copy(update={"hypotheses": hypotheses}))[setting.index]

@@ -1,9 +1,9 @@
-"""What lint resolves once and all its parts read: each hypothesis with its names looked up."""
+"""A plan with its names looked up, once for all that read it: tests, endpoints, populations, and the rules as trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population, TestUse
@@ -12,6 +12,7 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause, Rule, clauses
 from service.errors import ForelockError, InvalidData
 from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.registry import StatTest
 
 
@@ -32,6 +33,8 @@ class Use:
 class Setting:
     """A hypothesis with what its names stand for; None where a name or the rule does not resolve."""
 
+    plan: Plan = field(repr=False)
+    """In which the names were looked up."""
     index: int
     hypothesis: Hypothesis
     population: Population | None
@@ -45,6 +48,17 @@ class Setting:
     def path(self) -> str:
         """Where the hypothesis stands in the plan."""
         return f"hypotheses[{self.index}]"
+
+    @property
+    def sesoi(self) -> Margin | None:
+        """The smallest effect of interest of its endpoint, as the plan states it."""
+        return (self.plan.sesoi or {}).get(self.hypothesis.endpoint)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The ids of the tests that the rule or `equivalence` names, in order of mention, registered or not."""
+        named = [*(clause.field.test for clause in self.clauses), self.hypothesis.equivalence]
+        return tuple(dict.fromkeys(each for each in named if each is not None))
 
     @property
     def clustered(self) -> bool:
@@ -77,6 +91,24 @@ class Setting:
         return use is not None and use.beside
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolvedPlan:
+    """A plan and its hypotheses, looked up."""
+
+    plan: Plan
+    settings: tuple[Setting, ...]
+    """In the plan's order."""
+
+    def of(self, hypothesis: str) -> Setting | None:
+        """The hypothesis with this id; None where the plan has none."""
+        return next((setting for setting in self.settings if setting.hypothesis.id == hypothesis), None)
+
+
+def resolve(plan: Plan) -> ResolvedPlan:
+    """Look up every name of a plan. Names that do not resolve are None, and lint says so."""
+    return ResolvedPlan(plan, settings(plan))
+
+
 def settings(plan: Plan) -> tuple[Setting, ...]:
     """Every hypothesis of the plan, looked up."""
     return tuple(_setting(plan, index, each) for index, each in enumerate(plan.hypotheses or ()))
@@ -100,6 +132,7 @@ def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
         )
     named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
     return Setting(
+        plan=plan,
         index=index,
         hypothesis=hypothesis,
         population=plan.population(hypothesis.population),

@@ -5,24 +5,18 @@ A field that is undefined makes its clause unknown, and Kleene's strong logic ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from service.domain.rules.rule import (
-    All,
-    AnyOf,
-    Clause,
-    Comparison,
-    Excludes,
-    FieldName,
-    Is,
-    Not,
-    Operator,
-    Rule,
-    Within,
-    clauses,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.rules.clause_truths import Value, clause_truths
+from service.domain.rules.rule import All, AnyOf, Clause, Is, Not, Rule, clauses
+from service.domain.rules.truth_sets import FALSE, TRUE, UNKNOWN
 from service.stats.shared.declaring import shows
 
 TIE = shows.TIE
@@ -30,6 +24,10 @@ TIE = shows.TIE
 
 Truth = bool | None
 """True, false, or unknown."""
+
+TRUTH_OF: Mapping[int, Truth] = {TRUE: True, FALSE: False, UNKNOWN: None}
+"""By its set, where one truth alone is possible."""
+SET_OF: Mapping[Truth, int] = {truth: code for code, truth in TRUTH_OF.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,68 +88,24 @@ def holds(clause: Clause, observed: Observed) -> Truth:
     """The truth of one clause; unknown when what it needs is undefined or of another shape."""
     if observed is None or isinstance(observed, bool) != isinstance(clause, Is):
         return None
-    match clause:
-        case Is():
-            return observed is clause.value
-        case Comparison():
-            if isinstance(observed, Ends):
-                return None
-            return _compare(clause.operator, _side(observed, clause.value.exact(), _tie(clause.field)))
-        case Excludes():
-            return _excludes(clause, observed)
-        case Within():
-            ends = observed if isinstance(observed, Ends) else None
-            tie = TIE if ends else _tie(clause.field)
-            low, high = (ends.low, ends.high) if ends else (observed, observed)
-            inside = (0, 1) if clause.closed else (1,)
-            return conjunction(
-                [
-                    None if low is None else _side(low, clause.low.exact(), tie) in inside,
-                    None if high is None else -_side(high, clause.high.exact(), tie) in inside,
-                ]
-            )
+    return TRUTH_OF[int(clause_truths(clause, as_value([observed]))[0])]
+
+
+def as_value(observed: Sequence[Observed]) -> Value:
+    """What one field was observed to be, several times: exact numbers stay exact, an undefined one is NaN."""
+    if any(isinstance(each, Ends) for each in observed):
+        ends = [each if isinstance(each, Ends) else Ends(None, None) for each in observed]
+        return _floats([end.low for end in ends]), _floats([end.high for end in ends])
+    if all(isinstance(each, (Fraction, int)) and not isinstance(each, bool) for each in observed):
+        return np.array(observed, dtype=object)
+    return _floats(observed)
+
+
+def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def told(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
     """The truth of one clause, unknown where it is not the same all over what was observed may be."""
     truth = holds(clause, observed)
     return truth if all(holds(clause, corner) is truth for corner in corners) else None
-
-
-def _excludes(clause: Excludes, observed: Observed) -> Truth:
-    if not isinstance(observed, Ends):
-        return None
-    value = clause.value.exact()
-    above = None if observed.low is None else _side(observed.low, value, TIE) > 0
-    below = None if observed.high is None else _side(observed.high, value, TIE) < 0
-    return disjunction([above, below])
-
-
-def _tie(field: FieldName) -> float:
-    """Differences and interval ends come from floating point and tie; p-values and counts compare plainly."""
-    return TIE if field.path[-1] in ("delta", "low", "high") else 0.0
-
-
-def _side(observed: object, threshold: Fraction, tie: float) -> int:
-    """-1, 0 or 1: below, equal or above. Fractions compare exactly, floats as floats."""
-    if isinstance(observed, (Fraction, int)):
-        return (observed > threshold) - (observed < threshold)
-    assert isinstance(observed, float)  # noqa: S101
-    distance = observed - float(threshold)
-    return 0 if abs(distance) <= tie else 1 if distance > 0 else -1
-
-
-def _compare(operator: Operator, side: int) -> bool:
-    match operator:
-        case ">=":
-            return side >= 0
-        case ">":
-            return side > 0
-        case "<=":
-            return side <= 0
-        case "<":
-            return side < 0
-        case "==":
-            return side == 0
-        case "!=":
-            return side != 0

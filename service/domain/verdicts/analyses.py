@@ -24,8 +24,7 @@ from service.domain.rules.feeding import (
     takes_runs,
 )
 from service.domain.rules.fields import observe
-from service.domain.rules.grammar import parse
-from service.domain.rules.rule import clauses
+from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.rules.truth import told
 from service.domain.verdicts.joint import JointFamily, joint_family
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
@@ -82,16 +81,17 @@ class Analyses(Record):
         return bool(shown) and all(shown)
 
 
-def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
+def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
     """Run every test that a rule or an equivalence clause names. Odd data end in reasons, not errors.
 
     Results that break the plan are not analysed at all.
     """
     answers, filled = {}, {}
-    for hypothesis in plan.hypotheses or ():
-        answers[hypothesis.id], both = _answers(plan, hypothesis, manifests, outcomes)
+    for setting in plan.settings:
+        name = setting.hypothesis.id
+        answers[name], both = _answers(setting, manifests, outcomes)
         if both:
-            filled[hypothesis.id] = both
+            filled[name] = both
     return Analyses(
         answers=answers,
         filled=filled,
@@ -100,60 +100,50 @@ def analyse(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -
     )
 
 
-def tests_of(hypothesis: Hypothesis) -> tuple[str, ...]:
-    """The ids of the tests a hypothesis needs, in order of mention."""
-    named = [clause.field.test for clause in clauses(parse(hypothesis.rule))]
-    return tuple(dict.fromkeys(each for each in (*named, hypothesis.equivalence) if each is not None))
-
-
 def _answers(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+    setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> tuple[dict[str, JsonObject], dict[Way, dict[str, JsonObject]]]:
     """The answers of a hypothesis, and those of both ways of filling behind a claim of equivalence."""
     try:
-        paired = pair_up(plan, hypothesis, manifests, outcomes)
-        others = pair_others(plan, hypothesis, manifests, outcomes)
+        paired = pair_up(setting, manifests, outcomes)
+        others = pair_others(setting, manifests, outcomes)
     except PlanViolatedError:
         return {}, {}
-    named = tests_of(hypothesis)
-    answers = _each(plan, hypothesis, named, paired, others)
+    hypothesis, named = setting.hypothesis, setting.tests
+    answers = _each(setting, named, paired, others)
     claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
     if not paired.excluded.filled or not claims:
         return answers, {}
     both: dict[Way, dict[str, JsonObject]] = {}
     for way in WAYS:
-        other = pair_up(plan, hypothesis, manifests, outcomes, way)
+        other = pair_up(setting, manifests, outcomes, way)
         same = np.array_equal(paired.baseline, other.baseline)
         if same and np.array_equal(paired.candidate, other.candidate):
             both[way] = {name: answers[name] for name in claims if name in answers}
         else:
-            both[way] = _each(plan, hypothesis, claims, other, others)
+            both[way] = _each(setting, claims, other, others)
     return answers, both
 
 
 def _each(
-    plan: Plan,
-    hypothesis: Hypothesis,
-    tests: tuple[str, ...],
-    paired: Paired,
-    others: Mapping[str, Paired],
+    setting: Setting, tests: tuple[str, ...], paired: Paired, others: Mapping[str, Paired]
 ) -> dict[str, JsonObject]:
-    uses = [use for test_id in tests if (use := plan.test(test_id)) is not None]
-    return {use.id: _answer(plan, use, others.get(use.endpoint or "", paired), hypothesis) for use in uses}
+    uses = [use for test_id in tests if (use := setting.plan.test(test_id)) is not None]
+    return {use.id: _answer(setting, use, others.get(use.endpoint or "", paired)) for use in uses}
 
 
-def _answer(plan: Plan, use: TestUse, paired: Paired, hypothesis: Hypothesis) -> JsonObject:
+def _answer(setting: Setting, use: TestUse, paired: Paired) -> JsonObject:
     """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
     if paired.n == 0:
         return _no_answer(use, say("reasons.no_item_left"))
     try:
         test = registry.find(use.test, use.version)
-        request = request_for(plan, test, use, paired)
+        request = request_for(setting.plan, test, use, paired)
         answer: JsonObject = json.loads(test.answer(request).model_dump_json())
         more = _with_more_draws(request)
         if (
             more is not None
-            and _hangs_on_draws(answer, use, hypothesis)
+            and _hangs_on_draws(answer, use, setting)
             and test.cost(more) <= registry.MOST_SECONDS
         ):
             answer = json.loads(test.answer(more).model_dump_json())
@@ -177,11 +167,11 @@ def _with_more_draws(request: Request) -> Request | None:
     return request.model_copy(update={"n_resamples": MOST_DRAWS})
 
 
-def _hangs_on_draws(answer: JsonObject, use: TestUse, hypothesis: Hypothesis) -> bool:
+def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
-    if use.id == hypothesis.equivalence and observe(answer, ("equivalent",)).reason == DRAWN:
+    if use.id == setting.hypothesis.equivalence and observe(answer, ("equivalent",)).reason == DRAWN:
         return True
-    asked = [clause for clause in clauses(parse(hypothesis.rule)) if clause.field.test == use.id]
+    asked = [clause for clause in setting.clauses if clause.field.test == use.id]
     seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
     return any(
         each.reason == DRAWN or (each.reason != BEYOND and told(clause, each.value, each.corners) is None)

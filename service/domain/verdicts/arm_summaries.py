@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.kernels.numeric.binomial import clopper_pearson
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
@@ -42,7 +42,7 @@ class ArmSummary(Record):
 
 
 def arm_summaries(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
+    setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> tuple[ArmSummary, ...]:
     """Baseline and candidate on the items of the verdict; none where the results break the plan or no item is left.
 
@@ -50,12 +50,12 @@ def arm_summaries(
     are is told by the interval of the difference, not by whether these overlap.
     """
     try:
-        paired = pair_up(plan, hypothesis, manifests, outcomes)
+        paired = pair_up(setting, manifests, outcomes)
     except PlanViolatedError:
         return ()
     if paired.n == 0:
         return ()
-    codes = _codes(paired)
+    codes, hypothesis = _codes(paired), setting.hypothesis
     return tuple(
         summary_of(name, values, codes, binary=paired.endpoint.collapsed_kind == "binary")
         for name, values in ((hypothesis.baseline, paired.baseline), (hypothesis.candidate, paired.candidate))

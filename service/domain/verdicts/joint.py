@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, JsonValue
 
+from service.domain.decision.members import members, p_clauses
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Comparison
-from service.domain.rules.settings import Setting, Use, settings
-from service.domain.verdicts.members import members, p_clauses
+from service.domain.rules.settings import ResolvedPlan, Setting, Use
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.streams import block_count
@@ -92,19 +92,21 @@ def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
         yield name, setting.uses.get(name)
 
 
-def joint_family(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> JointFamily | None:
+def joint_family(
+    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes
+) -> JointFamily | None:
     """The family of a plan under `max_t`; None under another policy."""
+    plan = resolved.plan
     if plan.multiplicity is None or plan.multiplicity.policy != "max_t":
         return None
-    known = {setting.hypothesis.id: setting for setting in settings(plan)}
-    family = [known[name] for name in members(plan) if name in known]
+    family = [each for name in members(plan) if (each := resolved.of(name)) is not None]
     reason = _why_apart(plan, family)
     if reason is not None:
         return _apart(reason)
     paired: list[Paired] = []
     for each in family:
         try:
-            paired.append(pair_up(plan, each.hypothesis, manifests, outcomes))
+            paired.append(pair_up(each, manifests, outcomes))
         except PlanViolatedError:
             return _apart(say("multiplicity.results_break_plan", hypothesis=each.hypothesis.id))
     return _shared(family, paired)

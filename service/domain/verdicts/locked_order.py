@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
 from service.domain.rules.feeding import margin_for
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.columns import is_binary
@@ -33,16 +33,14 @@ def curve_test() -> StatTest[Any, Any]:
     )
 
 
-def curve_request(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> Request | None:
+def curve_request(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Request | None:
     """What that test is asked for a hypothesis: its items in the plan's order; None where there are none.
 
     The order is the permutation of the population's `order_seed`, which was locked before the data; without a seed it
     is the manifest's, and the answer says that its origin is unknown.
     """
     try:
-        paired = pair_up(plan, hypothesis, manifests, outcomes)
+        paired = pair_up(setting, manifests, outcomes)
     except PlanViolatedError:
         return None
     if paired.n == 0:
@@ -62,8 +60,7 @@ def curve_request(
         values["size_cap"] = max(Counter(manifest.clusters).values())
     if endpoint.collapsed_kind != "binary" and endpoint.bounds is not None:
         values["bound"] = endpoint.bounds.high - endpoint.bounds.low
-    sesoi = (plan.sesoi or {}).get(endpoint.id)
-    if sesoi is not None:
-        values["margin"] = margin_for(sesoi, endpoint, is_binary(paired.baseline, paired.candidate))
+    if setting.sesoi is not None:
+        values["margin"] = margin_for(setting.sesoi, endpoint, is_binary(paired.baseline, paired.candidate))
     request: Request = curve_test().request.model_validate(values)
     return request

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
-from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population
+from service.domain.plans.plan import Endpoint, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
-from service.domain.rules.endpoints import on_endpoint, other_endpoints, setting_of
+from service.domain.rules.endpoints import on_endpoint, other_endpoints
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
@@ -146,8 +147,7 @@ class Paired:
 
 
 def pair_up(
-    plan: Plan,
-    hypothesis: Hypothesis,
+    setting: Setting,
     manifests: Mapping[str, Manifest],
     outcomes: Outcomes,
     way: Way | None = None,
@@ -163,7 +163,8 @@ def pair_up(
             cannot belong to the endpoint, the plan says `fail` and a result is not `ok`, or it says
             `worst_case` and does not tell which value that is.
     """
-    population, endpoint, manifest = _setting(plan, hypothesis, manifests)
+    population, endpoint, manifest = _described(setting, manifests)
+    plan, hypothesis = setting.plan, setting.hypothesis
     arms = (hypothesis.baseline, hypothesis.candidate)
     shape = (manifest.n, endpoint.replicates)
     inside = outcomes.counting(population.id, manifest.n)
@@ -184,7 +185,7 @@ def pair_up(
     among = inside.copy()
     among[inside] = kept
     before, after = (
-        _worst(plan, hypothesis, endpoint, tuple(cell.of(kept) for cell in cells), way)
+        _worst(setting, endpoint, tuple(cell.of(kept) for cell in cells), way)
         if worst and not usable[kept].all()
         else (baseline.values[kept], candidate.values[kept])
     )
@@ -206,50 +207,43 @@ def pair_up(
     )
 
 
-def pair_others(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> dict[str, Paired]:
+def pair_others(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> dict[str, Paired]:
     """By endpoint: the pairs of the other endpoints that the rule speaks of, each under the plan's missing policy.
 
     Raises:
         PlanViolatedError: as `pair_up`, of any of them.
     """
-    if all(use.endpoint is None for use in plan.tests or ()):
-        return {}
-    setting = setting_of(plan, hypothesis)
-    others = () if setting is None else other_endpoints(setting)
-    return {name: pair_up(*on_endpoint(plan, hypothesis, name), manifests, outcomes) for name in others}
+    others = other_endpoints(setting)
+    return {name: pair_up(on_endpoint(setting, name), manifests, outcomes) for name in others}
 
 
-def why_no_worst_case(plan: Plan, hypothesis: Hypothesis) -> str | None:
+def why_no_worst_case(setting: Setting) -> str | None:
     """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
-    endpoint = plan.endpoint(hypothesis.endpoint)
+    endpoint, hypothesis = setting.endpoint, setting.hypothesis
     if endpoint is not None and extremes(endpoint) is None:
         return say("reasons.no_bounds", endpoint=endpoint.id)
-    if hypothesis.claim != "equivalence" and favoured(plan, hypothesis) is None:
+    if hypothesis.claim != "equivalence" and favoured(setting) is None:
         return say("reasons.no_favoured_arm", hypothesis=hypothesis.id)
     return None
 
 
 def _worst(
-    plan: Plan, hypothesis: Hypothesis, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None
+    setting: Setting, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both arms with the worst value for what is not ok."""
-    ends, why = extremes(endpoint), why_no_worst_case(plan, hypothesis)
+    ends, why = extremes(endpoint), why_no_worst_case(setting)
     if ends is None or why is not None:
         raise PlanViolatedError(say("reasons.no_worst_case", why=str(why)))
     baseline, candidate = cells
     ok = (baseline.statuses == OK, candidate.statuses == OK)
-    ways = against(plan, hypothesis) if way is None else (way,)
+    ways = against(setting) if way is None else (way,)
     filled = [fill(baseline.values, candidate.values, ok, way=way, ends=ends) for way in ways]
     return max(filled, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
 
 
-def _setting(
-    plan: Plan, hypothesis: Hypothesis, manifests: Mapping[str, Manifest]
-) -> tuple[Population, Endpoint, Manifest]:
-    population, endpoint = plan.population(hypothesis.population), plan.endpoint(hypothesis.endpoint)
-    manifest = manifests.get(hypothesis.population)
+def _described(setting: Setting, manifests: Mapping[str, Manifest]) -> tuple[Population, Endpoint, Manifest]:
+    population, endpoint = setting.population, setting.endpoint
+    manifest = manifests.get(setting.hypothesis.population)
     if population is None or endpoint is None or manifest is None:
         raise PlanViolatedError(say("reasons.undescribed"))
     if population.items_sha256 not in (None, manifest.sha256()):

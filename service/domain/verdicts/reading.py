@@ -8,17 +8,13 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.rules.fields import observe
-from service.domain.rules.rule import (
-    Rule,
-    clauses,
-)
+from service.domain.rules.settings import Setting
 from service.domain.rules.truth import (
     TIE,
     Ends,
 )
-from service.domain.verdicts.analyses import JsonObject, tests_of
+from service.domain.verdicts.analyses import JsonObject
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
 
@@ -42,17 +38,17 @@ class IntervalRead:
 
 
 def read_interval(
-    plan: Plan, hypothesis: Hypothesis, rule: Rule, answers: Mapping[str, JsonObject], *, filled: bool = False
+    setting: Setting, answers: Mapping[str, JsonObject], *, filled: bool = False
 ) -> IntervalRead | None:
     """The first interval the rule names, else the first `ci` of its tests; None without one.
 
     Where results were `filled` in against a claim of a difference, it is not read against the SESOI: that it
     lies within would be their doing.
     """
-    one_way = filled and hypothesis.claim != "equivalence"
-    sesoi = None if one_way else (plan.sesoi or {}).get(hypothesis.endpoint)
+    one_way = filled and setting.hypothesis.claim != "equivalence"
+    sesoi = None if one_way else setting.sesoi
     bound = None if sesoi is None else float(sesoi.exact())
-    for test, path in _candidates(plan, hypothesis, rule):
+    for test, path in _candidates(setting):
         seen = observe(answers.get(test, {}), path)
         ends = seen.value
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
@@ -76,12 +72,11 @@ def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str
     return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
 
 
-def _candidates(plan: Plan, hypothesis: Hypothesis, rule: Rule) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _candidates(setting: Setting) -> Iterator[tuple[str, tuple[str, ...]]]:
     # the interval of another endpoint is of something else
-    own = [
-        test for test in tests_of(hypothesis) if plan.reads(test, hypothesis.endpoint) == hypothesis.endpoint
-    ]
-    for clause in clauses(rule):
+    endpoint = setting.hypothesis.endpoint
+    own = [test for test in setting.tests if setting.plan.reads(test, endpoint) == endpoint]
+    for clause in setting.clauses:
         test, path = clause.field.test, clause.field.path
         if test in own and path[0] in INTERVALS:
             yield test, path[:-1] if path[-1] in ("low", "high") else path

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from service.domain.decision.members import is_secondary
 from service.domain.plans.plan import Endpoint, Hypothesis, Plan
 from service.domain.plans.slices import Slices
-from service.domain.verdicts.members import is_secondary
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes

@@ -10,19 +10,21 @@ Where a plan was stopped follows from its rows alone, so a verdict can be comput
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.decision.members import holding_up
+from service.domain.decision.stopping import Ints, end_of_hypothesis, end_of_test
 from service.domain.plans.plan import GroupSequential, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import look_units, ranks
 from service.domain.rules.feeding import is_ordered
 from service.domain.rules.fields import analysis_of
-from service.domain.verdicts.analyses import Analyses, JsonObject, analyse, tests_of
-from service.domain.verdicts.family import is_secondary
+from service.domain.rules.settings import ResolvedPlan, Setting
+from service.domain.verdicts.analyses import Analyses, JsonObject, analyse
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
 from service.domain.verdicts.parts import Stopped
 
@@ -113,31 +115,29 @@ class Reading:
 
 
 def read(
-    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
+    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
 ) -> Reading:
     """Run the tests of a plan on the first units along its order."""
-    analyses = analyse(plan, manifests, first(plan, manifests, outcomes, units))
-    hypotheses = plan.hypotheses or ()
-    decided = {hypothesis.id: _decided(plan, hypothesis, analyses) for hypothesis in hypotheses}
-    holds_up = [hypothesis.id for hypothesis in hypotheses if not is_secondary(plan, hypothesis)] or [
-        hypothesis.id for hypothesis in hypotheses
-    ]
+    plan = resolved.plan
+    analyses = analyse(resolved, manifests, first(plan, manifests, outcomes, units))
+    decided = {setting.hypothesis.id: bool(_end(setting, analyses) < NEVER) for setting in resolved.settings}
     shown = {
         hypothesis.id: analyses.shows_equivalence(hypothesis)
-        for hypothesis in hypotheses
+        for hypothesis in plan.hypotheses or ()
         if hypothesis.equivalence is not None
     }
-    return Reading(units, analyses.answers, decided, all(decided[name] for name in holds_up), shown)
+    return Reading(units, analyses.answers, decided, all(decided[name] for name in holding_up(plan)), shown)
 
 
 def up_to_stop(
-    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes
+    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> tuple[Outcomes, Stopped | None]:
     """The outcomes that count, and how the collection ended; None where the plan has one look alone.
 
     Raises:
         PlanViolatedError: a result is lacking that the stopping rule does not spare.
     """
+    plan = resolved.plan
     rule = plan.stopping
     if rule is None or rule.kind == "fixed_n":
         outcomes.require_complete()
@@ -146,28 +146,39 @@ def up_to_stop(
     if isinstance(rule, GroupSequential):
         for look in range(1, look_due(plan, units) + 1):
             seen = at_look(plan, look)
-            if read(plan, manifests, outcomes, seen).stop:
+            if read(resolved, manifests, outcomes, seen).stop:
                 early = Stopped(kind=rule.kind, early=True, look=look, looks=rule.looks, units=seen)
                 return first(plan, manifests, outcomes, seen), early
         outcomes.require_complete()
         return outcomes, Stopped(kind=rule.kind, early=False, look=rule.looks, looks=rule.looks, units=units)
     whole = all(mask.all() for mask in everywhere(outcomes).values())
-    if not whole and not read(plan, manifests, outcomes, units).stop:
+    if not whole and not read(resolved, manifests, outcomes, units).stop:
         outcomes.require_complete()
     ended = Stopped(kind=rule.kind, early=not whole, look=None, looks=None, units=units)
     return (outcomes if whole else first(plan, manifests, outcomes, units)), ended
 
 
-def _decided(plan: Plan, hypothesis: Hypothesis, found: Analyses) -> bool:
-    """True when every sequential test that a hypothesis names has come to its end, however it is filled in."""
-    named = [use.id for name in tests_of(hypothesis) if (use := plan.test(name)) and is_ordered(use)]
-    return bool(named) and all(_ended(hypothesis, name, found) for name in named)
+NEVER = 1
+"""One reading is looked at, number 0: what has not ended there ends past it."""
 
 
-def _ended(hypothesis: Hypothesis, test: str, found: Analyses) -> bool:
-    if test == hypothesis.equivalence and found.shows_equivalence(hypothesis):
-        return True
-    here = [analysis_of(answers.get(test, {})) for _, answers in found.of_rule(hypothesis)]
-    if all(each.get("decision") == "reject" for each in here):
-        return True
-    return test != hypothesis.equivalence and all(each.get("equivalent") is True for each in here)
+def _end(setting: Setting, analyses: Analyses) -> Ints:
+    """The end of a hypothesis, (1,): that of every sequential test that it names, however it is filled in."""
+    named = [use.id for name in setting.tests if (use := setting.plan.test(name)) and is_ordered(use)]
+    return end_of_hypothesis(
+        [_test_end(setting.hypothesis, name, analyses) for name in named], _at([False])[0]
+    )
+
+
+def _test_end(hypothesis: Hypothesis, test: str, analyses: Analyses) -> Ints:
+    answers = [analysis_of(each.get(test, {})) for _, each in analyses.of_rule(hypothesis)]
+    if test == hypothesis.equivalence:
+        inside = [analyses.shows_equivalence(hypothesis)]
+    else:
+        inside = [answer.get("equivalent") is True for answer in answers]
+    return end_of_test(_at([answer.get("decision") == "reject" for answer in answers]), _at(inside))
+
+
+def _at(ended: Sequence[bool]) -> list[Ints]:
+    """The reading at which each of these has ended, where only the first is looked at."""
+    return [np.array([0 if each else NEVER], dtype=np.int64) for each in ended]

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Endpoint, Hypothesis, Plan
+from service.domain.plans.plan import Endpoint
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.clauses import Reader
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import Setting
 
 Sign = Literal[1, -1]
 Way = Literal["up", "down"]
@@ -42,32 +42,31 @@ def extremes(endpoint: Endpoint) -> Extremes | None:
     return None if endpoint.bounds is None else Extremes(endpoint.bounds.low, endpoint.bounds.high)
 
 
-def favoured(plan: Plan, hypothesis: Hypothesis) -> Sign | None:
+def favoured(setting: Setting) -> Sign | None:
     """1 when the rule asks for a larger candidate, -1 for a smaller one; None when it does not say.
 
     It says so where every state in which it holds asks for one and the same direction, or bears out a
     claim that has one.
     """
-    setting = next((setting for setting in settings(plan) if setting.hypothesis == hypothesis), None)
-    if setting is None or setting.rule is None:
+    if setting.rule is None:
         return None
-    held, target = states(setting.rule, Reader.of(plan, setting)), Target.of(plan, hypothesis)
+    held, target = states(setting.rule, Reader.of(setting)), Target.of(setting)
     asked = {each.asks for each in held}
     if len(asked) == 1 and len(asked & {frozenset({1}), frozenset({-1})}) == 1:
         return 1 if asked == {frozenset({1})} else -1
-    directed = hypothesis.claim != "equivalence" and held
+    directed = target.claim != "equivalence" and held
     return target.good if directed and all(target.gap(each) is None for each in held) else None
 
 
-def against(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, ...]:
+def against(setting: Setting) -> tuple[Way, ...]:
     """The ways of filling that hurt the claim; a claim of equivalence must stand both of them.
 
     Any other filling lies between the two: a one-sided score test against a margin is hardest to pass with
     every result that is not ok taken towards that margin (Sidik 2003, Stat Med 22:265).
     """
-    if hypothesis.claim == "equivalence":
+    if setting.hypothesis.claim == "equivalence":
         return WAYS
-    sign = favoured(plan, hypothesis)
+    sign = favoured(setting)
     return () if sign is None else ("down" if sign > 0 else "up",)
 
 

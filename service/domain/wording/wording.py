@@ -70,7 +70,7 @@ NOTHING = Shown()
 
 def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...]:
     """Every finding, in the order of the text; at most one per phrase and code."""
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    starts = [0, *(problems.end() for problems in re.finditer("\n", text))]
     problems: list[WordingFinding] = []
     for start, sentence in _sentences(text):
         for code, span, why, better in _of_sentence(sentence, shown):

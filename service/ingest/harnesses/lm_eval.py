@@ -82,7 +82,7 @@ class LmEvalRun(Reader):
         if json_slices.begins_array(document):
             start = json_slices.whole(document, "the samples")
             samples = json_slices.each(document, start, _SAMPLE, "samples")
-            yield from ((f"samples[{number}]", found) for number, found in enumerate(samples, start=1))
+            yield from ((f"samples[{number}]", content) for number, content in enumerate(samples, start=1))
             return
         for number, line in self._files.lines(self._samples):
             where = f"line {number}"

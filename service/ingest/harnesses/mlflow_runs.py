@@ -104,9 +104,9 @@ def _pairs(pairs: Any) -> dict[str, Any]:
     if not isinstance(pairs, list):
         return {}
     return {
-        key: each.get("value")
-        for each in pairs
-        if isinstance(each, dict) and isinstance(key := each.get("key"), str)
+        key: pair.get("value")
+        for pair in pairs
+        if isinstance(pair, dict) and isinstance(key := pair.get("key"), str)
     }
 
 

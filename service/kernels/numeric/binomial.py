@@ -42,8 +42,8 @@ def log_choose(k: Ints, n: Ints) -> Floats:
     return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
 
 
-def clopper_pearson(k: int, n: int, level: float) -> tuple[float, float]:
-    """Exact two-sided interval of a share of which k of n were seen. n at least 1.
+def clopper_pearson(k: float, n: float, level: float) -> tuple[float, float]:
+    """Exact two-sided interval of a share of which k of n were seen. n above 0; neither need be whole.
 
     Sources: Clopper & Pearson (1934), Biometrika 26:404.
     Example: 0 of 10 at .95: 0 to 1 - .025^(1/10), which is .308.

@@ -25,7 +25,7 @@ def power_of_rules(
 
     `margins` are the differences, with their sign, that each hypothesis' claim sets apart; without them the SESOI is.
     """
-    shown = [each for each in powers[:MOST_HYPOTHESES] if rule_rows(each[0], language)]
+    shown = [power for power in powers[:MOST_HYPOTHESES] if rule_rows(power[0], language)]
     # One scale, and so one legend, for all panels: Vega-Lite lays legends of the same fields over one another.
     names = list(dict.fromkeys(row["series"] for power, _ in shown for row in rule_rows(power, language)))
     panels = [

@@ -222,9 +222,9 @@ def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bo
         return True
     of = list(prose.mentioned(said, draft.ids("endpoints")))
     primary = [
-        str(each["id"])
-        for each in draft.entries("endpoints")
-        if each.get("role") == "primary" and "id" in each
+        str(entry["id"])
+        for entry in draft.entries("endpoints")
+        if entry.get("role") == "primary" and "id" in entry
     ]
     for endpoint_id in [one.value for one in of] or primary[:1]:
         if _margin(draft, endpoint_id, margin, item):

@@ -177,8 +177,8 @@ class Database:
         self._told |= dict.fromkeys(findings, now)
         if not findings:
             return
-        for each in findings:
-            integrity.tell(each)
+        for finding in findings:
+            integrity.tell(finding)
         # told above, whatever becomes of this; and found again at the next reading
         with suppress(Exception), _Session(self._writing, autoflush=False) as session, session.begin():
             integrity.keep(session, findings, datetime.now(UTC))

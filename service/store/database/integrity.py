@@ -102,7 +102,7 @@ def tell(finding: Alteration) -> None:
 def keep(session: Session, findings: set[Alteration], now: datetime) -> None:
     """Remember findings; a known one stays as it was found first."""
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    rows = [each._asdict() | {"found_at": now} for each in sorted(findings)]
+    rows = [finding._asdict() | {"found_at": now} for finding in sorted(findings)]
     session.execute(dialect.insert(alterations).on_conflict_do_nothing(), rows)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS
+from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
 from service.offline import local
 
 ASKED = {
+    "/v1/score": (SCORED, local.score),
     "/v1/compare": (ROWS, local.compare),
     "/v1/resolution": (PILOT, local.resolve),
     "/v1/resolution/published": (PUBLISHED, local.audit),
@@ -34,6 +35,10 @@ def test_the_service_answers_what_the_command_computes(client, path):
         ("/v1/compare", {"baseline": {"item_ids": ["a", "b"], "values": [1e308, 1e308]}}, "baseline.values"),
         ("/v1/compare", {"baseline": {"item_ids": ["a", "a"], "values": [1, 0]}}, "baseline.item_ids"),
         ("/v1/compare", {"candidate": {"item_ids": ["a"], "values": ["1"]}}, "candidate.values[0]"),
+        ("/v1/score", {"threshold": 90}, "threshold"),
+        ("/v1/score", {"values": [1]}, "values"),
+        ("/v1/score", {"item_ids": ["a"] * 24}, "item_ids"),
+        ("/v1/score", {"clusters": ["a"] * 24}, "clusters"),
         ("/v1/resolution", {"clusters": ["a"]}, "clusters"),
         ("/v1/resolution/published", {"candidate": 76}, "candidate"),
         ("/v1/resolution/published", {"n": 5}, "n_clusters"),

@@ -24,8 +24,8 @@ from service.domain.verdicts.outcomes import NOT_RECEIVED
 from service.errors import Conflict
 from service.stats.shared.declaring.registry import joined
 from tests.domain import sample
+from tests.domain.calibration.cases import ABOUT
 
-ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}
 BOTH = "m.p_value < 0.05 and delta > 0"
 
 

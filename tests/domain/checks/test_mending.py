@@ -13,7 +13,7 @@ from service.domain.checks.claim import absences, claim_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.rules.settings import settings as looked_up
 from tests.domain import sample
-from tests.domain.checks.test_claim_search import WAYS, WORLDS, plans
+from tests.domain.checks.searched import WAYS, WORLDS, plans
 
 TESTS = [
     {"id": "m", "test": "mcnemar", "version": 1},

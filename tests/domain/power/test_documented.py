@@ -11,7 +11,7 @@ from service.domain.power.enumerated.tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.rule import MOST_HYPOTHESES, rule_powers
 from service.domain.rules.settings import settings
-from tests.domain.lint.test_lint import worked_example
+from tests.domain.lint.worked import worked_example
 from tests.domain.sample import VALUE, manifests, plan
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "power-of-a-rule.md").read_text("utf-8")

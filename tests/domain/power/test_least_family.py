@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.domain.verdicts.family import Family
+from service.domain.decision.family import Family
 from service.stats.multiple_comparisons import MultipleComparisonsRequest, multiple_comparisons
 from tests.domain.sample import VALUE, codes, findings
 
@@ -86,9 +87,10 @@ def test_adjusted_values_grow_with_every_p(pairs: list[tuple[float, float]], pol
     )
     assert all(a <= b + 1e-12 for a, b in zip(low, high, strict=True))
     names = [f"H{each}" for each in range(len(pairs))]
-    beside = Family(policy, dict(zip(names, more, strict=True)), {}, dict.fromkeys(names, 1.0))
+    one = np.ones((1, 1))
+    beside = Family(policy, tuple(names), np.array([[more]]), dict.fromkeys(names, one))
     assert all(
-        beside.adjust(name, p, policy) >= a - 1e-12 for name, p, a in zip(names, more, low, strict=True)
+        beside.adjust(name, p * one).item() >= a - 1e-12 for name, p, a in zip(names, more, low, strict=True)
     )
 
 

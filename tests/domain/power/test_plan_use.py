@@ -21,21 +21,11 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.simulated import Units
+from tests.domain.power.plan_uses import IN_PLANS, asked
 from tests.domain.sample import plan
 from tests.stats.cases import cases_of, file_of
 
-SIDES = ("two-sided", "greater", "less")
 MARGIN = {"value": 30, "unit": "pp"}
-IN_PLANS = {name: test for name, test in registry.latest().items() if test.plan is not None}
-
-
-def asked(name):
-    """Parameters worth varying, one combination after the other."""
-    test, varied = registry.find(name), dict(cases_of(name).varied or {})
-    if "alternative" in test.request.model_fields:
-        varied["alternative"] = SIDES
-    for values in product(*varied.values()):
-        yield dict(zip(varied, values, strict=True))
 
 
 def cases(wanted):

@@ -10,7 +10,7 @@ from service.domain.plans.population import ManifestFacts, StratumFacts
 from service.domain.power.rule import rule_powers
 from service.domain.power.slices import slice_power
 from service.stats.shared.methods.slicing import weigh_counts
-from tests.domain.rules.test_endpoints import SWAP
+from tests.domain.rules.swaps import SWAP
 from tests.domain.sample import VALUE, manifests, plan
 
 ASKED = {"slices": {"by": "stratum", "no_worse_than": {"value": 40, "unit": "pp"}}}

@@ -21,21 +21,9 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import InvalidData
+from tests.domain.rules.swaps import RULE, SWAP
 from tests.domain.sample import binary, cell, codes, findings, manifest, manifests, plan, verdict_of
 
-RULE = "quality.ci.low > -2 pp and cost.ratio.ci.high < 0.8"
-SWAP = {
-    "hypotheses.0.claim": "non_inferiority",
-    "hypotheses.0.statement": "C2 loses less than 2 pp of accuracy and costs less than 0.8 times as much",
-    "hypotheses.0.rule": RULE,
-    "endpoints.1": {
-        "id": "usd", "kind": "continuous", "role": "secondary", "positive": True, "better": "lower",
-    },
-    "tests": [
-        {"id": "quality", "test": "paired-difference", "version": 1},
-        {"id": "cost", "test": "ratio-of-means", "version": 1, "endpoint": "usd"},
-    ],
-}  # fmt: skip
 N = 1000
 RNG = np.random.default_rng(5)
 COST = np.exp(RNG.normal(0, 0.5, N))
@@ -72,7 +60,7 @@ def test_the_swap_rule_locks():
     assert other_endpoints(setting) == ("usd",)
     assert rule_text(parts.own) == "quality.ci.low > -2 pp"
     assert rule_text(parts.others["usd"]) == "cost.ratio.ci.high < 0.8"
-    assert own_part(plan(SWAP), setting.hypothesis, parts.own).hypotheses[0].rule == "quality.ci.low > -2 pp"
+    assert own_part(setting, parts.own).hypothesis.rule == "quality.ci.low > -2 pp"
     assert plan(SWAP).endpoints_asked(setting.hypothesis) == ("accuracy", "usd")
 
 

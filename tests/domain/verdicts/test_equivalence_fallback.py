@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from service.domain.decision.family import Family
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
-from service.domain.verdicts.family import Family
 from service.domain.verdicts.judge import HypothesisVerdict
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
@@ -198,22 +198,20 @@ def test_holm_over_both_statements_is_the_closed_test(
     family: list[tuple[float, float | None]], data: st.DataObject
 ) -> None:
     rule, other = [each for each, _ in family], [each for _, each in family]
-    names = [f"H{index}" for index in range(len(family))]
+    names = tuple(f"H{index}" for index in range(len(family)))
     made = Family(
         "holm",
-        dict(zip(names, rule, strict=True)),
-        {},
-        {name: each for name, each in zip(names, other, strict=True) if each is not None},
+        names,
+        np.array([[rule]]),
+        {name: np.array([[each]]) for name, each in zip(names, other, strict=True) if each is not None},
     )
     asked = data.draw(st.integers(0, len(family) - 1))
-    assert made.adjust(names[asked], rule[asked], "holm") == pytest.approx(
-        closed(rule, other, asked, rule[asked])
-    )
+    own = made.adjust(names[asked], np.array([[rule[asked]]]))
+    assert own.item() == pytest.approx(closed(rule, other, asked, rule[asked]))
     beside = other[asked]
     if beside is not None:
-        assert made.adjust(names[asked], beside, "holm", "equivalence") == pytest.approx(
-            closed(rule, other, asked, beside)
-        )
+        adjusted = made.adjust(names[asked], np.array([[beside]]), equivalence=True)
+        assert adjusted.item() == pytest.approx(closed(rule, other, asked, beside))
 
 
 def false_statements(policy: str, truths: tuple[float, ...], runs: int, correlation: float) -> float:
@@ -226,21 +224,15 @@ def false_statements(policy: str, truths: tuple[float, ...], runs: int, correlat
     z = np.array(truths) * margin + noise
     rule_p = 2 * ndtr(-np.abs(z))
     tost = np.maximum(ndtr(-(z + margin)), ndtr(z - margin))
-    names, count = [f"H{index}" for index in range(k)], 0
-    for each in range(runs):
-        rule, other = (dict(zip(names, map(float, p[each]), strict=True)) for p in (rule_p, tost))
-        family = Family(policy, rule, {}, other)  # type: ignore[arg-type]
-        for name, truth, seen in zip(names, truths, z[each], strict=True):
-            if policy == "none":
-                better, same = rule[name] < 0.05, other[name] < 0.05
-            else:
-                better = family.adjust(name, rule[name], policy) < 0.05  # type: ignore[arg-type]
-                same = family.adjust(name, other[name], policy, "equivalence") < 0.05  # type: ignore[arg-type]
-            better = better and seen > 0
-            if (better and truth <= 0) or (same and not better and abs(truth) >= 1):
-                count += 1
-                break
-    return count / runs
+    names = tuple(f"H{index}" for index in range(k))
+    other = {name: tost[None, :, at] for at, name in enumerate(names)}
+    family = Family(policy, names, rule_p[None], other)  # type: ignore[arg-type]
+    wrong = np.zeros(runs, dtype=bool)
+    for at, (name, truth) in enumerate(zip(names, truths, strict=True)):
+        better = (family.adjust(name, rule_p[None, :, at])[0] < 0.05) & (z[:, at] > 0)
+        same = family.adjust(name, other[name], equivalence=True)[0] < 0.05
+        wrong |= (better & (truth <= 0)) | (same & ~better & (abs(truth) >= 1))
+    return float(wrong.mean())
 
 
 def test_three_at_the_margin_are_seldom_called_equivalent() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from service.domain.rules.grammar import parse
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import conjunction
 from service.domain.verdicts.judge import Verdict, analyse, judge
 from service.domain.verdicts.outcomes import Outcomes
@@ -361,9 +362,11 @@ def test_analyses_travel_between_processes_and_give_the_same_verdict():
     changed = plan({"populations.0.n": 50})
     items, results = manifests(changed), outcomes(*binary(50, 30, 14, 3))
     sent = pickle.loads(pickle.dumps((changed, items, results)))
-    analyses = pickle.loads(pickle.dumps(analyse(*sent)))
-    there = judge(*sent, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW)
-    here = judge(changed, items, results, analyse(changed, items, results),
+    analyses = pickle.loads(pickle.dumps(analyse(resolve(sent[0]), *sent[1:])))
+    there = judge(
+        resolve(sent[0]), *sent[1:], analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW
+    )
+    here = judge(resolve(changed), items, results, analyse(resolve(changed), items, results),
                  preregistration_id="p", plan_sha256="s", judged_at=NOW)  # fmt: skip
     assert there.model_dump_json() == here.model_dump_json()
 
@@ -379,12 +382,14 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     """A p that is only known to lie below 1e-6 satisfies p < 0.05 and decides nothing about p < 1e-9."""
     changed = plan({"populations.0.n": 3, "hypotheses.0.rule": "m.p < 0.05 and m.p < 0.000000001"})
     items, results = manifests(changed), outcomes([1, 0, 1], [0, 1, 1])
-    analyses = analyse(changed, items, results)
+    analyses = analyse(resolve(changed), items, results)
     analysis = analyses.answers["H1"]["m"]["analysis"]
     analysis["p_value"] = 1e-6
     analysis["bounds"] = {"p_value": "< 1e-06"}
     found = only(
-        judge(changed, items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW)
+        judge(
+            resolve(changed), items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW
+        )
     )
     assert [clause.holds for clause in found.clauses] == [True, None]
     assert found.clauses[1].reason == "known only as < 1e-06"
@@ -406,6 +411,6 @@ def test_a_million_items_are_judged_within_a_minute_of_computing():
     changed = plan({"populations.0.n": 10**6})
     items, results = manifests(changed), outcomes(*arms)
     started = time.process_time()
-    analyses = analyse(changed, items, results)
-    judge(changed, items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW)
+    analyses = analyse(resolve(changed), items, results)
+    judge(resolve(changed), items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW)
     assert time.process_time() - started < 60

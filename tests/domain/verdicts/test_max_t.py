@@ -21,13 +21,14 @@ from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import TestUse
 from service.domain.power.rule import rule_powers
 from service.domain.rules.feeding import build_request, parameter
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.joint import joint_family, sign_tests
 from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
 from tests.domain import sample
-from tests.domain.power.test_plan_use import IN_PLANS, asked
+from tests.domain.power.plan_uses import IN_PLANS, asked
 
 N = 120
 ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}
@@ -103,7 +104,7 @@ def test_clauses_are_judged_by_the_shared_signs(clusters):
 
 def test_analyses_keep_it_through_json():
     rows = rows_of(plan_of())
-    found = analyse(rows.plan, rows.manifests, rows.outcomes)
+    found = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
     again = Analyses.model_validate_json(found.model_dump_json())
     assert verdict_of(rows, again) == verdict_of(rows, found)
     assert (
@@ -113,14 +114,14 @@ def test_analyses_keep_it_through_json():
 
 def test_other_policies_keep_their_bytes():
     rows = rows_of(plan_of("holm"))
-    assert analyse(rows.plan, rows.manifests, rows.outcomes).joint is None
+    assert analyse(resolve(rows.plan), rows.manifests, rows.outcomes).joint is None
     assert "joint" not in verdict_of(rows).hypotheses[0].family.model_dump(mode="json")
 
 
 def test_drawn_p_values_near_the_threshold_decide_nothing():
     """An adjusted p whose range holds .05 leaves its clause open, as any drawn p does."""
     rows = rows_of(plan_of())
-    found = analyse(rows.plan, rows.manifests, rows.outcomes)
+    found = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
     names = [each.id for each in rows.plan.hypotheses]
     at, low, high = (dict.fromkeys(names, p) for p in (0.0501, 0.048, 0.052))
     shared = found.joint.shared.model_copy(update={"exact": False, "draws": 100_000})
@@ -379,6 +380,6 @@ def test_looks_are_refused_before_the_lock_and_leave_holm_after_it(stopping):
     (first, *_) = [each for each in service_lint.lint(plan, facts) if each.code == "MULTIPLICITY"]
     assert first.severity == "error"
     assert "looks before the end" in first.message
-    joint = joint_family(plan, sample.manifests(plan), rows_of(plan).outcomes)
+    joint = joint_family(resolve(plan), sample.manifests(plan), rows_of(plan).outcomes)
     assert joint.adjusted is None
     assert joint.shared.reason

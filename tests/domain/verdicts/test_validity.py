@@ -18,7 +18,7 @@ from service.domain.verdicts.validity import Mark, flags, invalidating, unblinde
 from service.reports.evidence_card import print_card
 from service.words import read
 from tests.domain import sample
-from tests.domain.evidence.test_evidence import known as known_of
+from tests.domain.evidence.claims_known import known as known_of
 
 MARKS: tuple[Mark, ...] = (
     unblinded(sample.NOW, ()),

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any, get_args, get_origin
-
 import numpy as np
 import pytest
 
 from service.domain.plans.plan import TestUse
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.feeding import parameter, shaped
-from service.domain.rules.fields import choices, shape_of
+from service.domain.rules.feeding import parameter
+from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Use
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry, shows
-from tests.stats.cases import cases_of
-
-IN_PLANS = [test for test in registry.every() if test.plan is not None]
-
-
-def fields(test):
-    """Paths of all numbers, intervals and truths, those under names of a dictionary included."""
-    for dotted in choices(test.analysis):
-        yield tuple(dotted.split("."))
-    for name, info in test.analysis.model_fields.items():
-        if get_origin(info.annotation) is dict and not info.exclude:
-            key, _ = get_args(info.annotation)
-            yield from ((name, each) for each in get_args(key))
+from tests.stats.shared.declared import IN_PLANS, fields, requests
 
 
 @pytest.mark.parametrize("test", IN_PLANS, ids=lambda test: test.name)
@@ -70,60 +55,6 @@ def test_an_end_belongs_to_its_interval():
     assert isinstance(meaning_of(use, ("ci", "low"))[0], shows.Covers)
     assert meaning_of(use, ("ci", "level")) == (None, None)
     assert isinstance(meaning_of(use, ("intervals", "tango", "high"))[0], shows.Covers)
-
-
-N = 24
-
-
-def worlds(kind):
-    """Pairs of arms: identical, one-sided, even, sparse, and scores whose mean and ranks part."""
-    if kind == "binary":
-        for wins, losses in product((0, 1, 3, 7, 12), (0, 1, 3, 7, 12)):
-            baseline = np.array([0] * wins + [1] * losses + [1, 0] * N)[:N]
-            yield baseline, np.array([1] * wins + [0] * losses + [1, 0] * N)[:N]
-        return
-    rng = np.random.default_rng(3)
-    baseline = rng.normal(5, 1, N).round(3)
-    most = np.where(np.arange(N) < 2, -14.0, 1 + 0.01 * np.arange(N))  # most rise, the mean falls
-    for change in (
-        most,
-        -most,
-        rng.normal(0, 1, N),
-        rng.exponential(1, N),
-        rng.exponential(1, N) - 1,
-        0 * most,
-    ):
-        yield baseline, (baseline + change).round(3)
-
-
-def requests(test, kind):
-    """The test on every world, with its parameters varied."""
-    fields = test.request.model_fields
-    cases = cases_of(test.name)
-    varied = {**(cases.shown or cases.varied or {})}
-    if "margin" in fields and fields["margin"].is_required():
-        varied["margin"] = [{"value": 0.1, "unit": "proportion"}]
-    if "n_resamples" in fields:  # what a field says, it says of any number of them
-        varied["n_resamples"] = [1000]
-    if "alternative" in fields:
-        varied["alternative"] = ["two-sided", "greater", "less"]
-    for values in product(*varied.values()):
-        parameters = dict(zip(varied, values, strict=True))
-        if parameters.get("method") == "confidence_sequence":
-            del parameters["alternative"]
-        if "margin" in parameters and kind == "continuous":
-            parameters["margin"] = {"value": 0.5, "unit": "score"}
-        if parameters.get("method") == "group_sequential":
-            parameters["looks"] = [N // 2, N]
-        elif test.name == "sequential" and kind == "continuous":
-            parameters["bound"] = 100.0
-        for baseline, candidate in worlds(kind):
-            columns: dict[str, Any] = {"baseline": baseline.astype(float).tolist()}
-            columns["candidate"] = candidate.astype(float).tolist()
-            columns = {name: shaped(test, column) for name, column in columns.items()}
-            if test.plan.clusters == "required":
-                columns["clusters"] = [str(item * item % 7) for item in range(N)]
-            yield parameters, columns
 
 
 def answers(test):

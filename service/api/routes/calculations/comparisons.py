@@ -1,4 +1,4 @@
-"""Two arms without a plan, and what data of a size can resolve. Nothing is stored."""
+"""One arm or two without a plan, and what data of a size can resolve. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from service.api.http.shared import services
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.resolution.records import Audit, AuditRequest, Resolution, ResolutionRequest
+from service.domain.score.records import Score
+from service.domain.score.request import ScoreRequest
 from service.errors import Unavailable
 
 routes = router("tests")
@@ -28,6 +30,20 @@ routes = router("tests")
 def _sent(kind: type[BaseModel], example: Any) -> Any:
     """A body that is read where the answer is computed."""
     return RawBody({"application/json": kind}, example=example, max_bytes=SMALL_BODY)
+
+
+@routes.post("/score", response_model=Score, responses=shows(examples.SCORE))
+async def score_arm(
+    request: Request,
+    caller: Tester,  # noqa: ARG001
+    content: Annotated[Content, _sent(ScoreRequest, examples.SCORED)],
+) -> Response:
+    """Score one arm without a plan.
+
+    The mean of its items with the interval that decides, for items like these and for these very items, and whether
+    it reaches a threshold. The answer is exploratory: no plan was locked before these data.
+    """
+    return await _computed(request, aside.scored, content)
 
 
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))

@@ -130,7 +130,7 @@ def list_plan_versions(caller: Reader, session: ReadSession, prereg_id: RecordId
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a version")
     versions = actions.versions(session, record)
     return answer(
-        VersionList(items=[VersionView.model_validate(each, from_attributes=True) for each in versions])
+        VersionList(items=[VersionView.model_validate(version, from_attributes=True) for version in versions])
     )
 
 

@@ -108,5 +108,5 @@ def _page(shared: Services, project_id: str | None, wanted: Wanted) -> Response:
     shared.reads.write(everything=True)  # a caller sees what it has read itself
     with shared.database.read() as session:
         events, following = audit.page(session, project_id, **wanted._asdict())
-    items = [AuditItem(at=each.created_at, **each.model_dump(exclude={"created_at"})) for each in events]
+    items = [AuditItem(at=event.created_at, **event.model_dump(exclude={"created_at"})) for event in events]
     return answer(Page[AuditItem](items=items, next_cursor=following))

@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.power.enumerated.truth_sets import FREE, TRUE, Sets, both, combine_sets, compared, either
-from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Operator, Rule, clauses
+from service.domain.rules.clause_truths import comparisons, join_truths
+from service.domain.rules.rule import Clause, Comparison, Operator, Rule, clauses
+from service.domain.rules.truth_sets import FREE, TRUE, Sets, combine_sets, compared
 from service.kernels.numeric import binomial
 from service.kernels.planning.rule_enumeration import Ints
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
@@ -132,20 +133,16 @@ def _cut(
 
 
 def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
-    """A clause's truth in each cell, as `rules.truth.holds`."""
-    found = [
+    """A clause's truth in each cell."""
+    truths = [
         compared(each.sides(b, m, limit, LEVELS[operator]), operator)
         for each, limit, operator in _parts(clause, line)
     ]
-    return _joined(clause, found, len(b))
+    return _joined(clause, truths, len(b))
 
 
-def _joined(clause: Clause, found: list[Sets], count: int) -> Sets:
-    if not found:
-        return np.full(count, FREE, dtype=np.uint8)
-    if len(found) == 1:
-        return found[0]
-    return either(*found) if isinstance(clause, Excludes) else both(*found)
+def _joined(clause: Clause, truths: list[Sets], count: int) -> Sets:
+    return join_truths(clause, truths) if truths else np.full(count, FREE, dtype=np.uint8)
 
 
 @dataclass(eq=False)
@@ -167,8 +164,8 @@ class _Look:
         ]
         # a level is reached all along a stretch or from its turn on: nothing has to be asked again
         self.stretches = stretches if len(levels) == 1 else []
-        ends = [each.high + 1 for each in stretches[:-1]]
-        return [each.turn for each in stretches] + ends
+        ends = [stretch.high + 1 for stretch in stretches[:-1]]
+        return [stretch.turn for stretch in stretches] + ends
 
     def truths(self, m: Ints, row: Ints, b: Ints) -> Sets:
         """In the cells `b` of the rows numbered `row`."""
@@ -193,17 +190,11 @@ LEVELS: dict[Operator, tuple[int, ...]] = {
 
 
 def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:
-    """The comparisons of single numbers that make up a clause."""
-    low, high = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
-    if isinstance(clause, Comparison):
-        return [] if isinstance(line, EndLines) else [(line, clause.value.exact(), clause.operator)]
-    if isinstance(clause, Excludes):
-        return [(low, clause.value.exact(), ">"), (high, clause.value.exact(), "<")]
-    if isinstance(clause, Is):  # a truth lies above 0 or below it
-        return [(low, Fraction(0), ">" if clause.value else "<")]
-    above: Operator = ">=" if clause.closed else ">"
-    below: Operator = "<=" if clause.closed else "<"
-    return [(low, clause.low.exact(), above), (high, clause.high.exact(), below)]
+    """The comparisons that make up a clause, with the line of the number that each compares."""
+    if isinstance(line, EndLines) and isinstance(clause, Comparison):
+        return []
+    ends = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
+    return [(ends[end], limit, operator) for end, limit, operator in comparisons(clause)]
 
 
 def _costly(line: Line | EndLines) -> bool:

@@ -2,57 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from service.domain.power.enumerated.truth_sets import TRUE, Sets
+from service.domain.decision.evidence import NOT_KNOWN, Bools, Fallback, Floats, Sides
 from service.domain.power.procedure.data import Block, Side
 from service.domain.power.procedure.fields import SimulatedSets
-from service.domain.rules.feeding import parameter
-from service.domain.rules.rule import Clause, FieldName, Is
+from service.domain.power.procedure.steps import alpha_of
+from service.domain.rules.claims.clauses import meaning_of
+from service.domain.rules.clause_truths import clause_truths
+from service.domain.rules.rule import (
+    Clause,
+    Comparison,
+    Excludes,
+    FieldName,
+    Is,
+    Operator,
+    Quantity,
+)
 from service.domain.rules.settings import Setting, Use
+from service.domain.rules.truth_sets import FALSE, TRUE, Sets
 from service.kernels.planning.simulated_pairs import SharedResamples
-from service.stats.shared.declaring.common import Margin
+from service.stats.shared.declaring.shows import PValue
 from service.stats.shared.declaring.simulated import Units
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 EQUIVALENT = ("equivalent",)
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """What the equivalence test of a hypothesis says: its own decision, and its p-value with alpha."""
-
-    holds: Bools
-    p: Floats
-    alpha: Fraction
-
-
-class Evidence(Protocol):
-    """One hypothesis on T data sets."""
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The fillings that the rule is read from: against the claim, and both for a claim of equivalence."""
-
-    def truths(self, clause: Clause, side: Side) -> Sets | None:
-        """A clause's truth in every data set; None when its field is not simulated."""
-
-    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:
-        """The p-value that a clause asks for, told apart at the steps; NaN where undefined."""
-
-    def observed(self, side: Side, *, clusters_alike: bool) -> Floats:
-        """The difference of all items at the end of the collection, or of cluster means."""
-
-    def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:
-        """What `equivalence` says; None without such a test, or where it is not simulated."""
+ZERO = Quantity(text="0")
 
 
 @dataclass(frozen=True)
@@ -60,60 +39,97 @@ class FixedEvidence:
     """Tests of one look at all the data."""
 
     setting: Setting
-    sesoi: Margin | None
     block: Block
     sides: tuple[Side, ...]
+    """The fillings that the rule is read from: against the claim, and both for a claim of equivalence."""
     clustered: bool
+    steps: Sequence[Fraction]
+    """P-values are told apart at these alone."""
     seed: int
     shared: dict[str, SharedResamples] = field(default_factory=dict, repr=False)
     _sets: dict[int, SimulatedSets] = field(default_factory=dict, repr=False)
+    _p: dict[tuple[Clause, int], Floats | None] = field(default_factory=dict, repr=False)
 
-    def truths(self, clause: Clause, side: Side) -> Sets | None:
-        """As the verdict reads a clause that nothing adjusts."""
-        return self._of(side).truths(clause)
+    @property
+    def ways(self) -> int:
+        """Fillings that the rule is read from."""
+        return len(self.sides)
 
-    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:
-        """Of one filling."""
-        use = self.setting.uses.get(clause.field.test or "")
-        return None if use is None else self._of(side).p_value(use, clause.field.path, steps)
+    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
+        """As the verdict reads a clause."""
+        return (
+            self._of(self.sides[way]).truths(clause)
+            if adjusted is None
+            else clause_truths(clause, adjusted[0])
+        )
 
-    def observed(self, side: Side, *, clusters_alike: bool) -> Floats:
+    def p_value(self, clause: Clause, way: int) -> Floats | None:
+        """(1, D)."""
+        key = clause, way
+        if key not in self._p:
+            use = self.setting.use_of(clause)
+            # these data are of its own endpoint alone
+            known = None if use is None or use.beside else self._p_of(self.sides[way], use, clause.field.path)
+            self._p[key] = None if known is None else known[None]
+        return self._p[key]
+
+    def observed(self, way: int, *, clusters_alike: bool) -> Floats:
         """As drawn."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
-        sums, sizes = self._of(side).units.weighted(estimand)
+        sums, sizes = self._of(self.sides[way]).units.weighted(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
-    def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:
+    def side(self, clause: Clause, way: int) -> Sides | None:
+        """As far as the fields that tell it are simulated."""
+        return side_of(clause, self.setting, lambda each: self.truths(each, way))
+
+    @cached_property
+    def fallback(self) -> Fallback | None:
         """Equivalence is shown only where it is shown filled against either arm."""
-        name = self.setting.hypothesis.equivalence
-        use = self.setting.uses.get(name or "")
-        if name is None or use is None:
+        use = self.setting.uses.get(self.setting.hypothesis.equivalence or "")
+        if use is None:
             return None
-        found = [_shown(self._of(side), use, name, steps) for side in self.block.both]
-        known = [each for each in found if each is not None]
-        if len(known) < len(found):
+        shown = [self._shows(side, use) for side in self.block.both]
+        known = [each for each in shown if each is not None]
+        if len(known) < len(shown):
             return None
         holds, p = zip(*known, strict=True)
-        return Fallback(np.logical_and.reduce(holds), np.maximum.reduce(p), alpha_of(use))
+        return Fallback(np.logical_and.reduce(holds), np.maximum.reduce(p)[None], float(alpha_of(use)))
+
+    def _shows(self, side: Side, use: Use) -> tuple[Bools, Floats] | None:
+        truths = self._of(side).truths(Is(field=FieldName(test=use.use.id, path=EQUIVALENT), value=True))
+        p = self._p_of(side, use, ("p_value",))
+        if truths is None:
+            return None
+        holds = truths == TRUE
+        return holds, np.where(holds, 0.0, 1.0) if p is None else p
+
+    def _p_of(self, side: Side, use: Use, path: tuple[str, ...]) -> Floats | None:
+        return self._of(side).p_value(use, path, self.steps)
 
     def _of(self, side: Side) -> SimulatedSets:
         if id(side) not in self._sets:
             units = Units(self.block.sizes, side.sums, side.won, self.clustered, self.seed, self.shared)
-            self._sets[id(side)] = SimulatedSets(self.setting, self.sesoi, units)
+            self._sets[id(side)] = SimulatedSets(self.setting, self.setting.sesoi, units)
         return self._sets[id(side)]
 
 
-def alpha_of(use: Use) -> Fraction:
-    """The level of an equivalence test."""
-    return Fraction(repr(float(parameter(use.use, "alpha"))))  # type: ignore[arg-type]
-
-
-def _shown(
-    sets: SimulatedSets, use: Use, name: str, steps: Sequence[Fraction]
-) -> tuple[Bools, Floats] | None:
-    truths = sets.truths(Is(field=FieldName(test=name, path=EQUIVALENT), value=True))
-    p = sets.p_value(use, ("p_value",), steps)
-    if truths is None:
+def side_of(clause: Clause, setting: Setting, truths: Callable[[Clause], Sets | None]) -> Sides | None:
+    """The side of an interval that excludes a value, and for whom a two-sided test speaks, from `truths` about it."""
+    use = setting.use_of(clause)
+    meaning = None if use is None else meaning_of(use, clause.field.path)[0]
+    if isinstance(clause, Excludes):
+        above = truths(_compare(clause, (*clause.field.path, "low"), ">", clause.value))
+        if above is None:
+            return np.full(1, NOT_KNOWN)
+        return np.where(above == TRUE, 1, np.where(above == FALSE, -1, NOT_KNOWN))
+    if not isinstance(clause, Comparison) or not isinstance(meaning, PValue) or meaning.lean is None:
         return None
-    holds = truths == TRUE
-    return holds, np.where(holds, 0.0, 1.0) if p is None else p
+    above, below = (truths(_compare(clause, meaning.lean, operator, ZERO)) for operator in (">", "<"))
+    if above is None or below is None:
+        return None
+    return np.asarray((above == TRUE).astype(np.int64) - (below == TRUE))
+
+
+def _compare(clause: Clause, path: tuple[str, ...], operator: Operator, value: Quantity) -> Comparison:
+    return Comparison(field=FieldName(test=clause.field.test, path=path), operator=operator, value=value)

@@ -14,21 +14,12 @@ from numpy.typing import NDArray
 
 from service.domain.power.enumerated.region import truths_of
 from service.domain.power.enumerated.tests import BinaryTest
-from service.domain.power.enumerated.truth_sets import Sets, both, compared, either
+from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.feeding import parameter, takes_clusters
-from service.domain.rules.rule import Clause, Comparison, Excludes, Is
+from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth import TIE
-from service.stats.shared.declaring.cell_lines import (
-    ABOVE,
-    BELOW,
-    EQUAL,
-    UNDEFINED,
-    EndLines,
-    Line,
-    Sides,
-    exact_delta,
-)
+from service.domain.rules.truth_sets import Sets
+from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Estimate, Path
 from service.stats.shared.declaring.simulated import Asked, Units, Value
@@ -132,29 +123,3 @@ class SimulatedSets:
         given: Any = use.use.parameters.get("margin")
         margin = self.sesoi if given is None else Margin.model_validate(given)
         return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
-
-
-def clause_truths(clause: Clause, value: Value) -> Sets | None:
-    """The truth of a clause on the values (T,) of its field, or on both ends of an interval."""
-    low, high = value if isinstance(value, tuple) else (value, value)
-    interval = isinstance(value, tuple)
-    tie = TIE if interval or clause.field.path[-1] in ("delta", "low", "high") else 0.0
-    if isinstance(clause, Comparison):
-        if interval:
-            return None
-        return compared(_sides(low, float(clause.value.exact()), tie), clause.operator)
-    if isinstance(clause, Excludes):
-        limit = float(clause.value.exact())
-        return either(compared(_sides(low, limit, tie), ">"), compared(_sides(high, limit, tie), "<"))
-    if isinstance(clause, Is):
-        return compared(_sides(low, 0.5, 0.0), ">" if clause.value else "<")
-    above = compared(_sides(low, float(clause.low.exact()), tie), ">=" if clause.closed else ">")
-    below = compared(_sides(high, float(clause.high.exact()), tie), "<=" if clause.closed else "<")
-    return both(above, below)
-
-
-def _sides(value: Floats, limit: float, tie: float) -> Sides:
-    with np.errstate(invalid="ignore"):
-        gap = value - limit
-        side = np.where(np.abs(gap) <= tie, EQUAL, np.where(gap > 0, ABOVE, BELOW))
-    return np.where(np.isnan(value), UNDEFINED, side).astype(np.int8)

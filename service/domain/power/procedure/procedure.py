@@ -7,30 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
+from service.domain.decision.evidence import Bools, Evidence, Floats
+from service.domain.decision.family import Family, places, policy_of
+from service.domain.decision.members import holding_up, members
 from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.unit_order import look_units
-from service.domain.power.enumerated.truth_sets import FALSE, TRUE, Sets, combine_sets
-from service.domain.power.procedure.claim import BARE, FOLLOWS, shortfalls
-from service.domain.power.procedure.data import Block, Side, World, draw
-from service.domain.power.procedure.evidence import Evidence, FixedEvidence
-from service.domain.power.procedure.family import Shares
+from service.domain.power.procedure.data import Block, World, draw
+from service.domain.power.procedure.evidence import FixedEvidence
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
-from service.domain.rules.rule import Clause, clauses
+from service.domain.power.procedure.steps import steps_of
 from service.domain.rules.settings import Setting, settings
-from service.domain.verdicts.family import is_secondary
 from service.domain.verdicts.worst_case import extremes, favoured
 from service.kernels.numeric.order import permutation
 from service.kernels.planning.simulated_pairs import SharedResamples
 from service.stats.shared.declaring.common import Margin
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 SEED = 20_270_101
 PATTERNS, PATTERN_SETS = 10, 100
@@ -62,6 +61,12 @@ class Decided:
     unknown: Bools
     items: Floats
     """Items at the end of the collection."""
+
+    @classmethod
+    def of(cls, decision: Decision, items: Floats) -> Decided:
+        """What is counted of a decision."""
+        outcome = decision.outcome
+        return cls(outcome == HELD, outcome == EQUIVALENT, outcome == INCONCLUSIVE, items)
 
 
 @dataclass(frozen=True)
@@ -131,11 +136,14 @@ class Procedure:
 
     def judge(self, drawn: Sequence[Block], seed: int = SEED, only: str | None = None) -> dict[str, Decided]:
         """The decisions on data sets at hand, one block per group."""
-        evidence: dict[str, Evidence] = {}
+        steps = steps_of(self.settings, policy_of(self.plan), places(self.plan))
+        evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
         for group, block in zip(self.groups, drawn, strict=True):
-            evidence |= _evidence(self.plan, group, block, seed)
+            evidence |= _evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
-        return decide(self.plan, self.settings, evidence, items, only)
+        family = Family.of(self.plan, evidence, data=_data(self.plan))
+        decisions = {name: decide(each, family) for name, each in evidence.items() if only in (None, name)}
+        return {name: Decided.of(each, items[name]) for name, each in decisions.items() if each is not None}
 
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
         """Ends the collection where every primary hypothesis has ended; items at the end by hypothesis."""
@@ -143,14 +151,9 @@ class Procedure:
         running = {name: each for name, each in evidence.items() if isinstance(each, SequentialEvidence)}
         if not running:
             return {name: np.full(n_sets, float(group.sizes.sum())) for name, group in groups.items()}
-        chosen = {
-            setting.hypothesis.id
-            for setting in self.settings
-            if not is_secondary(self.plan, setting.hypothesis)
-        }
-        primary = [each for name, each in running.items() if name in chosen] or list(running.values())
+        primary = [running[name] for name in holding_up(self.plan) if name in running]
         # readings of populations of other sizes are as far along in shares of their units
-        share = np.maximum.reduce([_share(each) for each in primary])
+        share = np.maximum.reduce([_share(each) for each in primary or running.values()])
         items = {}
         for name, each in running.items():
             last = len(each.order.looks) - 1
@@ -169,85 +172,36 @@ def _share(evidence: SequentialEvidence) -> Floats:
     return np.asarray(np.minimum(evidence.ended + 1, readings) / readings)
 
 
-def decide(
-    plan: Plan,
-    chosen: Sequence[Setting],
-    evidence: Mapping[str, Evidence],
-    items: Mapping[str, Floats],
-    only: str | None = None,
-) -> dict[str, Decided]:
-    """Every rule on its adjusted p-values, and every fallback, as `verdict.judge` decides them.
-
-    A hypothesis with a field that is not simulated is left out.
-    """
-    family = Shares.of(plan, chosen, evidence)
-    found = {}
-    for setting in chosen:
-        name = setting.hypothesis.id
-        if only not in (None, name):
-            continue
-        own = evidence[name]
-        read = [_read(family, setting, own, side) for side in own.sides]
-        known = [each for each in read if each is not None]
-        if len(known) < len(read):
-            continue
-        true = np.logical_and.reduce([each.whole == TRUE for each in known])
-        false = np.logical_or.reduce([each.whole == FALSE for each in known])
-        far = np.argmax([np.abs(each.observed) for each in known], axis=0)
-        follows, bare = true.copy(), np.zeros_like(true)
-        for at, each in enumerate(known):
-            missed = shortfalls(plan, setting, each.sets, own, each.side, true & (far == at))
-            follows &= missed == FOLLOWS
-            bare |= missed == BARE
-        fallback = family.equivalent(name)
-        shown = np.zeros_like(true) if fallback is None else fallback
-        found[name] = Decided(follows, false & shown, bare | ~(true | false), items[name])
-    return found
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A rule on one filling."""
-
-    side: Side
-    sets: Mapping[Clause, Sets]
-    whole: Sets
-    observed: Floats
-
-
-def _read(family: Shares, setting: Setting, own: Evidence, side: Side) -> _Read | None:
-    """None where a field is not simulated."""
-    rule, sets = setting.rule, {}
-    for clause in clauses(rule) if rule is not None else ():
-        truths = family.truths(setting.hypothesis.id, clause, own, side)
-        if truths is None:
-            return None
-        sets[clause] = truths
-    if rule is None:
-        return None
-    return _Read(side, sets, combine_sets(rule, sets), own.observed(side, clusters_alike=False))
-
-
-def _evidence(plan: Plan, group: Group, block: Block, seed: int) -> dict[str, Evidence]:
-    found: dict[str, Evidence] = {}
+def _evidence(
+    group: Group, block: Block, steps: Sequence[Fraction], seed: int
+) -> dict[str, FixedEvidence | SequentialEvidence]:
+    evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
     for setting in group.settings:
         equivalence = setting.hypothesis.claim == "equivalence"
-        claimed = block.both if equivalence else (block.against(sign_of(plan, setting)),)
+        sides = block.both if equivalence else (block.against(sign_of(setting)),)
         if group.order is not None:
-            found[setting.hypothesis.id] = SequentialEvidence(
-                setting, group.sesoi, block, claimed, group.order
-            )
+            evidence[setting.hypothesis.id] = SequentialEvidence(setting, block, sides, group.order)
             continue
         shared = group.shared.setdefault(tuple(block.sizes.tolist()), {})
-        found[setting.hypothesis.id] = FixedEvidence(
-            setting, group.sesoi, block, claimed, group.clustered, seed, shared
+        evidence[setting.hypothesis.id] = FixedEvidence(
+            setting, block, sides, group.clustered, steps, seed, shared
         )
-    return found
+    return evidence
 
 
-def sign_of(plan: Plan, setting: Setting) -> int:
+def _data(plan: Plan) -> NDArray[np.intp]:
+    """As `Procedure` draws them: the same population, arms and endpoint see the same data, (m,)."""
+    keys = []
+    for name in members(plan):
+        each = plan.hypothesis(name)
+        keys.append(each and (each.population, each.baseline, each.candidate, each.endpoint))
+    first = {key: at for at, key in reversed(list(enumerate(keys)))}
+    return np.array([first[key] for key in keys], dtype=np.intp)
+
+
+def sign_of(setting: Setting) -> int:
     """1 where the rule favours the candidate or neither arm, -1 where it favours the baseline."""
-    return 1 if setting.rule is None else favoured(plan, setting.hypothesis) or 1
+    return 1 if setting.rule is None else favoured(setting) or 1
 
 
 def cluster_sizes(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Ints | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.power.enumerated.truth_sets import FALSE, TRUE, UNKNOWN, Sets
+from service.domain.decision.evidence import Bools, Fallback, Floats, Sides
+from service.domain.decision.stopping import end_of_hypothesis, end_of_test
 from service.domain.power.procedure.data import Block, Side
-from service.domain.power.procedure.evidence import Bools, Fallback, Floats
-from service.domain.power.procedure.fields import clause_truths
+from service.domain.power.procedure.evidence import side_of
+from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
+from service.domain.rules.truth_sets import FALSE, TRUE, UNKNOWN, Sets
 from service.kernels.planning import simulated_sequences as kernel
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.methods.looks import Design
@@ -210,33 +210,39 @@ class SequentialEvidence:
     """A hypothesis whose tests are sequential. `stop` is the reading at which the collection ends."""
 
     setting: Setting
-    sesoi: Margin | None
     block: Block
     sides: tuple[Side, ...]
+    """The fillings that the rule is read from: against the claim, and both for a claim of equivalence."""
     order: Order
     stop: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _paths: dict[tuple[str, int], Path] = field(default_factory=dict, repr=False)
 
     @property
+    def ways(self) -> int:
+        """Fillings that the rule is read from."""
+        return len(self.sides)
+
+    @property
     def ended(self) -> Ints:
         """The reading at which every sequential test of the hypothesis has ended."""
-        ends = [self._ended(name) for name in self.setting.uses]
-        if not ends:
-            return np.full(len(self.sides[0].sums), len(self.order.looks))
-        return np.asarray(np.maximum.reduce(ends))
+        never = np.full(len(self.sides[0].sums), len(self.order.looks))
+        return end_of_hypothesis([self._ended(name) for name in self.setting.uses], never)
 
     def _ended(self, name: str) -> Ints:
         """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
         shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
-        rejected = np.maximum.reduce([self._path(name, side).rejected for side in self.sides])
-        inside = np.maximum.reduce([self._path(name, show).inside for show in shows])
-        return np.asarray(np.minimum(rejected, inside))
+        return end_of_test(
+            [self._path(name, side).rejected for side in self.sides],
+            [self._path(name, show).inside for show in shows],
+        )
 
-    def truths(self, clause: Clause, side: Side) -> Sets | None:
+    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
         """At the end of the collection."""
+        if adjusted is not None:
+            return clause_truths(clause, adjusted[0])
         if clause.field.test is None:
-            return clause_truths(clause, self.observed(side))
-        path, name = self._path(clause.field.test, side), clause.field.path
+            return clause_truths(clause, self.observed(way))
+        path, name = self._path(clause.field.test, self.sides[way]), clause.field.path
         if name == ("delta",):
             return clause_truths(clause, path.delta(self.stop))
         if name == ("side",):
@@ -249,23 +255,30 @@ class SequentialEvidence:
             return _sets((path.inside <= self.stop) == clause.value)
         return self._interval(path, clause)
 
-    def p_value(self, clause: Clause, steps: Sequence[Fraction], side: Side) -> Floats | None:  # noqa: ARG002
-        """Stage-wise, or anytime-valid."""
-        return self._path(clause.field.test or "", side).p_value(self.stop)
+    def p_value(self, clause: Clause, way: int) -> Floats | None:
+        """Stage-wise, or anytime-valid, (1, D)."""
+        if self.setting.beside(clause):
+            return None
+        p = self._path(clause.field.test or "", self.sides[way]).p_value(self.stop)
+        return None if p is None else p[None]
 
-    def observed(self, side: Side, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
+    def observed(self, way: int, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
         """At the end of the collection; no sequential test weighs clusters alike."""
-        return naive(side, self.order, self.stop)
+        return naive(self.sides[way], self.order, self.stop)
 
-    def fallback(self, steps: Sequence[Fraction]) -> Fallback | None:  # noqa: ARG002
+    def side(self, clause: Clause, way: int) -> Sides | None:
+        """As far as the fields that tell it are simulated."""
+        return side_of(clause, self.setting, lambda each: self.truths(each, way))
+
+    @property
+    def fallback(self) -> Fallback | None:
         """A confidence sequence inside the margin; it has no p-value of its own."""
         name = self.setting.hypothesis.equivalence
         if name is None or name not in self.setting.uses:
             return None
-        found = [self._path(name, side) for side in self.block.both]
-        holds = np.logical_and.reduce([each.inside <= self.stop for each in found])
-        alpha = Fraction(repr(found[0].alpha))
-        return Fallback(holds, np.ones(len(holds)), alpha)
+        paths = [self._path(name, side) for side in self.block.both]
+        holds = np.logical_and.reduce([path.inside <= self.stop for path in paths])
+        return Fallback(holds, np.ones((1, len(holds))), paths[0].alpha)
 
     def _interval(self, path: Path, clause: Clause) -> Sets | None:
         name = clause.field.path
@@ -297,7 +310,7 @@ class SequentialEvidence:
     def _path(self, name: str, side: Side) -> Path:
         key = (name, id(side))
         if key not in self._paths:
-            self._paths[key] = Path(self.setting.uses[name], self.order, side, self.sesoi)
+            self._paths[key] = Path(self.setting.uses[name], self.order, side, self.setting.sesoi)
         return self._paths[key]
 
 

@@ -196,7 +196,7 @@ def _some(parts: Iterable[States]) -> States:
 
 
 def _bounded(facts: Iterable[Facts]) -> States:
-    kept = tuple(dict.fromkeys(each for each in facts if not each.impossible))
+    kept = tuple(dict.fromkeys(fact for fact in facts if not fact.impossible))
     return kept if len(kept) <= MOST_STATES else (reduce(Facts.join, kept),)
 
 

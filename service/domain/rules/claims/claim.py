@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from service.domain.plans.plan import Claim, Endpoint, Hypothesis, Plan
+from service.domain.plans.plan import Claim, Endpoint
 from service.domain.rules.claims.assertion import Facts, Shown
-from service.domain.rules.claims.margins import sesoi_of, stated_number
+from service.domain.rules.claims.margins import stated_number
+from service.domain.rules.settings import Setting
 from service.stats.shared.declaring.shows import ABOVE_LOWER, ABOVE_UPPER, INSIDE, Bounds, Side
 
 Gap = Literal["opposite", "bound", "direction", "size"]
@@ -38,9 +39,10 @@ class Target:
     """Named by the statement: the margin of a claim of no more than that."""
 
     @classmethod
-    def of(cls, plan: Plan, hypothesis: Hypothesis) -> Target:
+    def of(cls, setting: Setting) -> Target:
         """Of one hypothesis."""
-        endpoint, sesoi = plan.endpoint(hypothesis.endpoint), sesoi_of(plan, hypothesis.endpoint)
+        hypothesis, endpoint = setting.hypothesis, setting.endpoint
+        sesoi = None if setting.sesoi is None else setting.sesoi.exact()
         stated = stated_number(hypothesis, endpoint, sesoi)
         sized = hypothesis.claim in ("superiority", "minimum_effect")
         return cls(

@@ -8,10 +8,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from service.domain.plans.plan import Plan
 from service.domain.rules.claims.assertion import Facts, Limit, Shown, States, states
 from service.domain.rules.claims.claim import Target
-from service.domain.rules.claims.margins import explicit_margin, own_margin, sesoi_of
+from service.domain.rules.claims.margins import explicit_margin, own_margin
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Not, Within
 from service.domain.rules.settings import Setting, Use
@@ -48,9 +47,9 @@ class Reader:
     sesoi: Fraction | None
 
     @classmethod
-    def of(cls, plan: Plan, setting: Setting) -> Reader:
+    def of(cls, setting: Setting) -> Reader:
         """The reader of a hypothesis' rule."""
-        return cls(setting.uses, sesoi_of(plan, setting.hypothesis.endpoint))
+        return cls(setting.uses, None if setting.sesoi is None else setting.sesoi.exact())
 
     def __call__(self, clause: Clause) -> States:
         """The states in which the clause holds; a single empty one where it asserts nothing."""

@@ -76,12 +76,12 @@ def sesoi_of(plan: Plan, endpoint_id: str) -> Fraction | None:
     return None if sesoi is None else sesoi.exact()
 
 
-def fallback_is_wider(plan: Plan, hypothesis: Hypothesis) -> bool:
+def fallback_is_wider(setting: Setting) -> bool:
     """True where the equivalence test beside the rule has a wider margin than the SESOI, without a reason."""
-    use, sesoi = plan.test(hypothesis.equivalence or ""), sesoi_of(plan, hypothesis.endpoint)
+    use, sesoi = setting.plan.test(setting.hypothesis.equivalence or ""), setting.sesoi
     if use is None or sesoi is None or use.margin_reason is not None:
         return False
-    return (explicit_margin(use) or sesoi) > sesoi
+    return (explicit_margin(use) or sesoi.exact()) > sesoi.exact()
 
 
 def stated_number(

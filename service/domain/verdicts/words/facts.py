@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from service.domain.decision.members import asks_small_p
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, effect_of, weighs_clusters
@@ -13,10 +14,9 @@ from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.claim import size_unshown
-from service.domain.verdicts.equivalence_fallback import found_equivalent
-from service.domain.verdicts.family import asks_small_p
+from service.domain.verdicts.equivalence_fallback import shows_equivalence
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
@@ -140,11 +140,10 @@ def adjusted_by(member: FamilyP) -> str:
 
 def interval_of(plan: Plan, verdict: HypothesisVerdict) -> IntervalRead | None:
     """The interval that a hypothesis' verdict reads, of this version or an earlier one."""
-    hypothesis = plan.hypothesis(verdict.id)
-    if hypothesis is None:
+    setting = resolve(plan).of(verdict.id)
+    if setting is None:
         return None
-    rule = parse(hypothesis.rule)
-    return read_interval(plan, hypothesis, rule, verdict.analyses, filled=verdict.excluded.filled > 0)
+    return read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
 
 
 def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) -> Facts:
@@ -161,7 +160,8 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
     fallback = verdict.fallback or _earlier_fallback(plan, verdict)
     decided = verdict.outcome == "equivalent" and not verdict.rule_holds and fallback is not None
     size = 1 if member is None else member.size
-    margins = tuple(_other_margins(plan, verdict))
+    setting = resolve(plan).of(verdict.id)
+    margins = tuple(_other_margins(setting))
     return Facts(
         binary=endpoint is not None and endpoint.kind == "binary",
         p_values=compared,
@@ -171,12 +171,12 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
         margin=_margin_of(verdict, own, good_direction(endpoint)),
         fallback=fallback if verdict.rule_holds is False and verdict.outcome != "invalid" else None,
         decided=decided,
-        unshown=size_unshown(plan, verdict),
+        unshown=size_unshown(setting, verdict),
         disagree=_disagreement(verdict, own_p, read),
         apart=tuple(dict.fromkeys([*_apart(verdict, read, fallback, others), *_limits(margins)])),
         ratios=tuple(_ratios(plan, verdict, clauses)),
         good=good_direction(endpoint),
-        effects=tuple(_effects(plan, verdict)),
+        effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
     )
 
@@ -191,10 +191,9 @@ def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:
         )
 
 
-def _other_margins(plan: Plan, found: HypothesisVerdict) -> Iterator[OtherMargin]:
+def _other_margins(setting: Setting | None) -> Iterator[OtherMargin]:
     """Of the tests that the rule, or the equivalence test beside it, rests on."""
-    setting = next((setting for setting in settings(plan) if setting.hypothesis.id == found.id), None)
-    for each in () if setting is None else margins_of(plan, setting):
+    for each in () if setting is None else margins_of(setting.plan, setting):
         if each.differs and not each.use.beside:
             yield OtherMargin(
                 each.use.use.id,
@@ -205,9 +204,8 @@ def _other_margins(plan: Plan, found: HypothesisVerdict) -> Iterator[OtherMargin
             )
 
 
-def _effects(plan: Plan, verdict: HypothesisVerdict) -> Iterator[TestedEffect]:
+def _effects(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[TestedEffect]:
     """Of the tests on the hypothesis' own endpoint, in order of mention."""
-    setting = next((setting for setting in settings(plan) if setting.hypothesis.id == verdict.id), None)
     named = () if setting is None else setting.clauses
     effects: dict[str, TestedEffect] = {}
     for clause in named:
@@ -397,7 +395,7 @@ def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected aw
         return "not shown"
     if not fallback.counts:
         return "uncovered"
-    return None if found_equivalent(fallback) else "corrected away"
+    return None if shows_equivalence(fallback) else "corrected away"
 
 
 def _apart(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from service.domain.decision.family import CLOSED
+from service.domain.decision.members import members
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.family import CLOSED, members
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict

@@ -58,10 +58,10 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked", "bounded"]
+Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked", "bounded", "scored"]
 """What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
 p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
-the order of several arms, or the difference of scores that have a least and a greatest value."""
+the order of several arms, the difference of scores that have a least and a greatest value, or the mean of one arm."""
 
 SERVED_BY: Mapping[Service, str] = {
     "fourfold": "mcnemar",
@@ -71,6 +71,7 @@ SERVED_BY: Mapping[Service, str] = {
     "resampled": "paired-bootstrap",
     "ranked": "leaderboard",
     "bounded": "bounded-difference",
+    "scored": "one-sample-mean",
 }
 """The test for each, which says so itself in `serves`."""
 

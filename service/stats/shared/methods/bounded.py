@@ -132,7 +132,7 @@ class _Side:
             return cls(values, counts, limit, None, RobustError(0.0, math.inf), 1.0, unseen)
         groups = cluster_sums(difference, codes)
         error = robust_errors(groups)["cr2"]
-        return cls(values, counts, limit, groups, error, _worth(values, counts, groups, error), unseen)
+        return cls(values, counts, limit, groups, error, items_for_one(values, counts, groups, error), unseen)
 
     def low(self, alpha: float) -> float:
         """The lower bound at level `alpha`."""
@@ -204,7 +204,7 @@ class _Side:
         return self.groups
 
 
-def _worth(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
+def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
     """Items that count for one: the design effect, at least 1, times (t / z)^2 of the clusters it rests on.
 
     The degrees of freedom are CR2's, or where they are fewer those of a variance of residuals with such tails,

@@ -203,7 +203,7 @@ def overall(each: Sequence[Standing]) -> Standing:
 
 def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = False) -> Reversal:
     """Gail and Simon's test of what every slice speaks for; `spans`: a cluster has items in several."""
-    usable = [each for each in leans if each is not None]
+    usable = [lean for lean in leans if lean is not None]
     reason = None
     if len(leans) < LEAST:
         reason = "a single slice has none to be compared with" if leans else "there are no slices"

@@ -8,6 +8,7 @@ import pytest
 from service.domain.plans.unit_order import ranks
 from service.domain.power.procedure.data import Block, Side, World
 from service.domain.power.procedure.procedure import Procedure
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import analyse, judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
@@ -285,7 +286,9 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     seen = set()
     for index in range(T if changed.stopping.kind == "fixed_n" else 8):
         counted, _stopped = stop(changed, items, outcomes_of(data, index))
-        for each in judge_hypotheses(changed, items, counted, analyse(changed, items, counted)):
+        for each in judge_hypotheses(
+            resolve(changed), items, counted, analyse(resolve(changed), items, counted)
+        ):
             decided = found[each.id]
             claimed = "equivalent" if each.claim == "equivalence" else "supported"
             simulated = (
@@ -303,7 +306,7 @@ def test_every_data_set_gets_the_verdicts_decision(name):
 def stop(changed, items, outcomes):
     """As the service ends a collection; a plan that may be read at any time is read after every unit."""
     if changed.stopping.kind != "anytime_valid":
-        return up_to_stop(changed, items, outcomes)
+        return up_to_stop(resolve(changed), items, outcomes)
     populations = changed.populations
     units = {each.id: each.n if each.clusters is None else each.clusters.n for each in populations}
     most = max(units.values())
@@ -311,7 +314,7 @@ def stop(changed, items, outcomes):
     while high - low > 1:
         middle = (low + high) // 2
         now = {name: -(-middle * many // most) for name, many in units.items()}
-        low, high = (low, middle) if read(changed, items, outcomes, now).stop else (middle, high)
+        low, high = (low, middle) if read(resolve(changed), items, outcomes, now).stop else (middle, high)
     now = {name: -(-high * many // most) for name, many in units.items()}
     return first(changed, items, outcomes, now), None
 

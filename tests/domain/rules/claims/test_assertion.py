@@ -41,7 +41,7 @@ def read(rule):
     plan = sample.plan({"hypotheses.0.rule": rule, "tests": TESTS})
     (setting,) = looked_up(plan)
     assert setting.rule is not None, setting.rule_fault
-    return states(setting.rule, Reader.of(plan, setting))
+    return states(setting.rule, Reader.of(setting))
 
 
 def limit(at, strict=True):

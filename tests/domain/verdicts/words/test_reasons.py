@@ -12,12 +12,13 @@ import pytest
 from service.domain.notes.notes import sentences
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.words import claimed
+from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.reasons import reason_message
 from service.errors import InvalidData
 from service.words import read, say
 from tests.domain import sample
-from tests.stats.shared.test_shows import IN_PLANS, requests
+from tests.stats.shared.declared import IN_PLANS, requests
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -31,7 +32,7 @@ def known(reason: str) -> bool:
 def test_reasons_why_a_rule_that_holds_bears_out_no_claim(claim: str) -> None:
     plan = sample.plan({"hypotheses.0.claim": claim})
     hypothesis, endpoint = plan.hypotheses[0], plan.endpoints[0]  # type: ignore[index]
-    says = claimed(Target.of(plan, hypothesis), hypothesis, endpoint)
+    says = claimed(Target.of(settings(plan)[0]), hypothesis, endpoint)
     assert known(f"nothing in it shows {says}")
     for size in ("2 pp", "-2 pp", "0.5"):
         reason = f"the observed difference does not reach the {size} that the statement names"

@@ -1,4 +1,4 @@
-"""Which hypotheses a family holds, and which clauses of a rule ask for a small p-value."""
+"""Which hypotheses a family holds, which hold up the end of a collection, and which clauses ask for a small p-value."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
     """True for a hypothesis on a secondary endpoint."""
     endpoint = plan.endpoint(hypothesis.endpoint)
     return endpoint is not None and endpoint.role == "secondary"
+
+
+def holding_up(plan: Plan) -> tuple[str, ...]:
+    """The hypotheses that have to end before a sequential plan does: those on primary endpoints, else all."""
+    hypotheses = plan.hypotheses or ()
+    return tuple(hypothesis.id for hypothesis in hypotheses if not is_secondary(plan, hypothesis)) or tuple(
+        hypothesis.id for hypothesis in hypotheses
+    )
 
 
 def asks_small_p(clause: Clause) -> bool:

@@ -1,0 +1,179 @@
+"""Whether a rule that holds bears out its claim with the difference that was observed, on many data sets.
+
+Lint sees to that before the lock; plans locked by earlier versions are seen to here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.decision.evidence import NOT_KNOWN, Bools, Evidence, Sides
+from service.domain.rules.claims.assertion import Facts, Limit, States, states, states_seen
+from service.domain.rules.claims.claim import TIE, WANTED, Gap, Target
+from service.domain.rules.claims.clauses import Reader, weighs_clusters
+from service.domain.rules.clause_truths import Column
+from service.domain.rules.rule import Clause, Excludes, Rule
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import TRUTH_OF, Truth
+from service.domain.rules.truth_sets import Sets
+
+GAPS: tuple[Gap | None, ...] = (None, "opposite", "bound", "direction", "size")
+"""By code: what a rule that holds lacks for its claim; None where the claim follows."""
+
+
+def weighs_alike(setting: Setting) -> bool:
+    """True where the rule speaks of the mean of the clusters' means, so that the claim is about that difference."""
+    uses = ((setting.use_of(clause), clause) for clause in setting.clauses)
+    return any(use is not None and weighs_clusters(use, clause) for use, clause in uses)
+
+
+def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held: Bools) -> NDArray[np.uint8]:
+    """What the claim of a rule lacks in the data sets in which it `held`, (D,) codes of `GAPS`; 0 in all others."""
+    setting, gaps = evidence.setting, np.zeros(len(held), dtype=np.uint8)
+    rule, rows = setting.rule, np.flatnonzero(held)
+    if rule is None or setting.endpoint is None or not len(rows):
+        return gaps
+    observed = evidence.observed(way, clusters_alike=weighs_alike(setting))
+    if (
+        observed.dtype == object
+    ):  # no item is left to compare: nothing speaks against what other endpoints show
+        rows = rows[[observed[row] is not None for row in rows.tolist()]]
+    if not len(rows):
+        return gaps
+    observed, target, reader = observed[rows], Target.of(setting), Reader.of(setting)
+    sides = {
+        clause: np.broadcast_to(known, held.shape)[rows]
+        for clause in dict.fromkeys(setting.clauses)
+        if (known := evidence.side(clause, way)) is not None
+    }
+    shown = {clause: sets[rows] for clause, sets in truths.items()}
+    first, back = _kinds(shown, sides, observed, target, reader, rule)
+    missed = [
+        lacking(
+            target,
+            rule,
+            reader,
+            {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in shown.items()},
+            Fraction(observed[row]),
+            {clause: known_side(known[row]) for clause, known in sides.items()},
+        )
+        for row in first
+    ]
+    gaps[rows] = np.array([GAPS.index(each) for each in missed], dtype=np.uint8)[back]
+    return gaps
+
+
+def known_side(side: np.signedinteger[Any]) -> int | None:
+    """As facts are read: None where it is not known."""
+    return None if side == NOT_KNOWN else int(side)
+
+
+def _kinds(
+    truths: Mapping[Clause, Sets],
+    sides: Mapping[Clause, Sides],
+    observed: Column,
+    target: Target,
+    reader: Reader,
+    rule: Rule,
+) -> tuple[list[int], NDArray[np.intp]]:
+    """Data sets that are alike for a claim: the first of every kind, and the kind of each. Exact facts cost time."""
+    if len(observed) == 1:
+        return [0], np.zeros(1, dtype=np.intp)
+    cuts = np.array(sorted(_cuts(target, reader, rule)))
+    columns = [
+        *truths.values(),
+        *sides.values(),
+        np.searchsorted(cuts, observed, "left"),
+        np.searchsorted(cuts, observed, "right"),
+    ]
+    table = np.column_stack([column.astype(np.int64) for column in columns])
+    _, first, back = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first.tolist(), back.reshape(-1)
+
+
+def _cuts(target: Target, reader: Reader, rule: Rule) -> set[float]:
+    """Every observed difference at which what a rule shows can change."""
+    cuts = {Fraction(0)}
+    if target.size is not None:
+        cuts.add(target.good * (target.size - TIE))
+
+    def note(clause: Clause) -> States:
+        ways = reader(clause)
+        for way in ways:
+            if way.low is not None:
+                cuts.add(way.low.at - TIE)
+            if way.high is not None:
+                cuts.add(way.high.at + TIE)
+            margins = {each.margin or target.sesoi or Fraction(0) for each in way.shown}
+            margins |= {target.margin or Fraction(0)}
+            cuts.update(
+                sign * k * margin for margin in margins for _, k in WANTED[target.claim] for sign in (1, -1)
+            )
+        return ways
+
+    states(rule, note)
+    return {float(cut) for cut in cuts}
+
+
+def lacking(
+    target: Target,
+    rule: Rule,
+    reader: Reader,
+    truths: Mapping[Clause, Truth],
+    observed: Fraction,
+    sides: Mapping[Clause, int | None],
+) -> Gap | None:
+    """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
+
+    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
+    0 of a test that speaks for both, and so for neither.
+    """
+    facts = known_facts(rule, reader, truths, observed, sides)
+    missed = target.missed(observed, facts)
+    if missed is not None:
+        return missed
+    if target.claim == "superiority":
+        return None if facts.says_something else "bound"
+    gap = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False))))
+    return gap if gap == "bound" else None
+
+
+def known_facts(
+    rule: Rule,
+    reader: Reader,
+    truths: Mapping[Clause, Truth],
+    observed: Fraction,
+    sides: Mapping[Clause, int | None],
+) -> Facts:
+    """What all clauses that hold show together; a way that the observed values rule out is dropped."""
+
+    # by field: under a `not` it is the turned clause that is looked at
+    leans = {clause.field: side for clause, side in sides.items() if not isinstance(clause, Excludes)}
+
+    def read_seen(clause: Clause) -> States:
+        ways = reader(clause)
+        side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
+        if len(ways) > 1 and side is not None:
+            kept = [way for way in ways if side == 0 or all(each.side == side for each in way.shown)]
+            if not isinstance(clause, Excludes):
+                # its own side counts, not that of the observed difference, and of neither side both do
+                return (Facts(shown=frozenset(each for way in kept for each in way.shown)),)
+            ways = tuple(kept)
+        near = [way for way in ways if not _far(way, observed)]
+        return tuple(near) or ways
+
+    ways = states_seen(rule, read_seen, truths)
+    return reduce(Facts.join, ways) if ways else Facts()
+
+
+def _far(facts: Facts, observed: Fraction) -> bool:
+    """True when the observed difference lies clearly outside the limits of a state."""
+    below = facts.low is not None and observed < facts.low.at - TIE
+    above = facts.high is not None and observed > facts.high.at + TIE
+    return below or above

@@ -1,0 +1,82 @@
+"""What one hypothesis shows on D data sets, however it was come by: results that are in, or data that are simulated.
+
+Arrays have a last axis of data sets, (D,). A p-value that is drawn from chance may be known only to within a range, so
+p-values have an axis before it, (C, D): the number itself, the least and the most that it may be, or C = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.decision.members import p_clauses
+from service.domain.rules.clause_truths import Column
+from service.domain.rules.rule import Clause
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth_sets import Sets
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Sides = NDArray[np.signedinteger[Any]]
+NOT_KNOWN = 2
+"""Of a side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The equivalence test that a hypothesis names for when its rule is false, over all fillings of what is missing."""
+
+    holds: Bools
+    """It finds equivalence whichever way it is filled in, (D,)."""
+    p: Floats
+    """The larger one-sided p of all fillings, (C, D); NaN where it has none."""
+    alpha: float
+    """Of each of its two one-sided tests; NaN where it is not known."""
+
+
+class Evidence(Protocol):
+    """One hypothesis. A way is a filling of what is missing: one, or two for a claim that must stand both."""
+
+    @property
+    def setting(self) -> Setting:
+        """The hypothesis."""
+
+    @property
+    def ways(self) -> int:
+        """Fillings that the rule is read from."""
+
+    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
+        """The truth of a clause, (D,), on an `adjusted` p-value (C, D) where there is one; None: not known here."""
+
+    def p_value(self, clause: Clause, way: int) -> Floats | None:
+        """The p-value that a clause asks for, (C, D), NaN where it is undefined; None: it is not known here."""
+
+    def observed(self, way: int, *, clusters_alike: bool) -> Column:
+        """Candidate minus baseline, (D,): of all items, or of the means of the clusters."""
+
+    def side(self, clause: Clause, way: int) -> Sides | None:
+        """On which side of a value an interval lies that excludes it, or for whom a two-sided test speaks, (D,).
+
+        1 above or the candidate, -1 below or the baseline, 0 neither, `NOT_KNOWN`; None where the observed difference
+        tells.
+        """
+
+    @property
+    def fallback(self) -> Fallback | None:
+        """The equivalence test beside the rule; None without one, or where it is not known here."""
+
+
+def largest_p(evidence: Evidence) -> Floats | None:
+    """The p-value of a hypothesis in its family: the largest of its p-value clauses and fillings, (C, D).
+
+    A rule that needs all of its clauses holds only as often as the weakest does. NaN where one is undefined; None
+    where the rule asks for none, or one is not known here.
+    """
+    setting = evidence.setting
+    asked = () if setting.rule is None else p_clauses(setting.rule)
+    columns = [evidence.p_value(clause, way) for clause in asked for way in range(evidence.ways)]
+    known = [column for column in columns if column is not None]
+    return np.maximum.reduce(known) if columns and len(known) == len(columns) else None

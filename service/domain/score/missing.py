@@ -1,0 +1,148 @@
+"""Items without a result: what they could change, and whether an answer stands without them.
+
+Results are rarely missing by chance, so the answer is put beside its worst case, as a comparison's is
+(`domain.comparison.attrition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.comparison.attrition import MOST
+from service.domain.comparison.pairing import SHOWN
+from service.domain.score.items import Items
+from service.domain.score.records import Filled, MissingResults, Outcome
+from service.domain.score.request import ScoreRequest
+from service.errors import InvalidData
+from service.stats.shared.data.score_range import UNIT, ScoreRange
+from service.stats.shared.declaring.common import StatWarning
+
+Weigh = Callable[[Items], Any]
+"""The registered test's analysis of some items."""
+_WORDS: dict[Outcome, str] = {
+    "meets": "meets",
+    "falls_short": "falls short",
+    "cannot_tell": "cannot tell",
+    "estimate": "an estimate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What is missing, and the answers in its worst and in its best case; None where nothing bounds them."""
+
+    record: MissingResults
+    worst: Outcome | None
+    best: Outcome | None
+
+    def standing(self, told: Outcome) -> Outcome:
+        """What stands: with more than a twentieth left out, an answer that its unfavourable case gives too."""
+        if (
+            self.record.counted == "as_worst"
+            or self.record.share <= MOST
+            or told not in ("meets", "falls_short")
+        ):
+            return told
+        return told if self._unfavourable(told) == told else "cannot_tell"
+
+    def _unfavourable(self, told: Outcome) -> Outcome | None:
+        return self.best if told == "falls_short" else self.worst
+
+    @property
+    def reason(self) -> str:
+        """Why an answer that the items with a result would carry does not stand."""
+        return f"{self.record.n} items are without a result, and their worst case does not carry as much"
+
+    def warnings(self, told: Outcome, *, points: bool) -> tuple[StatWarning, ...]:
+        """What is missing and what it could change: of more than a twentieth, and where it changes the answer."""
+        unfavourable = self._unfavourable(told)
+        changes = unfavourable != told
+        if self.record.share <= MOST and not changes:
+            return ()
+        became = (
+            "are left out" if self.record.counted == "left_out" else "count as the worst outcome there can be"
+        )
+        case = self.record.best if told == "falls_short" else self.record.worst
+        message = f"{self.record.n} items without a result ({self.record.share:.1%}) {became}."
+        if case is None:
+            message += " No range of scores is known, so nothing bounds what they could change."
+        else:
+
+            def show(value: float) -> str:
+                return f"{100 * value:.1f}%" if points else f"{value:.4g}"
+
+            side = "best" if told == "falls_short" else "worst"
+            message += (
+                f" If every one had the {side} outcome there can be, the mean would be {show(case.mean)}"
+            )
+            if case.ci is not None and case.ci.low is not None and case.ci.high is not None:
+                message += f" ({show(case.ci.low)} to {show(case.ci.high)})"
+            message += "." if told == "estimate" else f" and the answer '{_WORDS[unfavourable or told]}'."
+        return (
+            StatWarning(
+                code="MISSING_RESULTS",
+                severity="serious" if changes else "caution",
+                message=message,
+                citation="Horowitz & Manski (2000), JASA 95:77",
+            ),
+        )
+
+
+def kept_of(items: Items, request: ScoreRequest) -> Items:
+    """The items that are scored: those with a result, or all of them where a missing one counts as the worst.
+
+    Raises:
+        InvalidData: what is missing counts as the worst outcome, and nobody knows what that is.
+    """
+    if request.missing != "fail":
+        return items.scored
+    if all(len(runs) == items.most_runs for runs in items.runs):
+        return items
+    scale = _scale(request)
+    if scale is None:
+        raise InvalidData.field(
+            "missing",
+            "counts what has no result as the worst score there can be, and no range says which that is",
+            "send the range of the scores, or leave such items out (exclude_pair)",
+        )
+    return items.filled(_ends(scale, request)[0])
+
+
+def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | None:
+    """None where every item has a result."""
+    lacking, scale = items.lacking, _scale(request)
+    if not lacking:
+        return None
+    cases: list[tuple[Filled | None, Outcome | None]] = [(None, None), (None, None)]
+    if scale is not None:
+        cases = [_filled(items, value, weigh) for value in _ends(scale, request)]
+    record = MissingResults(
+        n=len(lacking),
+        item_ids=tuple(lacking[:SHOWN]),
+        counted="as_worst" if request.missing == "fail" else "left_out",
+        share=len(lacking) / len(items.item_ids),
+        worst=cases[0][0],
+        best=cases[1][0],
+    )
+    return Missing(record, cases[0][1], cases[1][1])
+
+
+def _filled(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
+    """Of items without any result: they have one run with that outcome."""
+    found = weigh(Items(items.item_ids, [runs or [value] for runs in items.runs], items.clusters, None, 1))
+    outcome: Outcome = "estimate" if found.against is None else found.against.outcome
+    return Filled(value=value, mean=found.mean, ci=found.ci), outcome
+
+
+def _ends(scale: ScoreRange, request: ScoreRequest) -> tuple[float, float]:
+    """The worst and the best score there can be."""
+    return (scale.low, scale.high) if request.prefers == "higher" else (scale.high, scale.low)
+
+
+def _scale(request: ScoreRequest) -> ScoreRange | None:
+    """Declared, or 0 to 1 where every score lies there."""
+    if request.range is not None:
+        return request.range
+    return UNIT if all(value is None or 0 <= value <= 1 for value in request.values) else None

@@ -1,0 +1,44 @@
+"""What a score is asked with: one arm's rows by item id, and perhaps a threshold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from service.domain.comparison.request import ArmRows, Missing
+from service.stats.shared.data.score_range import RangeField
+from service.stats.shared.declaring.columns import require_size
+from service.stats.shared.declaring.common import Finite
+
+
+class ScoreRequest(ArmRows):
+    """One arm's results, and what its mean should reach."""
+
+    threshold: Finite | None = Field(
+        None, description="What the mean should reach, in its unit, e.g. 0.95; null: nothing is asked of it."
+    )
+    prefers: Literal["higher", "lower"] = Field(
+        "higher",
+        description="Which outcomes are the better ones; with `lower` the mean should not exceed the threshold.",
+    )
+    alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
+        0.05, description="Two-sided level; each side of the threshold is tested at half of it, a proportion."
+    )
+    range: RangeField = None
+    missing: Missing = Field(
+        "exclude_pair",
+        description="An item without a result: left out, or counted as the worst outcome there can be (`fail`), as is "
+        "then a run that other items have.",
+    )
+    power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
+        0.8, description="What `against.more` plans for, a proportion."
+    )
+
+    @model_validator(mode="after")
+    def _computable(self) -> Self:
+        require_size(
+            np.array([value for value in self.values if value is not None], dtype=np.float64), "values"
+        )
+        return self

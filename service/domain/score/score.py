@@ -1,0 +1,100 @@
+"""One arm without a plan: its mean, how sure it is, and whether it is enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.domain.comparison.evidence import MOST_SECONDS
+from service.domain.comparison.sentences import STATUS
+from service.domain.score.items import Items, group
+from service.domain.score.missing import kept_of, missing_of
+from service.domain.score.records import Outcome, Score
+from service.domain.score.request import ScoreRequest
+from service.domain.score.sentences import next_step, rule, sentence
+from service.errors import InvalidData
+from service.stats.shared.declaring import registry
+
+
+def score(request: ScoreRequest) -> Score:
+    """Meets, falls short, cannot tell, or an estimate; what is told is read from the interval that is printed.
+
+    Raises:
+        InvalidData: rows that contradict each other, a single cluster, outcomes outside the range, or a threshold at
+            or beyond an end of it.
+    """
+    items = group(request)
+    kept = kept_of(items, request)
+    if not kept.item_ids:
+        raise InvalidData.field("values", "hold no result at all", "send at least one item with a result")
+    missing = missing_of(items, request, lambda filled: weigh(filled, request).analysis)
+    answer = weigh(kept, request)
+    found = answer.analysis
+    told: Outcome = "estimate" if found.against is None else found.against.outcome
+    outcome = told if missing is None else missing.standing(told)
+    reasons = dict(found.reasons)
+    if request.slices is None:
+        reasons["slices"] = "no slices were named"
+    if missing is None:
+        reasons["missing"] = "every item has a result"
+    elif outcome != told:
+        reasons["outcome"] = missing.reason
+    slices = None
+    if items.slices is not None:
+        from service.domain.score.slices import slices_of  # most scores answer sooner without
+
+        slices = slices_of(kept, request, lambda part: weigh(part, request).analysis)
+    unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
+    points = unit and all(value in (None, 0, 1) for value in request.values)
+    result = Score(
+        outcome=outcome,
+        sentence="",
+        rule="",
+        next="",
+        status=STATUS,
+        mean=found.mean,
+        ci=found.ci,
+        se=found.se,
+        df=found.df,
+        intervals=found.intervals,
+        these_items=found.these_items,
+        clusters=found.clusters,
+        against=found.against,
+        points=points,
+        prefers=request.prefers,
+        n=found.n,
+        n_values=found.n_values,
+        missing=None if missing is None else missing.record,
+        slices=slices,
+        test=answer.test,
+        version=answer.version,
+        reasons=reasons,
+        warnings=(*answer.warnings, *(() if missing is None else missing.warnings(told, points=points))),
+    )
+    name = request.name or "the system"
+    return result.model_copy(
+        update={"sentence": sentence(result, name), "rule": rule(result), "next": next_step(result)}
+    )
+
+
+def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:
+    """The registered test on these items."""
+    test = registry.serving("scored")
+    once = all(len(runs) == 1 for runs in items.runs)
+    body: dict[str, Any] = {
+        "values": [runs[0] for runs in items.runs] if once else [list(runs) for runs in items.runs],
+        "better": request.prefers,
+        "level": 1 - request.alpha,
+        "power": request.power,
+        "threshold": request.threshold,
+        "range": None if request.range is None else request.range.model_dump(),
+    }
+    if items.clusters is not None:
+        body["clusters"] = list(items.clusters)
+    asked = test.request.model_validate(body)
+    if test.cost(asked) > MOST_SECONDS:
+        raise InvalidData(
+            f"{test.name} would compute for more than {MOST_SECONDS:g} seconds on these rows; send it as a test of its "
+            "own, which becomes a job",
+            code="too_long",
+        )
+    return test.answer(asked)

@@ -1,0 +1,254 @@
+"""What the results of a plan show of one hypothesis: one data set, read from the answers of its tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from pydantic import JsonValue
+
+from service.domain.decision.evidence import NOT_KNOWN, Fallback, Floats, Sides
+from service.domain.decision.members import p_clauses
+from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
+from service.domain.rules.clause_truths import Column
+from service.domain.rules.fields import Observation, analysis_of, observe
+from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import SET_OF, Ends, Observed, Truth, holds, told
+from service.domain.rules.truth_sets import Sets
+from service.domain.verdicts.analyses import Analyses, JsonObject
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import ClauseVerdict
+from service.domain.verdicts.worst_case import Way
+from service.stats.shared.declaring.certainty import DRAWN
+from service.stats.shared.declaring.sentences import bound_text
+from service.stats.shared.declaring.shows import PValue
+from service.words import say
+
+NO_CLAUSE = "the rule has no clause that asks for a small p-value"
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedEvidence:
+    """One hypothesis on the results that are in. Numbers that are drawn have C = 3: as found, the least, the most."""
+
+    setting: Setting
+    answers: tuple[Mapping[str, JsonObject], ...]
+    """By way: of every test that the rule is read from."""
+    deltas: tuple[Fraction | None, ...]
+    """By way: candidate minus baseline, exactly; None without items."""
+    beside: tuple[tuple[Way | None, JsonObject], ...] = ()
+    """The answers of the equivalence test beside the rule, by filling: it has to find equivalence in all of them."""
+    fault: str | None = None
+    """Why nothing was observed at all."""
+    _clauses: dict[tuple[Clause, int], ClauseVerdict] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, setting: Setting, analyses: Analyses, deltas: Sequence[Fraction | None], fault: str | None = None
+    ) -> ObservedEvidence:
+        """From the answers of a plan's tests; `deltas` by way, as `Analyses.of_rule` has them."""
+        hypothesis = setting.hypothesis
+        answers = tuple(each for _, each in analyses.of_rule(hypothesis))
+        return cls(setting, answers, tuple(deltas), analyses.of_fallback(hypothesis), fault)
+
+    @property
+    def ways(self) -> int:
+        """Fillings that the rule is read from."""
+        return len(self.answers)
+
+    def observation(self, clause: Clause, way: int) -> Observation:
+        """The field of a clause as it was observed."""
+        if self.fault is not None:
+            return Observation(None, self.fault)
+        if clause.field.test is None:
+            delta = self.deltas[way]
+            return Observation(delta, None if delta is not None else say("reasons.no_item_to_compare"))
+        answer = self.answers[way].get(clause.field.test)
+        if answer is None:
+            return Observation(None, say("reasons.no_test", test=clause.field.test))
+        return observe(answer, clause.field.path)
+
+    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
+        """As the verdict records it: unknown where a bound, or chance in what is drawn, leaves it open."""
+        key = clause, way
+        if key not in self._clauses:
+            self._clauses[key] = _clause_verdict(clause, self.observation(clause, way), adjusted)
+        return np.array([SET_OF[self._clauses[key].holds]], dtype=np.uint8)
+
+    def clause(self, clause: Clause, way: int) -> ClauseVerdict:
+        """A clause with what was observed, as `truths` was asked for it."""
+        return self._clauses[clause, way]
+
+    def p_value(self, clause: Clause, way: int) -> Floats | None:
+        """(3, 1)."""
+        answer = self.answers[way].get(clause.field.test or "")
+        return _p_range(None if answer is None else observe(answer, clause.field.path))
+
+    def why_no_p(self) -> str | None:
+        """Why the hypothesis has no p-value in its family; None where it has one."""
+        asked = () if self.setting.rule is None else p_clauses(self.setting.rule)
+        if not asked:
+            return NO_CLAUSE
+        for answers in self.answers:
+            for clause in asked:
+                answer = answers.get(clause.field.test or "")
+                if answer is None:
+                    return "its tests were not computed"
+                seen = observe(answer, clause.field.path)
+                if np.isnan(_p_range(seen)).any():
+                    return seen.reason or say("reasons.undefined", field=str(clause.field))
+        return None
+
+    def observed(self, way: int, *, clusters_alike: bool) -> Column:
+        """Exactly; where the rule weighs clusters alike, the estimate of its test."""
+        delta = self.deltas[way]
+        if clusters_alike and delta is not None:
+            estimate = self._cluster_weighted(way)
+            delta = delta if estimate is None else estimate
+        return np.array([delta], dtype=object)
+
+    def _cluster_weighted(self, way: int) -> Fraction | None:
+        for clause in self.setting.clauses:
+            use = self.setting.use_of(clause)
+            if use is None or not weighs_clusters(use, clause):
+                continue
+            for path in (("estimates", "cluster_weighted"), ("delta",)):
+                value = observe(self.answers[way].get(use.use.id, {}), path).value
+                if isinstance(value, float):
+                    return Fraction(value)
+        return None
+
+    def side(self, clause: Clause, way: int) -> Sides | None:
+        """Of an interval that excludes a value, and of a two-sided test where the difference does not tell its side."""
+        if isinstance(clause, Excludes):
+            return np.array([_side_of(clause, self.answers[way])])
+        use = self.setting.use_of(clause)
+        if use is None or not isinstance(clause, Comparison):
+            return None
+        meaning = meaning_of(use, clause.field.path)[0]
+        if not isinstance(meaning, PValue) or meaning.lean is None:
+            return None
+        value = observe(self.answers[way].get(use.use.id, {}), meaning.lean).value
+        return np.array([(value > 0) - (value < 0) if isinstance(value, int | float) else NOT_KNOWN])
+
+    @property
+    def fallback(self) -> Fallback | None:
+        """Over both fillings of what is missing, whatever the claim."""
+        if self.setting.hypothesis.equivalence is None:
+            return None
+        answers = [each for _, each in self.beside]
+        holds_up = bool(answers) and all(observe(answer, ("equivalent",)).value is True for answer in answers)
+        level = level_of(max(answers, key=hardness)) if answers else None
+        alpha = math.nan if level is None else alpha_at(level)
+        return Fallback(np.array([holds_up]), _tost_p(answers), alpha)
+
+
+def hardness(answer: JsonObject) -> tuple[int, float]:
+    """Of two answers of an equivalence test the larger one counts: false, undefined, true; then the larger p."""
+    equivalent, p = observe(answer, ("equivalent",)).value, largest_tost_p([answer])
+    return 0 if equivalent is True else 2 if equivalent is False else 1, 1.0 if p is None else p
+
+
+def level_of(answer: JsonObject) -> float | None:
+    """Of the interval of an equivalence test."""
+    ci = analysis_of(answer).get("ci")
+    return as_number(ci, "level") if isinstance(ci, Mapping) else None
+
+
+def alpha_at(level: float) -> float:
+    """Of each of two one-sided tests, from the level of the interval that they go with."""
+    return round((1 - level) / 2, 12)
+
+
+def as_number(values: Mapping[str, JsonValue], name: str) -> float | None:
+    """A member of an analysis, where it is a number."""
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def largest_tost_p(answers: Sequence[JsonObject]) -> float | None:
+    """The largest p of two one-sided tests, over both sides and all answers; None where one has no such p-values."""
+    p = float(_tost_p(answers)[0, 0])
+    return None if math.isnan(p) else p
+
+
+def _tost_p(answers: Sequence[JsonObject]) -> Floats:
+    columns = [_p_range(observe(answer, (name,))) for answer in answers for name in ("p_lower", "p_upper")]
+    return np.maximum.reduce(columns) if columns else _p_range(None)
+
+
+def _p_range(seen: Observation | None) -> Floats:
+    """A p-value with the least and the most that it may be where it is drawn, (3, 1); NaN where it is undefined."""
+    value = None if seen is None else seen.value
+    if seen is None or isinstance(value, bool) or not isinstance(value, float | int):
+        return np.full((3, 1), np.nan)
+    ends = [float(corner) for corner in seen.corners if isinstance(corner, float | int)] or [value, value]
+    return np.array([[value], [ends[0]], [ends[1]]], dtype=np.float64)
+
+
+def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -> ClauseVerdict:
+    corrected = adjusted is not None and isinstance(raw.value, float | int)
+    seen = _adjusted(raw, adjusted) if adjusted is not None and corrected else raw
+    truth, reason = holds(clause, seen.value), seen.reason
+    if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
+        truth = _of_bound(clause, seen.value, seen.bound, truth)
+        reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
+    if truth is not None and told(clause, seen.value, seen.corners) is None:
+        truth, reason = None, seen.reason or DRAWN
+    elif truth is None and reason is None:
+        reason = say("reasons.not_comparable", field=str(clause.field))
+    return ClauseVerdict(
+        text=str(clause),
+        observed=_as_recorded(seen.value),
+        threshold=_threshold(clause),
+        holds=truth,
+        reason=reason if truth is None else None,
+        unadjusted=float(raw.value) if corrected and isinstance(raw.value, float | int) else None,
+    )
+
+
+def _adjusted(raw: Observation, adjusted: Floats) -> Observation:
+    """The observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
+    value, *ends = adjusted[:, 0].tolist()
+    return Observation(value, raw.reason, None if raw.bound is None else bound_text(value), tuple(ends))
+
+
+def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> Truth:
+    """The truth of a clause on a value known only as `< observed`: unknown for thresholds below that."""
+    threshold = float(clause.value.exact())
+    if threshold > observed:
+        return truth
+    if threshold == observed and bound.startswith("< "):  # strictly below the threshold, then
+        return clause.operator in ("<", "<=", "!=")
+    return None
+
+
+def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int:
+    ends = observe(answers.get(clause.field.test or "", {}), clause.field.path).value
+    if not isinstance(ends, Ends):
+        return NOT_KNOWN
+    return 1 if ends.low is not None and ends.low > float(clause.value.exact()) else -1
+
+
+def _threshold(clause: Clause) -> float | Span | bool:
+    if isinstance(clause, Is):
+        return clause.value
+    if isinstance(clause, Within):
+        return Span(low=float(clause.low.exact()), high=float(clause.high.exact()))
+    return float(clause.value.exact())
+
+
+def _as_recorded(observed: Observed) -> float | Span | bool | None:
+    if isinstance(observed, bool):
+        return observed
+    if isinstance(observed, Ends):
+        return Span(low=_finite(observed.low), high=_finite(observed.high))
+    return None if observed is None else _finite(float(observed))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,193 @@
+"""Bounds of one mean, each with the test it is turned around from: Student's t, shares, and Gaffke's.
+
+Every kind has `ends(tail)`, the lower and the upper bound each at level `tail`, and the one-sided p-values of a mean
+at or below (`p_above`) and at or above (`p_below`) some value: a bound lies beyond a value just where that p is below
+`tail`, so an interval and a test of one kind never disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.kernels.numeric.binomial import clopper_pearson
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.pairs import gaffke
+
+Floats = NDArray[np.float64]
+
+
+class MeanBounds(Protocol):
+    """One kind of bounds."""
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+
+    def p_above(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at most `mean`."""
+
+    def p_below(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at least `mean`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudentBounds:
+    """Student's t about an estimate with a standard error above 0; an infinite `df` is the normal law."""
+
+    mean: float
+    se: float
+    df: float
+    least: float = -math.inf
+    greatest: float = math.inf
+    """What the mean cannot be below or above: bounds are cut there."""
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        half = t_quantile(1 - tail, self.df) * self.se
+        return max(self.mean - half, self.least), min(self.mean + half, self.greatest)
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return t_tail((self.mean - mean) / self.se, self.df, "greater")
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return t_tail((self.mean - mean) / self.se, self.df, "less")
+
+
+@dataclass(frozen=True, slots=True)
+class ExactShare:
+    """Clopper and Pearson's bounds of a share: `right` of `n`, which need not be whole numbers.
+
+    Numbers that are not whole are those of an effective sample: Korn & Graubard (1998), Surv Methodol 24:193.
+    """
+
+    right: float
+    n: float
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        return clopper_pearson(self.right, self.n, 1 - 2 * tail)
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`; P(X >= right) of n items with the share `mean`."""
+        return 1.0 if self.right <= 0 else float(special.betainc(self.right, self.n - self.right + 1, mean))
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`; P(X <= right)."""
+        wrong = self.n - self.right
+        return 1.0 if wrong <= 0 else float(special.betainc(wrong, self.right + 1, 1 - mean))
+
+
+@dataclass(frozen=True, slots=True)
+class WilsonShare:
+    """Wilson's score bounds of a share. Source: Wilson (1927), JASA 22:209."""
+
+    right: float
+    n: float
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        z2, share = float(special.ndtri(tail)) ** 2, self.right / self.n
+        centre = (share + z2 / (2 * self.n)) / (1 + z2 / self.n)
+        half = math.sqrt(z2 * (share * (1 - share) + z2 / (4 * self.n)) / self.n) / (1 + z2 / self.n)
+        # rounding alone would keep the bound of none, or of all, from the end
+        low = 0.0 if self.right == 0 else centre - half
+        return low, 1.0 if self.right == self.n else centre + half
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return float(special.ndtr(-self._z(mean)))
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return float(special.ndtr(self._z(mean)))
+
+    def _z(self, mean: float) -> float:
+        return (self.right / self.n - mean) / math.sqrt(mean * (1 - mean) / self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class JeffreysShare:
+    """The equal-tailed posterior under Beta(1/2, 1/2); its ends are 0 and 1 where none and all are right.
+
+    `p_above` and `p_below` are posterior probabilities. Source: Brown, Cai & DasGupta (2001), Stat Sci 16:101.
+    """
+
+    right: float
+    n: float
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        a, b = self.right + 0.5, self.n - self.right + 0.5
+        low = 0.0 if self.right == 0 else float(special.betaincinv(a, b, tail))
+        return low, 1.0 if self.right == self.n else 1 - float(special.betaincinv(b, a, tail))
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`; the chance that the share is at most `mean`."""
+        return float(special.betainc(self.right + 0.5, self.n - self.right + 0.5, mean))
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`; the chance that it is at least `mean`."""
+        return float(special.betainc(self.n - self.right + 0.5, self.right + 0.5, 1 - mean))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GaffkeMean:
+    """Gaffke's bounds of values (m,) that stand for `counts` (m,) items each, all between `least` and `greatest`.
+
+    Of 0 and 1 they are Clopper and Pearson's; counts need not be whole.
+    """
+
+    values: Floats
+    counts: Floats
+    least: float
+    greatest: float
+
+    @classmethod
+    def of(cls, values: Floats, least: float, greatest: float, worth: float = 1.0) -> GaffkeMean:
+        """Of a column (n,), equal values together, `worth` of which count for one item."""
+        distinct, counts = np.unique(values, return_counts=True)
+        return cls(distinct, counts / worth, least, greatest)
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        ones = np.ones(len(self.values))
+        low = gaffke.lower_end(self.values, ones, self.counts, self.least, 1.0, tail)
+        return low, -gaffke.lower_end(-self.values, ones, self.counts, -self.greatest, 1.0, tail)
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return gaffke.chance_below(self.values, np.ones(len(self.values)), self.counts, self.least, 1.0, mean)
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return gaffke.chance_below(
+            -self.values, np.ones(len(self.values)), self.counts, -self.greatest, 1.0, -mean
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Furthest:
+    """Of several kinds the bound that says least, at each end."""
+
+    kinds: Sequence[MeanBounds]
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """See `MeanBounds`."""
+        lows, highs = zip(*(kind.ends(tail) for kind in self.kinds), strict=True)
+        return min(lows), max(highs)
+
+    def p_above(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return max(kind.p_above(mean) for kind in self.kinds)
+
+    def p_below(self, mean: float) -> float:
+        """See `MeanBounds`."""
+        return max(kind.p_below(mean) for kind in self.kinds)

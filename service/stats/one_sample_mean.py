@@ -1,0 +1,318 @@
+"""The score of one arm: how sure it is, for items like these and for these very items, and whether it is enough."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.numeric.clusters import codes_of
+from service.stats.shared.data.arms import Replicates, item_means
+from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
+from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
+from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
+from service.stats.shared.declaring.fields import Clusters, ItemCount, Level
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods import thresholds
+from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
+from service.stats.shared.methods.one_mean import OneMean, ShareMethod
+from service.stats.shared.methods.scored import ScoredClusters, named_interval, scored_clusters
+from service.stats.shared.methods.thresholds import AgainstThreshold, Target
+
+FEW_ITEMS = 300
+"""Items below which normal approximations of a share are not to be relied on (Bowyer et al. 2025)."""
+
+UNIT_TAKEN = define(
+    "UNIT_TAKEN",
+    "info",
+    "No range was declared and every score lies between 0 and 1, so these are taken as its ends, and the bounds hold "
+    "for no others. Declare the range if scores can lie elsewhere.",
+)
+NO_RANGE = define(
+    "NO_RANGE",
+    "caution",
+    "No range is known of these scores, so the interval is Student's t, which knows nothing of rare scores that were "
+    "not seen. Declare the least and the greatest score there can be.",
+    "Gaffke (2005), Math Methods Statist 14:451",
+)
+APPROXIMATE_SHARE = define(
+    "APPROXIMATE_SHARE",
+    "caution",
+    "The {method} interval of {n} items holds its level on average over shares, and not at each; below some hundred "
+    "items prefer clopper-pearson.",
+    "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
+)
+
+
+class OneSampleMeanRequest(Request):
+    """One arm's outcomes: one per item, or a list of runs per item."""
+
+    elsewhere: ClassVar = {
+        "baseline": "paired-difference",
+        "candidate": "paired-difference",
+        "correct": "pass-at-k",
+    }
+
+    values: Annotated[Column | Replicates, Field(union_mode="left_to_right")] = Field(
+        description="One outcome per item, 0 and 1 or scores; or one list per item with those of its runs, whose mean "
+        "is the item's."
+    )
+    clusters: Clusters = None
+    range: RangeField = None
+    threshold: Finite | None = Field(
+        None, description="What the mean should reach, in its unit, e.g. 0.95; strictly inside the range."
+    )
+    better: Literal["higher", "lower"] = Field(
+        "higher",
+        description="Which outcomes are the better ones: with `lower` the mean should not exceed the threshold.",
+    )
+    method: ShareMethod = Field(
+        "clopper-pearson",
+        description="Interval of a share of right items that are independent; scores and clusters have their own.",
+    )
+    level: Level = 0.95
+    power: float = Field(
+        0.8,
+        ge=0.5,
+        le=0.999,
+        allow_inf_nan=False,
+        description="What `threshold.more` plans for, a proportion.",
+    )
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        require_equal_lengths({"values": self.values, "clusters": self.clusters})
+        require_two_clusters(self.clusters)
+        if self.range is not None:
+            self.range.require({"values": self.flat})
+        scale = self.mean.scale
+        if self.threshold is not None and scale is not None and not scale.low < self.threshold < scale.high:
+            percent = (
+                f"; did you mean {self.threshold / 100:g}?"
+                if scale == UNIT and 1 < self.threshold < 100
+                else ""
+            )
+            raise InvalidData.field(
+                "threshold",
+                f"is not strictly between the ends of the range, {scale.low:g} and {scale.high:g}: no number of items "
+                "shows that a mean reaches the end",
+                f"send a value between them{percent}",
+            )
+        return self
+
+    @cached_property
+    def runs(self) -> list[list[float]]:
+        """Outcomes by item."""
+        return [value if isinstance(value, list) else [value] for value in self.values]
+
+    @property
+    def flat(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """All outcomes."""
+        return np.array([x for run in self.runs for x in run], dtype=np.float64)
+
+    @cached_property
+    def mean(self) -> OneMean:
+        """The items' means, and what they show."""
+        values = item_means(self.values, "values")
+        scale: ScoreRange | None = self.range or (UNIT if lies_in_unit(self.flat) else None)
+        if scale is not None:  # the last digit of a mean of runs may lie beyond
+            values = np.clip(values, scale.low, scale.high)
+        codes = None if self.clusters is None else codes_of(self.clusters)
+        return OneMean(values, codes, scale, self.method)
+
+
+class OneSampleMeanAnalysis(Analysis):
+    """One arm's mean with its interval, and whether it reaches the threshold."""
+
+    mean: float = Field(description="Mean over items of their means over runs, a proportion or score units.")
+    ci: Interval | None = Field(
+        description="The interval that decides, of the mean over items like these; `method` names it. `furthest`: each "
+        "end the further of CR2 t and Korn-Graubard."
+    )
+    se: float | None = Field(
+        description="Standard error of the mean over items like these: CR2 with clusters, else SD / sqrt(n), in the "
+        "unit of the mean."
+    )
+    df: float | None = Field(
+        description="Its degrees of freedom: Bell and McCaffrey's with clusters, else n - 1."
+    )
+    intervals: dict[str, Interval] = Field(
+        description="Every interval that was computed, by its method. `cr0_z` is the one of CR0 and the normal law."
+    )
+    these_items: TheseItems = Field(
+        description="The same mean as one of these very items, of which runs alone vary."
+    )
+    clusters: ScoredClusters | None = Field(description="Of items in clusters.")
+    against: AgainstThreshold | None = Field(description="The mean against the threshold.")
+    binary: bool = Field(description="Every item's mean is 0 or 1.")
+    range_low: float | None = Field(description="The low end of the range that scores are taken to have.")
+    range_high: float | None = Field(description="Its high end.")
+    n: ItemCount
+    n_values: int = Field(description="Runs of all items together, a count.")
+    least_runs: int = Field(description="Runs of the item with the fewest, a count.")
+    most_runs: int = Field(description="Runs of the item with the most, a count.")
+
+
+def _cost(request: OneSampleMeanRequest) -> float:
+    n = len(request.values)
+    return 0.01 + 5e-6 * n + (0.0 if request.threshold is None else 0.1)
+
+
+@stat_test(
+    name="one-sample-mean",
+    version=1,
+    title="Score of one arm (mean of items, with a threshold)",
+    example={"values": [1] * 45 + [0] * 5, "threshold": 0.75},
+    cost=_cost,
+    closed_form=True,
+    serves=frozenset({"scored"}),
+)
+def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
+    """Estimate one arm's mean, and tell whether it reaches a threshold.
+
+    Two estimands, each with an error of its own. `ci` speaks of items like these: the items (or clusters of them) are a
+    sample. `these_items` speaks of the very items sent, of which only runs vary; it takes two runs of every item. H0 of
+    `against`: the mean lies on the bad side of the threshold, tested one-sided at (1 - level) / 2 by the interval
+    turned around, so that both never disagree.
+
+    Returns:
+        ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range, Student's t
+            where no range is known. Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; where sizes
+            differ much (CV above .5) or fewer than 20 effective items are on the rarer side, at each end the further
+            of that and Korn-Graubard.
+        se, df: CR2's with clusters.
+        these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
+        clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.
+        against: meets, falls short, or cannot tell, and about how many more items or clusters would tell.
+
+    Raises:
+        InvalidData: no item, a single cluster, columns of different length, scores outside the range, or a threshold
+            at or beyond an end of the range.
+
+    Edge cases:
+        All right or all wrong: the exact interval still has a width; in clusters it is that of one item per cluster.
+        One run of some item: `these_items` is null. No run differs from another of its item: null as well.
+        Scores without a known range that are all equal, or a single one: the interval is null.
+        No range declared and scores between 0 and 1: these are its ends, warning UNIT_TAKEN.
+        No range known: Student's t, warning NO_RANGE, and SKEWED where the mean is far from normal.
+        Few or uneven clusters: FEW_CLUSTERS or CAUTION; fewer than 4 degrees of freedom: LOW_DF.
+
+    Sources:
+        Clopper & Pearson (1934), Biometrika 26:404. Brown, Cai & DasGupta (2001), Stat Sci 16:101.
+        Gaffke (2005), Math Methods Statist 14:451. Vlassis & Thomas (2026), arXiv:2607.08415.
+        Bell & McCaffrey (2002), Surv Methodol 28:169. Pustejovsky & Tipton (2018), JBES 36:672.
+        Korn & Graubard (1998), Surv Methodol 24:193.
+        Miller (2024), arXiv:2411.00640 (CR0). Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747 (few items).
+
+    Example:
+        45 of 50 right: .9, Clopper-Pearson .781865 to .966725, so at least .75 is met. 10 of 10: .691503 to 1.
+    """
+    mean, tail = request.mean, (1 - request.level) / 2
+    reasons: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    ci = None
+    if mean.deciding is None:
+        reasons["ci"] = "a single item" if len(mean.values) == 1 else "nothing varies, which is no certainty"
+    else:
+        ci = named_interval(mean.deciding, request.level)
+    if mean.error is None:
+        reasons |= dict.fromkeys(("se", "df"), "a single item has no spread")
+    against = None
+    if request.threshold is None:
+        reasons["against"] = "no threshold was given"
+    else:
+        sign: Literal[1, -1] = 1 if request.better == "higher" else -1
+        target = Target(mean, request.threshold, tail, sign, request.power)
+        against = thresholds.against(target, "against", reasons)
+        floors = {
+            name: floored(getattr(against, name), f"against.{name}", bounds)
+            for name in ("p_meets", "p_falls_short")
+        }
+        against = against.model_copy(update=floors)
+    if mean.scale is None:
+        reasons |= dict.fromkeys(
+            ("range_low", "range_high"), "no range was declared, nor do scores lie in 0 to 1"
+        )
+    if mean.codes is None:
+        reasons["clusters"] = NO_CLUSTERS
+    counts = [len(runs) for runs in request.runs]
+    return OneSampleMeanAnalysis(
+        mean=mean.moments.mean,
+        ci=ci,
+        se=None if mean.error is None else mean.error.se,
+        df=None if mean.error is None else mean.error.df,
+        intervals={name: named_interval((name, kind), request.level) for name, kind in mean.beside.items()},
+        these_items=of_these_items(request.runs, request.level, mean.scale, reasons),
+        clusters=scored_clusters(mean, request.level, reasons),
+        against=against,
+        binary=mean.binary,
+        range_low=None if mean.scale is None else mean.scale.low,
+        range_high=None if mean.scale is None else mean.scale.high,
+        n=len(mean.values),
+        n_values=sum(counts),
+        least_runs=min(counts),
+        most_runs=max(counts),
+        reasons=reasons,
+        bounds=bounds,
+        warnings=_warnings(request),
+        sentence=_sentence(request, ci, against),
+    )
+
+
+def _warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
+    mean = request.mean
+    warnings: list[StatWarning] = []
+    if mean.scale is None:
+        warnings.append(NO_RANGE())
+        if mean.codes is None and mean.moments.sd:
+            warnings += skewed(mean.values - mean.moments.mean, "items")
+    elif request.range is None and not is_binary(request.flat):
+        warnings.append(UNIT_TAKEN())
+    if mean.groups is not None:
+        warnings += cluster_warnings(mean.groups.sizes)
+        if mean.error is not None and mean.error.df < LEAST_DF:
+            warnings.append(LOW_DF(df=mean.error.df))
+    elif mean.binary and request.method != "clopper-pearson" and len(mean.values) < FEW_ITEMS:
+        warnings.append(APPROXIMATE_SHARE(method=request.method, n=len(mean.values)))
+    return tuple(warnings)
+
+
+def show_value(value: float, *, share: bool) -> str:
+    """A mean as prose prints it: `43.7%` of shares, else score units."""
+    return f"{100 * value:.1f}%" if share else f"{value:.4g}"
+
+
+_OUTCOMES = {
+    "meets": "the interval does not reach below it",
+    "falls_short": "the whole interval lies on its other side",
+    "cannot_tell": "the interval holds it, so neither is shown",
+}
+
+
+def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: AgainstThreshold | None) -> str:
+    mean = request.mean
+    share = is_binary(request.flat)
+
+    def show(value: float) -> str:
+        return show_value(value, share=share)
+
+    size = f"{len(mean.values)} item{'' if len(mean.values) == 1 else 's'}"
+    size += "" if mean.groups is None else f" in {mean.groups.n_clusters} clusters"
+    told = f"The mean is {show(mean.moments.mean)} "
+    if ci is None or ci.low is None or ci.high is None:
+        told += f"(no interval; {size})"
+    else:
+        told += f"({level_text(request.level)} {ci.method} CI {show(ci.low)} to {show(ci.high)}; {size})"
+    if against is None:
+        return f"{told}; it was not compared with anything."
+    bound = "at least" if request.better == "higher" else "at most"
+    word = against.outcome.replace("_", " ")
+    return f"{told}; {word} against {bound} {show(against.threshold)}: {_OUTCOMES[against.outcome]}."

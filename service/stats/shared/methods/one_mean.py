@@ -1,0 +1,205 @@
+"""The mean of one arm, for items like these: which interval decides, and which stand beside it.
+
+Independent items: Clopper and Pearson's interval of right and wrong, Gaffke's bounds of scores in a range (of right
+and wrong they are the same), Student's t where no range is known. Items in clusters: CR2 with Bell and McCaffrey's
+degrees of freedom; near the ends of the range, and where the sizes of clusters differ much, also Korn and Graubard's
+interval, which is the exact one of an effective number of items: each end is the further of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.kernels.numeric.clusters import ClusterSums, RobustError, cluster_sums, robust_errors, size_cv
+from service.kernels.numeric.moments import Moments, moments
+from service.kernels.pairs.mean_bounds import (
+    ExactShare,
+    Furthest,
+    GaffkeMean,
+    JeffreysShare,
+    MeanBounds,
+    StudentBounds,
+    WilsonShare,
+)
+from service.stats.shared.data.clustering import UNEVEN
+from service.stats.shared.data.score_range import UNIT, ScoreRange
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.methods.bounded import items_for_one
+
+Floats = NDArray[np.float64]
+ShareMethod = Literal["clopper-pearson", "wilson", "jeffreys"]
+
+ENOUGH_EFFECTIVE = 20.0
+"""Effective items on the rarer side (right or wrong) from which CR2 alone decides, where clusters are alike in size:
+there its coverage is .94 and more (docs/score-coverage.md)."""
+SHARES: Mapping[ShareMethod, type[ExactShare] | type[WilsonShare] | type[JeffreysShare]] = {
+    "clopper-pearson": ExactShare,
+    "wilson": WilsonShare,
+    "jeffreys": JeffreysShare,
+}
+DUST = 1e-12
+"""Standard errors below this share of the largest value are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneMean:
+    """Item values (n,), the number of each item's cluster (n,) or None, and between what values lie, None: unknown."""
+
+    values: Floats
+    codes: NDArray[np.int64] | None
+    scale: ScoreRange | None
+    share: ShareMethod = "clopper-pearson"
+
+    @cached_property
+    def binary(self) -> bool:
+        """Every item is 0 or 1, and nothing else can be."""
+        return self.scale == UNIT and is_binary(self.values)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Of the items as if independent."""
+        # the mean of equal decimals may differ from them in the last digit, which is no spread
+        return moments(self.values, noise=4e-16 * float(np.abs(self.values).max(initial=0.0)))
+
+    @cached_property
+    def groups(self) -> ClusterSums | None:
+        """Sums and sizes by cluster."""
+        return None if self.codes is None else cluster_sums(self.values, self.codes)
+
+    @cached_property
+    def error(self) -> RobustError | None:
+        """Standard error and degrees of freedom of the mean: CR2 of clusters; None of a single item."""
+        if self.groups is not None:
+            return robust_errors(self.groups)["cr2"]
+        return None if self.moments.se is None else RobustError(self.moments.se, self.moments.n - 1.0)
+
+    @cached_property
+    def deciding(self) -> tuple[str, MeanBounds] | None:
+        """The name of the interval that decides, and its bounds; None where nothing can be said."""
+        if self.groups is None:
+            return self._of_items()
+        robust, effective = self._robust, self._effective
+        if robust is None or effective is None:
+            return None if effective is None else ("korn-graubard", effective)
+        if self._by_robust(self.effective_extremes):
+            return "cr2_t", robust
+        return "furthest", Furthest((robust, effective))
+
+    @cached_property
+    def beside(self) -> dict[str, MeanBounds]:
+        """Every interval there is by its name, the deciding one among them where it is one of these."""
+        named: dict[str, MeanBounds | None] = {}
+        if self.groups is None:
+            if self.binary:
+                named |= {name: kind(*self._counts) for name, kind in SHARES.items()}
+            else:
+                named |= {"gaffke": self._gaffke(1.0), "t": self._student(self.error)}
+        else:
+            named |= {"cr2_t": self._robust, "korn-graubard": self._effective}
+            named["cr0_z"] = self._student(RobustError(self.cr0, math.inf))
+        return {name: bounds for name, bounds in named.items() if bounds is not None}
+
+    @cached_property
+    def as_if_independent(self) -> tuple[str, MeanBounds] | None:
+        """Of items in clusters: the interval that takes them for independent."""
+        if self.binary:
+            return "wilson", WilsonShare(*self._counts)
+        bounds = self._student(
+            None if self.moments.se is None else RobustError(self.moments.se, self.moments.n - 1.0)
+        )
+        return None if bounds is None else ("t", bounds)
+
+    @property
+    def cr0(self) -> float:
+        """The cluster-robust error without any correction for their number (Miller 2024)."""
+        if self.groups is None:
+            return 0.0
+        g = self.groups.n_clusters
+        return robust_errors(self.groups)["cr1"].se * math.sqrt((g - 1) / g)
+
+    @cached_property
+    def effective_n(self) -> float:
+        """Items that would tell as much if they were independent, for the exact interval: Korn and Graubard's n*.
+
+        n / deff times (t_{n-1} / t_{df})^2, with CR2's variance and no more degrees of freedom than the clusters that
+        make up the variance leave (`bounded.items_for_one`): by G - 1, as Korn and Graubard have it, unequal clusters
+        cover far less. The number of clusters where nothing varies, since the design effect has no estimate then.
+        """
+        if self.groups is None or self.error is None:
+            return float(len(self.values))
+        if not self.moments.sd or self._robust is None:
+            return float(self.groups.n_clusters)
+        values, counts = np.unique(self.values, return_counts=True)
+        return len(self.values) / items_for_one(values, counts.astype(np.float64), self.groups, self.error)
+
+    @property
+    def effective_extremes(self) -> float:
+        """Effective items at the rarer end of the range: of right and wrong, the fewer of both."""
+        if self.scale is None:
+            return 0.0
+        place = (self.moments.mean - self.scale.low) / self.scale.length
+        return self.effective_n * min(place, 1 - place)
+
+    def of_more(self, shift: float, times: float) -> MeanBounds | None:
+        """The bounds that know of what was not seen, of `times` as many items whose mean lies `shift` further.
+
+        None where such data would be decided without them.
+        """
+        if self.scale is None or (
+            self.groups is not None and self._by_robust(self.effective_extremes * times)
+        ):
+            return None
+        size = self.effective_n * times
+        if self.binary:
+            return ExactShare(min(max(self.moments.mean + shift, 0.0), 1.0) * size, size)
+        moved = np.clip(self.values + shift, self.scale.low, self.scale.high)
+        return GaffkeMean.of(moved, self.scale.low, self.scale.high, len(moved) / size)
+
+    def _by_robust(self, extremes: float) -> bool:
+        """Whether CR2 alone decides: clusters of like sizes, and a mean that is not near an end of the range."""
+        even = self.groups is not None and size_cv(self.groups.sizes) <= UNEVEN
+        return even and extremes >= ENOUGH_EFFECTIVE
+
+    @property
+    def _counts(self) -> tuple[float, float]:
+        return float(self.values.sum()), float(len(self.values))
+
+    @property
+    def _robust(self) -> MeanBounds | None:
+        return self._student(self.error)
+
+    @cached_property
+    def _effective(self) -> MeanBounds | None:
+        """Korn and Graubard's interval; of scores by Gaffke's bounds, of which Clopper and Pearson's are a case."""
+        if self.binary:
+            return ExactShare(self.moments.mean * self.effective_n, self.effective_n)
+        return self._gaffke(len(self.values) / self.effective_n)
+
+    def _gaffke(self, worth: float) -> MeanBounds | None:
+        if self.scale is None:
+            return None
+        return GaffkeMean.of(self.values, self.scale.low, self.scale.high, worth)
+
+    def _student(self, error: RobustError | None) -> MeanBounds | None:
+        """None where nothing varies: t has no width then, which is no certainty."""
+        if error is None or error.se <= DUST * float(np.abs(self.values).max(initial=0.0)):
+            return None
+        if self.scale is None:
+            return StudentBounds(self.moments.mean, error.se, error.df)
+        return StudentBounds(self.moments.mean, error.se, error.df, self.scale.low, self.scale.high)
+
+    def _of_items(self) -> tuple[str, MeanBounds] | None:
+        if self.binary:
+            return self.share, SHARES[self.share](*self._counts)
+        bounded = self._gaffke(1.0)
+        if bounded is not None:
+            return "gaffke", bounded
+        student = self._student(self.error)
+        return None if student is None else ("t", student)

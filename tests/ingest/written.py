@@ -1,0 +1,30 @@
+"""Values written to a file and read again."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.opening import open_files
+from service.ingest.harnesses.rows import Collector, Imported, Target
+from tests.ingest.bases import Base
+from tests.ingest.truth import mapping_of
+
+
+def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.deepcopy(document)
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return changed
+
+
+def read(base: Base, files: Files) -> Imported:
+    mapping = mapping_of(**base.mapping)
+    reader = open_files(mapping.format, files, mapping)
+    values = {**mapping.VALUES, **(mapping.values or {})}
+    return Collector(mapping, [Target("e", base.key, values=values)], arms=("baseline",)).read(reader)
