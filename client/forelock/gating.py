@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from forelock.local import Local
 
 Json = dict[str, Any]
-_MARGIN = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(pp|%|proportion|score)?")
+_MARGIN = re.compile(r"((?:[0-9]++(?:\.[0-9]++)?|\.[0-9]++)(?:[eE][+-]?[0-9]+)?)\s*(pp|%|proportion|score)?")
 TRIED_BYTES = 16 * 1024 * 1024
 """Files up to this size are read again to try what a sentence would say."""
 _UNITS = {"pp": "pp", "%": "pp", "proportion": "proportion", "score": "score"}

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from forelock.problem import FileFault
+from forelock import incoming
+from forelock.problem import AnswerLacks, FileFault, Unreachable
 
 PAGE = 500
 MOST_PAGES = 2000
+MOST_BYTES = 1 << 30
+"""Of all answers about one run, decoded: as much as a service takes as one import."""
 TIMEOUT = 120.0
 
 
@@ -42,7 +46,7 @@ def fetch_run(
         run = asking.ask("GET", "/api/2.0/mlflow/runs/get", params={"run_id": run_id})
         try:
             experiment = str(run["run"]["info"]["experiment_id"])
-        except (KeyError, TypeError):
+        except (AnswerLacks, KeyError, TypeError):
             raise FileFault(f"{uri} does not answer as an MLflow tracking server") from None
         paths = [_write(directory / "run.json", run)]
         token: str | None = None
@@ -77,22 +81,26 @@ class _Asking:
     """Requests to one server, and its refusals in a sentence."""
 
     def __init__(self, client: httpx.Client, uri: str, who: dict[str, str] | httpx.BasicAuth) -> None:
-        self._client, self._uri = client, uri
+        self._client, self._uri, self._left = client, uri, MOST_BYTES
         self._auth = who if isinstance(who, httpx.BasicAuth) else None
         self._headers = who if isinstance(who, dict) else {}
 
     def ask(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
         """The object that it answers."""
+        headers = {"Accept-Encoding": incoming.ENCODINGS, **self._headers}
         try:
-            answer = self._client.request(
-                method, self._uri + path, headers=self._headers, auth=self._auth, **arguments
-            )
+            with self._client.stream(
+                method, self._uri + path, headers=headers, auth=self._auth, **arguments
+            ) as unread:
+                answer = incoming.read(unread, time.monotonic)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise FileFault(f"{self._uri} does not answer ({type(error).__name__})") from error
-        try:
-            document = answer.json()
-        except ValueError:
-            document = None
+        except Unreachable as error:
+            raise FileFault(f"{self._uri}: {error}") from error
+        self._left -= len(answer.content)
+        if self._left < 0:
+            raise FileFault(f"the run is larger than {MOST_BYTES >> 20} MiB, and no import takes as much")
+        document = incoming.read_document(answer.content)
         if answer.status_code in (401, 403):
             raise FileFault(
                 f"{self._uri} refuses the request ({answer.status_code}): set MLFLOW_TRACKING_USERNAME and "

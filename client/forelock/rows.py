@@ -26,7 +26,7 @@ IDS = ("item", "id", "itemid", "question_id", "sample_id")
 """What others call `item_id`."""
 DELIMITERS = ",;\t"
 RIGHT_OR_WRONG = ("true", "false", "yes", "no", "pass", "fail", "passed", "failed", "correct", "incorrect")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DECIMAL = re.compile(r"[+-]?([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]+)?")
 """As the service reads numbers: `float` takes underscores and other digits as well."""
 
 

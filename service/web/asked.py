@@ -12,25 +12,24 @@ from typing import TypeVar, cast
 
 from forelock.wizard import ALPHAS, TEMPLATE, Answers, Better, Claim, plan_of
 from service.web.forms import Form
-from service.web.words.speech import worded
 
 MOST_ITEMS = 1_000_000
 LONGEST = 200
-_NEEDED = worded("Write something here.")
-_NUMBER = worded("Write a number above 0, such as 2.")
-_WHOLE = worded("Write a whole number from 1 to 1,000,000.")
-_FEWER = worded("There cannot be more clusters than items.")
-_TWO = worded("Name two different arms.")
-_LONG = worded("Write at most 200 characters.")
-_CHOICE = worded("Choose one of these.")
+_NEEDED = "pages.write_something_here"
+_NUMBER = "pages.write_a_number_above_0"
+_WHOLE = "pages.write_a_whole_number_from"
+_FEWER = "pages.there_cannot_be_more_clusters"
+_TWO = "pages.name_two_different_arms"
+_LONG = "pages.write_at_most_200_characters"
+_CHOICE = "pages.choose_one_of_these"
 
 CLAIMS: Mapping[Claim, str] = {
-    "superiority": worded("The candidate is better"),
-    "non_inferiority": worded("The candidate is not worse by this much or more"),
-    "equivalence": worded("Both are the same, within this much"),
+    "superiority": "pages.the_candidate_is_better",
+    "non_inferiority": "pages.the_candidate_is_not_worse",
+    "equivalence": "pages.both_are_the_same_within",
 }
-KINDS = {"binary": worded("Right or wrong"), "continuous": worded("A score")}
-BETTER: Mapping[Better, str] = {"higher": worded("More is better"), "lower": worded("Less is better")}
+KINDS = {"binary": "pages.right_or_wrong", "continuous": "pages.a_score"}
+BETTER: Mapping[Better, str] = {"higher": "pages.more_is_better", "lower": "pages.less_is_better"}
 DEFAULTS: Mapping[str, str] = {
     "title": "", "baseline": "old", "candidate": "new", "dataset": "", "kind": "binary", "endpoint": "accuracy",
     "better": "higher", "n": "500", "clusters": "", "n_clusters": "", "independence": "", "claim": "superiority",

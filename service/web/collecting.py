@@ -26,7 +26,7 @@ from service.web import view
 from service.web.record import ONE
 from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, Visitor, known, signed_in
-from service.web.words.speech import Say, language_of
+from service.web.speech import Say, language_of
 
 ROWS = 100
 """Missing rows on a page."""

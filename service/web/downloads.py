@@ -16,7 +16,7 @@ from service.api.routes.verdicts.reports import known_report, report_of_record
 from service.web.record import ONE
 from service.web.rendering import PageRoute
 from service.web.signing import Visitor, known, signed_in
-from service.web.words.speech import language_of
+from service.web.speech import language_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 

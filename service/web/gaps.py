@@ -13,8 +13,8 @@ from service.domain.power.lead import NAMES, half_at_most
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule import power_at_reference
 from service.domain.rules.settings import settings
+from service.web.speech import Say
 from service.web.view import canonical
-from service.web.words.speech import Say
 
 MOST_SHOWN = 8
 """Hypotheses whose power a page waits for."""
@@ -80,23 +80,23 @@ def _rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator
 def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     """How often the rule would hold, and what that rests on."""
     if power.n_clusters is not None:
-        yield say("{n} items in {n_clusters} clusters are planned.", n=power.n, n_clusters=power.n_clusters)
+        yield say("pages.n_items_in_n_clusters_clusters", n=power.n, n_clusters=power.n_clusters)
     elif power.n is not None:
-        yield say("{n} items are planned.", n=power.n)
+        yield say("pages.n_items_are_planned", n=power.n)
     if power.can_pass is False:
-        yield say("No outcome makes this rule true.")
+        yield say("pages.no_outcome_makes_this_rule")
     lead = power.lead
     if lead is None or lead.reference.power is None:
         return
     share, chinese = _share(lead.reference.power), say.language == "zh"
     if lead.effect == "no_difference":
         yield say(
-            "If there is no true difference, this rule holds in about {share} of 100 such studies.",
+            "pages.if_there_is_no_true",
             share=share,
         )
     else:
         yield say(
-            "If the true difference is {truth} ({name}), this rule holds in about {share} of 100 such studies.",
+            "pages.if_the_true_difference_is",
             truth=difference(lead.reference),
             name=NAMES[lead.effect][chinese],
             share=share,
@@ -104,18 +104,17 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     low, high = (None if each is None else each.power for each in (lead.low, lead.high))
     if low is not None and high is not None and _share(low) != _share(high):
         yield say(
-            "By what is not known yet, such as how often the arms differ, it is from {low} to {high}. "
-            "`assumptions` in the plan narrow this.",
+            "pages.by_what_is_not_known",
             low=_share(low),
             high=_share(high),
         )
     half = half_at_most(lead)
     if half is not None:
-        yield say("More items do not help there: {half}.", half=half[chinese])
+        yield say("pages.more_items_do_not_help", half=half[chinese])
     for each in lead.curve:
         if each.power is not None and abs(each.truth) > abs(lead.reference.truth):
             yield say(
-                "With a true difference of {truth} it holds in about {share} of 100.",
+                "pages.with_a_true_difference_of",
                 truth=difference(each),
                 share=_share(each.power),
             )

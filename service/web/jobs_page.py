@@ -19,15 +19,14 @@ from service.web import view
 from service.web.forms import refuse_other_sites
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.signing import Admin, is_id
-from service.web.words.speech import worded
 
 PATH = "/jobs"
 STATES = {
-    "queued": worded("queued"),
-    "running": worded("running"),
-    "succeeded": worded("succeeded"),
-    "failed": worded("failed"),
-    "cancelled": worded("cancelled"),
+    "queued": "pages.queued",
+    "running": "pages.running",
+    "succeeded": "pages.succeeded",
+    "failed": "pages.failed",
+    "cancelled": "pages.cancelled",
 }
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -26,19 +26,18 @@ from service.web.forms import Form, reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.shown import Moment
 from service.web.signing import Admin, is_id
-from service.web.words.speech import worded
 
 PATH = "/keys"
 SCOPE_WORDS: dict[Scope, str] = {
-    "tests:run": worded("run statistical tests"),
-    "plans:write": worded("write plans"),
-    "plans:lock": worded("lock plans, void, close, withdraw, share"),
-    "results:write": worded("post results"),
-    "read": worded("read, also these pages"),
-    "deviations:review": worded("decide about deviations"),
-    "unblind": worded("open results before the verdict, for good"),
-    "admin": worded("govern keys and webhooks of the project"),
-    "operator": worded("govern the deployment"),
+    "tests:run": "pages.run_statistical_tests",
+    "plans:write": "pages.write_plans",
+    "plans:lock": "pages.lock_plans_void_close_withdraw",
+    "results:write": "pages.post_results",
+    "read": "pages.read_also_these_pages",
+    "deviations:review": "pages.decide_about_deviations",
+    "unblind": "pages.open_results_before_the_verdict",
+    "admin": "pages.govern_keys_and_webhooks_of",
+    "operator": "pages.govern_the_deployment",
 }
 
 _REQUEST: TypeAdapter[Any] = TypeAdapter(KeyRequest)

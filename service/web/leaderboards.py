@@ -22,7 +22,7 @@ from service.web.computing import Shown, answer_to, shown
 from service.web.forms import LARGE, Form, reads_form
 from service.web.rendering import HEADERS, PageRoute, html, refusal
 from service.web.signing import Tester
-from service.web.words.speech import language_of
+from service.web.speech import language_of
 
 PATH = "/leaderboards"
 NAME = "table"

@@ -21,7 +21,7 @@ from service.store.verdicts.verdicts import StoredVerdict
 from service.web import view
 from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, Visitor
-from service.web.words.speech import Say, language_of
+from service.web.speech import Say, language_of
 
 MOST_SEARCH = 200
 

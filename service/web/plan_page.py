@@ -31,8 +31,8 @@ from service.web.gaps import Gaps, gaps_of
 from service.web.record import ONE
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.signing import LIST, Visitor, known, signed_in, visitor_who_may
+from service.web.speech import Say, language_of
 from service.web.wizard import Planner, plan_file
-from service.web.words.speech import Say, language_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 Locker = Annotated[Key, Depends(visitor_who_may("plans:lock"))]

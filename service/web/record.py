@@ -33,15 +33,15 @@ from service.web import shown, view
 from service.web.inline import drawn_for_page
 from service.web.rendering import PageRoute, html
 from service.web.signing import LIST, known, visitor_of
-from service.web.words.speech import ENGLISH, Say, language_of, worded
+from service.web.speech import ENGLISH, Say, language_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 ONE = LIST + "/{preregistration_id}"
 PICTURES = {
-    "arms": worded("Each arm with its interval"),
-    "discordance": worded("Where the arms differ"),
-    "pareto": worded("Quality and cost"),
-    "multiverse": worded("The same data under other choices"),
+    "arms": "pages.each_arm_with_its_interval",
+    "discordance": "pages.where_the_arms_differ",
+    "pareto": "pages.quality_and_cost",
+    "multiverse": "pages.the_same_data_under_other",
 }
 HAPPENED: Mapping[Kind, str] = {
     "plan_amended": view.AMENDED,

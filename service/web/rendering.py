@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
-from service.reports.chinese_findings import told
+from service.reports.findings import translate
 from service.reports.quoting import pieces
-from service.web.words.speech import COOKIE, LANGUAGES, Say, language_of, worded
+from service.web.speech import COOKIE, Say, language_of
+from service.words import LANGUAGES
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -34,13 +35,13 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 """What of an address goes along into the other language: what somebody looks for."""
 
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
-    ("/preregistrations", worded("Preregistrations"), ("read",)),
-    ("/plans/new", worded("New plan"), ("plans:write",)),
-    ("/tests", worded("Tests"), ("tests:run",)),
-    ("/leaderboards", worded("Leaderboards"), ("tests:run",)),
-    ("/jobs", worded("Jobs"), ("admin",)),
-    ("/audit", worded("Audit log"), ("admin",)),
-    ("/keys", worded("Keys"), ("admin",)),
+    ("/preregistrations", "pages.preregistrations", ("read",)),
+    ("/plans/new", "pages.new_plan", ("plans:write",)),
+    ("/tests", "pages.tests", ("tests:run",)),
+    ("/leaderboards", "pages.leaderboards", ("tests:run",)),
+    ("/jobs", "pages.jobs", ("admin",)),
+    ("/audit", "pages.audit_log", ("admin",)),
+    ("/keys", "pages.keys", ("admin",)),
 )
 """Where one can go, and what the key has to be allowed for it."""
 
@@ -83,7 +84,7 @@ def html(
     page = _TEMPLATES.get_template(template).render(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
-        finding=lambda code, message: told(code, message, language),
+        finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,
         visitor=visitor,

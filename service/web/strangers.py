@@ -36,7 +36,7 @@ from service.web import view
 from service.web.record import page_of_record, verdict_of
 from service.web.rendering import PageRoute, html
 from service.web.signing import is_id
-from service.web.words.speech import Say, language_of
+from service.web.speech import Say, language_of
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0

@@ -36,42 +36,40 @@ from service.web.shown import (
     Progress,
     WarningView,
 )
-from service.web.words.speech import ENGLISH, Say, worded
+from service.web.speech import ENGLISH, Say
 
 STATES: Mapping[State, str] = {
-    "draft": worded("Draft. The plan can still change, and no result is accepted."),
-    "locked": worded("Locked. The plan can no longer change; no result is in yet."),
-    "collecting": worded("Collecting results. What they say stays sealed until the last one is in."),
-    "complete": worded("Complete. Every planned result is in, and the verdict is being computed."),
-    "judged": worded("Judged by the rules that were locked before the results came in."),
-    "withdrawn": worded("Withdrawn. What was locked stays on record."),
+    "draft": "pages.draft_the_plan_can_still",
+    "locked": "pages.locked_the_plan_can_no",
+    "collecting": "pages.collecting_results_what_they_say",
+    "complete": "pages.complete_every_planned_result_is_in",
+    "judged": "pages.judged_by_the_rules_that",
+    "withdrawn": "pages.withdrawn_what_was_locked_stays",
 }
 STATE_NAMES: Mapping[State, str] = {
-    "draft": worded("Draft"),
-    "locked": worded("Locked, nothing in yet"),
-    "collecting": worded("Collecting"),
-    "complete": worded("Complete, being judged"),
-    "judged": worded("Judged"),
-    "withdrawn": worded("Withdrawn"),
+    "draft": "pages.draft",
+    "locked": "pages.locked_nothing_in_yet",
+    "collecting": "pages.collecting",
+    "complete": "pages.complete_being_judged",
+    "judged": "pages.judged",
+    "withdrawn": "pages.withdrawn",
 }
 STATE_WORDS: Mapping[State, str] = {
-    "draft": worded("draft"),
-    "locked": worded("locked"),
-    "collecting": worded("collecting"),
-    "complete": worded("complete"),
-    "judged": worded("judged"),
-    "withdrawn": worded("withdrawn"),
+    "draft": "pages.state_draft",
+    "locked": "pages.state_locked",
+    "collecting": "pages.state_collecting",
+    "complete": "pages.state_complete",
+    "judged": "pages.state_judged",
+    "withdrawn": "pages.state_withdrawn",
 }
-FAILED = worded(
-    "Complete. Every planned result is in, but computing the verdict failed; it has to be queued again."
-)
-AMENDED, CLOSED, WITHDRAWN = worded("Amended"), worded("Closed early"), worded("Withdrawn")
+FAILED = "pages.complete_every_planned_result_is"
+AMENDED, CLOSED, WITHDRAWN = "pages.amended", "pages.closed_early", "pages.withdrawn"
 OUTCOMES = {
-    "supported": worded("Supported"),
-    "not_supported": worded("Not supported"),
-    "equivalent": worded("Equivalent"),
-    "inconclusive": worded("Inconclusive"),
-    "invalid": worded("Invalid"),
+    "supported": "pages.outcome_supported",
+    "not_supported": "pages.outcome_not_supported",
+    "equivalent": "pages.outcome_equivalent",
+    "inconclusive": "pages.outcome_inconclusive",
+    "invalid": "pages.outcome_invalid",
 }
 KINDS: Mapping[LinkKind, str] = {
     "wandb": "Weights & Biases",
@@ -81,16 +79,16 @@ KINDS: Mapping[LinkKind, str] = {
     "mlflow": "MLflow",
     "other": "",
 }
-TRUTHS = {True: worded("holds"), False: worded("fails"), None: worded("unknown")}
+TRUTHS = {True: "holds", False: "fails", None: "unknown"}
 CLAIMS: Mapping[Claim, str] = {
-    "superiority": worded("superiority"),
-    "non_inferiority": worded("non-inferiority"),
-    "minimum_effect": worded("minimum effect"),
-    "equivalence": worded("equivalence"),
+    "superiority": "pages.superiority",
+    "non_inferiority": "pages.non_inferiority",
+    "minimum_effect": "pages.minimum_effect",
+    "equivalence": "pages.equivalence",
 }
-FAMILY = worded("This is registration {number} of {of} on these items in this project.")
-ERASED = worded("The rows were erased on {at} and can never be read again: {reason}")
-UNTITLED = worded("Without title")
+FAMILY = "pages.this_is_registration_number_of"
+ERASED = "pages.the_rows_were_erased_on"
+UNTITLED = "pages.without_title"
 
 
 def page_of(
@@ -187,10 +185,10 @@ def moment(what: str, when: datetime) -> Moment:
 
 def _timeline(record: Preregistration, say: Say) -> Iterable[Moment]:
     for what, when in (
-        (say("Created"), record.created_at),
-        (say("Locked"), record.locked_at),
-        (say("Last planned result in"), record.complete_at),
-        (say("Judged"), record.judged_at),
+        (say("pages.created"), record.created_at),
+        (say("pages.locked"), record.locked_at),
+        (say("pages.last_planned_result_in"), record.complete_at),
+        (say("pages.judged"), record.judged_at),
     ):
         if when is not None:
             yield moment(what, when)
@@ -200,13 +198,11 @@ def _populations(plan: Plan, say: Say) -> Iterable[str]:
     for population in plan.populations or ():
         if population.clusters is not None:
             n_clusters, key = population.clusters.n, population.clusters.key
-            grouped = say(
-                "{n} items in {n_clusters} clusters by {key}", n=population.n, n_clusters=n_clusters, key=key
-            )
+            grouped = say("pages.n_items_in_n_clusters", n=population.n, n_clusters=n_clusters, key=key)
         elif population.independence:
-            grouped = say("{n} items, independent: {why}", n=population.n, why=population.independence)
+            grouped = say("pages.n_items_independent_why", n=population.n, why=population.independence)
         else:
-            grouped = say("{n} items", n=population.n)
+            grouped = say("pages.n_items", n=population.n)
         yield f"{population.id}: {population.dataset} ({grouped})"
 
 
@@ -217,7 +213,7 @@ def _hypothesis(
         id=planned.id,
         statement=planned.statement,
         comparison=say(
-            "{claim}: {candidate} against {baseline}, {endpoint} on {population}",
+            "pages.claim_candidate_against_baseline_endpoint",
             claim=say(CLAIMS[planned.claim]),
             candidate=planned.candidate,
             baseline=planned.baseline,
@@ -257,9 +253,9 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         sentence=said,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
-        n=say("{n} of {planned} planned items", n=judged.n, planned=judged.n_planned)
-        + (say(", {n} left out", n=left_out) if left_out else "")
-        + (say(", {n} of them filled in", n=filled) if filled else ""),
+        n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)
+        + (say("pages.n_left_out", n=left_out) if left_out else "")
+        + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
         clauses=tuple(
             _clause(clause, say, points=binary and clause.text in effects) for clause in judged.clauses
         ),
@@ -272,7 +268,7 @@ def _clause(clause: ClauseVerdict, say: Say, *, points: bool) -> ClauseView:
     return ClauseView(
         text=clause.text,
         observed=_observed(clause.observed, say, points=points)
-        + ("" if before is None else say(" ({number} unadjusted)", number=before)),
+        + ("" if before is None else say("pages.number_unadjusted", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],
         reason="" if clause.reason is None else reason_message(clause.reason).text(say.language),
@@ -284,7 +280,7 @@ def _threshold(clause: ClauseVerdict, say: Say) -> str:
     planned = parse(clause.text)
     match planned:
         case Within():
-            return say("{low} to {high}", low=planned.low, high=planned.high)
+            return say("pages.low_to_high", low=planned.low, high=planned.high)
         case Comparison() | Excludes():
             return str(planned.value)
         case _:
@@ -293,17 +289,17 @@ def _threshold(clause: ClauseVerdict, say: Say) -> str:
 
 def _observed(value: float | Span | bool | None, say: Say, *, points: bool) -> str:
     if value is None or (isinstance(value, Span) and value.low is None and value.high is None):
-        return say("undefined")
+        return say("pages.undefined")
     if isinstance(value, bool):
-        return say("true") if value else say("false")
+        return say("pages.true") if value else say("pages.false")
     if isinstance(value, Span):
         low, high = (_end(each, say, points=points) for each in (value.low, value.high))
-        return say("{low} to {high}", low=low, high=high)
+        return say("pages.low_to_high", low=low, high=high)
     return _number(value, points=points)
 
 
 def _end(value: float | None, say: Say, *, points: bool) -> str:
-    return say("unbounded") if value is None else _number(value, points=points)
+    return say("pages.unbounded") if value is None else _number(value, points=points)
 
 
 def _number(value: float, *, points: bool) -> str:
@@ -314,4 +310,4 @@ def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:
     for name, answer in judged.analyses.items():
         analysis = answer.get("analysis")
         said = analysis.get("sentence") if isinstance(analysis, dict) else answer.get("reason")
-        yield AnalysisView(name, str(said or say("no analysis")))
+        yield AnalysisView(name, str(said or say("pages.no_analysis")))

@@ -28,7 +28,7 @@ from service.web.forms import Form, reads_form
 from service.web.gaps import Gaps, gaps_of
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.signing import LIST, visitor_who_may
-from service.web.words.speech import Say, language_of
+from service.web.speech import Say, language_of
 
 PATH = "/plans/new"
 MOST_BYTES = 64 * 1024

@@ -4,9 +4,10 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 
 - `{count:pair|pairs}`: the first word where the count is 1, else the second; the count itself is not printed;
 - `{step:capital}`: a value that begins a sentence, with a capital letter;
-- `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a sentence of the same room.
+- `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
+  sentence of the same room, or of another one: `{what:@reasons}`.
 
-The last three print as `{name}` does. They say what a field can be where a stored sentence is read back.
+The last of these print as `{name}` does. They say what a field can be where a stored sentence is read back.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Template:
     def specs(self) -> dict[str, str]:
         """What each field can be, by its name."""
         return {name: spec for _, name, spec in self.parts if name is not None and "|" not in spec}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its fields."""
+        return frozenset(name for _, name, _ in self.parts if name is not None)
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with its values, which are put in as they are, braces and all.
@@ -75,6 +81,10 @@ class Template:
     def _end_of_field(self, index: int, text: str, at: int) -> int:
         """Where the field of a part ends: before the next literal, which ends the text where it is the last."""
         following = self.parts[index + 1 :]
+        if following and not following[0][0] and self.parts[index][2] == "number":
+            # another field follows at once: the number ends before it, and before the end of a sentence
+            digits = next((place for place in range(at, len(text)) if text[place] not in NUMERALS), len(text))
+            return at + len(text[at:digits].rstrip(".,"))
         if not following or not following[0][0]:
             return len(text)
         literal, name, _ = following[0]
@@ -117,6 +127,11 @@ def _by_length(room: str) -> tuple[tuple[str, Template], ...]:
     return tuple(sorted(templates("en", room).items(), key=own_length))
 
 
+def room_of(spec: str, room: str) -> str | None:
+    """The room of the sentence that a field of a room holds; None for other fields."""
+    return room if spec == "message" else spec[1:] if spec.startswith("@") else None
+
+
 def _printed(value: str, spec: str) -> str:
     """A value as a field prints it."""
     if "|" in spec:
@@ -133,4 +148,5 @@ def _fits(value: str, spec: str, room: str) -> bool:
         return bool(value) and NUMERALS.issuperset(value)
     if spec == "word":
         return bool(value) and not any(letter.isspace() for letter in value)
-    return spec != "message" or read(room, value) is not None
+    inner = room_of(spec, room)
+    return inner is None or read(inner, value) is not None

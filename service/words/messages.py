@@ -93,8 +93,12 @@ def read(room: str, english: str) -> Message | None:
         return None
     code, values = entry
     specs = catalogue.templates("en", room)[code].specs
-    inner = {name: read(room, value) if specs[name] == "message" else value for name, value in values.items()}
-    return Message(f"{room}.{code}", {name: value for name, value in inner.items() if value is not None})
+    inner = {name: _read_value(value, catalogue.room_of(specs[name], room)) for name, value in values.items()}
+    return Message(f"{room}.{code}", inner)
+
+
+def _read_value(value: str, room: str | None) -> Value:
+    return (None if room is None else read(room, value)) or value
 
 
 def text_of(value: Value, language: Language) -> str:

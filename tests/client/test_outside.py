@@ -12,6 +12,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 
+from forelock import mlflow_runs
 from forelock.commands import imports, outside
 from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault
@@ -165,11 +166,32 @@ def test_a_token_is_sent_where_there_is_no_user(tmp_path):
         (httpx.Response(200, text="<html>"), "answers 200"),
         (httpx.Response(200, json={}), "MLflow tracking server"),
         (httpx.Response(302, headers={"Location": "http://elsewhere/"}), "302"),
+        (httpx.Response(200, text="[" * 100_000), "answers 200"),
+        (httpx.Response(200, json={"run": 1}), "MLflow tracking server"),
+        (
+            httpx.Response(200, headers={"Content-Encoding": "br"}, stream=httpx.ByteStream(b"x")),
+            "encoded as nobody asked",
+        ),
     ],
 )
 def test_what_a_server_refuses_is_said(tmp_path, answer, said):
     with pytest.raises(FileFault, match=said):
         fetched(tmp_path, lambda _request: answer)
+
+
+def test_a_server_that_goes_on_and_on_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(mlflow_runs, "MOST_BYTES", 10_000)
+    pages = []
+
+    def server(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("get"):
+            return Mlflow()(request)
+        pages.append(request)
+        return httpx.Response(200, json={"traces": ["x" * 1000], "next_page_token": "t"})
+
+    with pytest.raises(FileFault, match="larger than"):
+        fetched(tmp_path, server)
+    assert len(pages) == 10
 
 
 def test_it_has_to_be_said_where_mlflow_is(tmp_path):

@@ -10,6 +10,7 @@ from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
 from service.store.plans.preregistrations import Line
 from service.web import shown, view
+from service.web.speech import ENGLISH
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
@@ -139,7 +140,7 @@ def test_every_outcome_has_a_label(outcome):
     shown = {"title": record.plan.title, "altered": False}
     listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
     line = view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
-    assert line.outcomes == (("H1a", outcome, view.OUTCOMES[outcome]),)
+    assert line.outcomes == (("H1a", outcome, ENGLISH(view.OUTCOMES[outcome])),)
 
 
 def test_a_failed_computation_is_said():

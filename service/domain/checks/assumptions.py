@@ -9,6 +9,7 @@ from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData
+from service.words import say
 
 CODE = "ASSUMPTION"
 
@@ -20,7 +21,7 @@ def assumption_findings(plan: Plan) -> Iterator[Finding]:
     for name in stated or {}:
         if name not in known:
             names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
-            message = f"the plan has no hypothesis '{name}'; it has {names}"
+            message = say("findings.unknown_name", noun=say("findings.hypothesis"), name=name, known=names)
             yield error("UNKNOWN_NAME", f"assumptions.hypotheses.{name}", message)
 
 
@@ -34,7 +35,7 @@ def amounts_findings(plan: Plan) -> Iterator[Finding]:
         for name in assumed.amounts or {}:
             endpoint = plan.endpoint(name)
             if endpoint is None or not endpoint.positive:
-                message = f"'{name}' is no endpoint with `positive: true`, so that nothing reads this"
+                message = say("findings.amounts_unread", name=name)
                 yield warning(CODE, f"assumptions.{where}amounts.{name}", message)
 
 
@@ -64,17 +65,25 @@ def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield warning(
             CODE,
             path("effect"),
-            f"a difference of {100 * effect:g} pp needs at least as many discordant items, and "
-            f"{100 * discordance:g} % are assumed: {name} has no power to tell",
+            say(
+                "findings.discordance_below_difference",
+                effect=f"{100 * effect:g}",
+                share=f"{100 * discordance:g}",
+                name=name,
+            ),
         )
     if assumed.icc is not None and population.clusters is None and _own(plan, name, "icc"):
-        message = f"'{population.id}' has no clusters, so that no item of {name} correlates: leave `icc` out"
+        message = say("findings.icc_without_clusters", population=population.id, name=name)
         yield warning(CODE, path("icc"), message)
     other = "sd" if binary else "discordance"
     if getattr(assumed, other) is not None and _own(plan, name, other):
         instead = "discordance" if binary else "sd"
-        message = (
-            f"'{endpoint.id}' is judged as {endpoint.collapsed_kind}: state `{instead}` for {name} instead"
+        message = say(
+            "findings.other_assumption",
+            endpoint=endpoint.id,
+            kind=endpoint.collapsed_kind,
+            instead=instead,
+            name=name,
         )
         yield warning(CODE, path(other), message)
     yield from _scale(assumed, endpoint, effect, name, path("sd"), path("baseline_mean"))
@@ -98,9 +107,9 @@ def _scale(
         return
     low, high = ends
     if assumed.sd is not None and endpoint.kind == "continuous" and assumed.sd > high - low:
-        message = f"item differences on a scale from {low:g} to {high:g} cannot have an SD of {assumed.sd:g}"
+        message = say("findings.sd_too_large", low=f"{low:g}", high=f"{high:g}", sd=f"{assumed.sd:g}")
         yield warning(CODE, sd_path, message)
     mean = assumed.baseline_mean
     if mean is not None and not (low <= mean <= high and low <= mean + (effect or 0.0) <= high):
-        message = f"arms of {name} with these means lie outside the scale from {low:g} to {high:g}"
+        message = say("findings.means_outside", name=name, low=f"{low:g}", high=f"{high:g}")
         yield warning(CODE, mean_path, message)

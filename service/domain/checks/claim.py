@@ -17,11 +17,7 @@ from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, 
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring.shows import Covers, PValue
 from service.stats.shared.declaring.shows import Finding as Found
-
-ABSENCE = (
-    "the absence of a finding is no evidence: a large p-value, or an interval that holds 0, is what too few items "
-    "give as well"
-)
+from service.words import say
 
 
 def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
@@ -46,18 +42,28 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         if absent and gap not in ("size", "opposite"):
             named = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
-                "ABSENCE_OF_EVIDENCE", path, f"{why}. {named}: {ABSENCE}. {_way_out(plan, setting, gap)}"
+                "ABSENCE_OF_EVIDENCE",
+                path,
+                say(
+                    "findings.absence_of_evidence",
+                    why=why,
+                    clauses=named,
+                    absence=say("findings.absence"),
+                    way_out=_way_out(plan, setting, gap),
+                ),
             )
         else:
-            yield error("CLAIM_NOT_ASSERTED", path, f"{why}. {_way_out(plan, setting, gap)}")
+            yield error(
+                "CLAIM_NOT_ASSERTED",
+                path,
+                say("findings.claim_not_asserted", why=why, way_out=_way_out(plan, setting, gap)),
+            )
     elif held and not all(target.shows_size(each) for each in held):
         size = quantity(setting.endpoint, target.good * (target.size or Fraction(0)))
         yield warning(
             "SIZE_NOT_TESTED",
             path,
-            f"the statement says at least {size}: the rule asks that of the observed difference, and "
-            f"{_most(setting.endpoint, target, held)} of the true one. To show the size itself, ask an interval to lie "
-            f"beyond {size}",
+            say("findings.size_not_tested", size=size, shown=_most(setting.endpoint, target, held)),
         )
 
 
@@ -72,8 +78,7 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
         yield warning(
             "CONTRADICTION",
             f"{setting.path}.rule",
-            "no observed difference is left by what the rule asks of it and of the intervals around it: mend its "
-            "clauses",
+            say("findings.no_difference_left"),
         )
 
 
@@ -82,9 +87,9 @@ def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     turned = [each if target.good == 1 else each.turned() for each in held]
     most = [max((each.at for each in facts.shown if each.side == 1), default=None) for facts in turned]
     if None in most or not most:
-        return "shows nothing"
+        return say("findings.shows_nothing")
     beyond = quantity(endpoint, target.good * min(each for each in most if each is not None))
-    return f"shows no more than {'above' if target.good == 1 else 'below'} {beyond}"
+    return say("findings.shows_above" if target.good == 1 else "findings.shows_below", size=beyond)
 
 
 def asserts_claim(setting: Setting) -> bool:
@@ -167,17 +172,13 @@ def _opposite(setting: Setting, target: Target) -> str:
     hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
-    named = ", ".join(f"`{each}`" for each in blamed) or "a test in it"
+    named = ", ".join(f"`{each}`" for each in blamed) or say("findings.a_test_in_it")
     says = claimed(target, hypothesis, endpoint)
-    says = f"the claim is {says}, and the rule can hold where {named} shows the opposite"
     uses = [use for each in blamed if (use := setting.use_of(each)) is not None]
     if uses and not any(effect_of(use).of_means for use in uses):
         side = "greater" if target.good == 1 else "less"
-        return (
-            f"{says}: it takes either side and is not about the means, so that `delta` does not tell which. A test "
-            f"whose `alternative` is '{side}' takes one"
-        )
-    return says
+        return say("findings.takes_either_side", claimed=says, clauses=named, side=side)
+    return say("findings.opposite_shown", claimed=says, clauses=named)
 
 
 def _why(setting: Setting, target: Target, gap: Gap) -> str:
@@ -185,18 +186,14 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
-        unreached = "the rule can hold where the observed difference does not reach it"
-        return f"the statement says at least {size}, and {unreached}"
+        return say("findings.size_unreached", size=size)
     if gap == "opposite":
         return _opposite(setting, target)
-    if gap == "direction":
-        worse = "not above" if target.good == 1 else "not below"
-        return (
-            f"the claim is {claimed(target, hypothesis, endpoint)}, and the rule can hold where its observed "
-            f"difference from '{hypothesis.baseline}' is {worse} 0"
-        )
     says = claimed(target, hypothesis, endpoint)
-    return f"the claim is {says}, and the rule can hold without a test or an interval that shows it"
+    if gap == "direction":
+        side = "above" if target.good == 1 else "below"
+        return say(f"findings.direction_{side}", claimed=says, baseline=hypothesis.baseline)
+    return say("findings.bound_unshown", claimed=says)
 
 
 def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
@@ -218,11 +215,8 @@ def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
             steps += [] if way.test is None else [f"add the test {way.test}"]
             steps += [] if way.clause is None else [f"add the clause `{way.clause}`"]
             told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
-            return f"To mend it, {told}: `{way.rule}`"
+            return say("findings.mend", steps=told, rule=str(way.rule))
     if WANTED[setting.hypothesis.claim]:
-        return "To mend it, ask a test of equivalence or an interval for it"
+        return say("findings.mend_equivalence")
     other = "'lower'" if Target.of(setting).good == 1 else "'higher'"
-    return (
-        "It asks for a difference the other way: turn its clauses round, or say with the endpoint's "
-        f"`better`: {other} which way is better"
-    )
+    return say("findings.mend_direction", better=other)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.imports import FORMATS, PromptfooImport, Readable, UnreadImport
 from service.domain.plans.plan import Endpoint, Plan
+from service.words import say
 
 CODE = "IMPORT_MAPPING"
 
@@ -19,9 +20,9 @@ def import_findings(plan: Plan) -> Iterator[Finding]:
     if isinstance(mapping, UnreadImport):
         known = mapping.format in FORMATS
         message = (
-            f"`scorer` and `cluster_key` mean nothing to files of '{mapping.format}': write `metric` and `cluster`"
+            say("findings.scorer_unread", format=mapping.format)
             if known
-            else f"files of '{mapping.format}' are not read: write one of {', '.join(FORMATS)}, or leave `import` out"
+            else say("findings.unknown_format", format=mapping.format, known=", ".join(FORMATS))
         )
         yield error(CODE, "import.format", message)
         return
@@ -34,11 +35,13 @@ def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
     for name, arm in (mapping.arms or {}).items():
         if arm not in arms:
             known = ", ".join(f"'{arm}'" for arm in sorted(arms)) or "none"
-            yield error("UNKNOWN_NAME", f"import.arms.{name}", f"the plan has no arm '{arm}'; it has {known}")
+            yield error(
+                "UNKNOWN_NAME",
+                f"import.arms.{name}",
+                say("findings.unknown_name", noun=say("findings.arm"), name=arm, known=known),
+            )
     if mapping.arms and mapping.arm is None:
-        yield error(
-            CODE, "import.arm", "`arms` names what stands in files: write where it stands there, as `arm`"
-        )
+        yield error(CODE, "import.arm", say("findings.arms_at_place"))
 
 
 def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
@@ -47,21 +50,21 @@ def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
     for name, line, measure in mapping.measures():
         for field in mapping.NEEDS:
             if getattr(measure, field) is None:
-                yield error(CODE, f"{line}.{field}", f"write which {field} of the files is read")
+                yield error(CODE, f"{line}.{field}", say("findings.import_field_missing", field=field))
         for field in ("scorer", "metric", "filter"):
             if field not in type(mapping).model_fields and getattr(measure, field) is not None:
-                yield error(CODE, f"{line}.{field}", f"files of this format have no {field}: leave it out")
+                yield error(CODE, f"{line}.{field}", say("findings.import_field_unknown", field=field))
         if name is None and len(primary) != 1:
-            yield error(CODE, "import.endpoint", "write which endpoint the values are of")
+            yield error(CODE, "import.endpoint", say("findings.import_endpoint_missing"))
             continue
         wanted = name or primary[0].id
         path = "import.endpoint" if line == "import" else line
         endpoint = plan.endpoint(wanted)
         if endpoint is None:
-            yield error("UNKNOWN_NAME", path, f"the plan has no endpoint '{wanted}'")
+            yield error("UNKNOWN_NAME", path, say("findings.unknown_endpoint", name=wanted))
             continue
         if wanted in seen:
-            yield error(CODE, path, f"the values of '{wanted}' are read twice: write one place")
+            yield error(CODE, path, say("findings.import_endpoint_twice", name=wanted))
         seen.add(wanted)
         yield from _values(endpoint, mapping, {**mapping.VALUES, **(measure.values or {})}, line)
 
@@ -70,20 +73,22 @@ def _values(
     endpoint: Endpoint, mapping: Readable, values: dict[str, float | str], line: str
 ) -> Iterator[Finding]:
     if endpoint.kind == "counts":
-        yield error(CODE, line, f"'{endpoint.id}' is of kind counts, which no import fills yet")
+        yield error(CODE, line, say("findings.counts_not_filled", endpoint=endpoint.id))
     numbers = {text: said for text, said in values.items() if not isinstance(said, str)}
     for text, number in numbers.items():
         if endpoint.kind == "binary" and number not in (0, 1):
-            message = f"'{endpoint.id}' is binary: write 0, 1, \"missing\" or \"error\" for '{text}'"
+            message = say("findings.value_not_binary", endpoint=endpoint.id, text=text)
             yield error(CODE, f"{line}.values.{text}", message)
         elif endpoint.bounds is not None and not endpoint.bounds.low <= number <= endpoint.bounds.high:
             if text in (mapping.VALUES.keys() - (mapping.values or {}).keys()):
                 continue  # said by the format alone: it is refused where a file has it
-            yield error(CODE, f"{line}.values.{text}", f"is outside the bounds of '{endpoint.id}'")
+            yield error(CODE, f"{line}.values.{text}", say("findings.outside_bounds", endpoint=endpoint.id))
     if (
         endpoint.replicates > 1
         and mapping.place("replicate") is None
         and not isinstance(mapping, PromptfooImport)
     ):
-        message = f"'{endpoint.id}' has {endpoint.replicates} replicates: write where files number them, or \"order\""
+        message = say(
+            "findings.replicates_without_place", endpoint=endpoint.id, replicates=endpoint.replicates
+        )
         yield error(CODE, "import.replicate", message)

@@ -9,6 +9,7 @@ from service.domain.plans.plan import Plan
 from service.domain.rules.claims.margins import TestedMargin, margins_of
 from service.domain.rules.claims.words import quantity
 from service.domain.rules.settings import Setting, settings
+from service.words import say
 
 
 def margin_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
@@ -22,33 +23,35 @@ def margin_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             yield error(
                 "MARGIN_DIFFERS",
                 path,
-                f"`{each.use.use.id}` tests a margin of {margin}, and {beside}: it shows less than the statement says. "
-                "Write one number everywhere; without a `margin` of its own the test takes the SESOI",
+                say("findings.margin_wider", test=each.use.use.id, margin=margin, beside=beside),
             )
         elif each.reason is None:
             yield error(
                 "MARGIN_DIFFERS",
                 path,
-                f"`{each.use.use.id}` tests a margin of {margin}, and {beside}: write one number everywhere (without a "
-                "`margin` of its own the test takes the SESOI), or say in the test's `margin_reason` why it differs",
+                say("findings.margin_other", test=each.use.use.id, margin=margin, beside=beside),
             )
         else:
             yield warning(
                 "MARGIN_DIFFERS",
                 path,
-                f"`{each.use.use.id}` tests a margin of {margin}, and {beside}, for the reason that the plan gives: "
-                "every verdict says so. Acknowledge it",
+                say("findings.margin_reasoned", test=each.use.use.id, margin=margin, beside=beside),
             )
 
 
 def _beside(margin: TestedMargin) -> str:
     """The numbers that it is not."""
-    numbers = []
-    if margin.from_sesoi and margin.sesoi is not None:
-        numbers.append(f"the SESOI is {quantity(margin.endpoint, margin.sesoi)}")
-    if margin.from_statement and margin.stated is not None:
-        numbers.append(f"the statement says {quantity(margin.endpoint, margin.stated)}")
-    return " and ".join(numbers)
+    sesoi = margin.sesoi if margin.from_sesoi else None
+    stated = margin.stated if margin.from_statement else None
+    numbers = [None if each is None else quantity(margin.endpoint, each) for each in (sesoi, stated)]
+    match numbers:
+        case [str(of_plan), str(of_statement)]:
+            return say("findings.both_margins", sesoi=of_plan, stated=of_statement)
+        case [str(of_plan), None]:
+            return say("findings.sesoi_is", margin=of_plan)
+        case [None, str(of_statement)]:
+            return say("findings.statement_says", margin=of_statement)
+    return ""
 
 
 def as_reasoned(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:

@@ -9,6 +9,7 @@ import numpy as np
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import ManifestFacts
+from service.words import say
 
 FEW, SOME, UNEQUAL = 10, 30, 0.5
 
@@ -21,11 +22,11 @@ def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Itera
             yield error(
                 "INDEPENDENCE_NOT_STATED",
                 f"{path}.independence",
-                "declare clusters, or state in `independence` why the items are independent",
+                say("findings.independence_not_stated"),
             )
         manifest = facts.get(population.id)
         if manifest is None:
-            yield error("MISSING_MANIFEST", path, f"put the items of '{population.id}' before the lock")
+            yield error("MISSING_MANIFEST", path, say("findings.missing_manifest", population=population.id))
             yield from _few_clusters(population, path, ())
         else:
             yield from _mismatch(population, manifest, path)
@@ -37,33 +38,31 @@ def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Ite
         yield error(
             "MANIFEST_MISMATCH",
             f"{path}.n",
-            f"the plan says {population.n} items and the manifest has {manifest.n}: mend one of them",
+            say("findings.manifest_items", planned=population.n, listed=manifest.n),
         )
     if population.items_sha256 not in (None, manifest.items_sha256):
         yield error(
             "MANIFEST_MISMATCH",
             f"{path}.items_sha256",
-            "the manifest that was put has another hash: leave the field out, or put the items it stands for",
+            say("findings.manifest_hash"),
         )
     if population.clusters is not None and manifest.n_clusters is None:
         yield error(
             "MANIFEST_MISMATCH",
             f"{path}.clusters",
-            "the plan has clusters and the manifest none: put the items with a `clusters` column",
+            say("findings.manifest_no_clusters"),
         )
     elif population.clusters is not None and population.clusters.n != manifest.n_clusters:
         yield error(
             "MANIFEST_MISMATCH",
             f"{path}.clusters.n",
-            f"the plan says {population.clusters.n} clusters and the manifest has {manifest.n_clusters}: "
-            "mend one of them",
+            say("findings.manifest_clusters", planned=population.clusters.n, listed=str(manifest.n_clusters)),
         )
     elif population.clusters is None and manifest.n_clusters is not None and manifest.n_clusters < manifest.n:
         yield warning(
             "CLUSTERS_IGNORED",
             f"{path}.clusters",
-            f"the manifest has {manifest.n_clusters} clusters and the plan takes items as independent: "
-            "declare the clusters, or acknowledge",
+            say("findings.clusters_ignored", n=manifest.n_clusters),
         )
 
 
@@ -75,8 +74,7 @@ def _few_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> 
         yield warning(
             "FEW_CLUSTERS",
             f"{path}.clusters",
-            f"{n} clusters are few: percentile cluster bootstraps and large-sample clustered tests are "
-            "unreliable here; plan more clusters, or prefer sign_flip or cr2_t",
+            say("findings.few_clusters", n=n),
         )
         return
     variation = float(np.std(sizes) / np.mean(sizes)) if sizes else 0.0
@@ -84,6 +82,5 @@ def _few_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> 
         yield warning(
             "CAUTION",
             f"{path}.clusters",
-            f"{n} clusters with a size coefficient of variation of {variation:.2f}: below {SOME} clusters, "
-            f"or above {UNEQUAL}, cluster intervals tend to be too short; plan more or more equal clusters",
+            say("findings.uneven_clusters", n=n, variation=f"{variation:.2f}", some=SOME, uneven=UNEQUAL),
         )

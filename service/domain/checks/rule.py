@@ -9,6 +9,7 @@ from service.domain.rules.claims.clauses import weighs_clusters
 from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices, nearest_field
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Quantity, quantities
 from service.domain.rules.settings import Setting, Use
+from service.words import say
 
 
 def rule_findings(setting: Setting) -> Iterator[Finding]:
@@ -25,9 +26,9 @@ def rule_findings(setting: Setting) -> Iterator[Finding]:
 def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
     if clause.field.test is None:
         if isinstance(clause, Excludes):
-            yield error("RULE_FIELD_TYPE", path, "`delta` is a number: only an interval excludes a value")
+            yield error("RULE_FIELD_TYPE", path, say("findings.delta_excludes"))
         elif isinstance(clause, Is):
-            yield error("RULE_FIELD_TYPE", path, "`delta` is a number, not true or false: compare it")
+            yield error("RULE_FIELD_TYPE", path, say("findings.delta_is_not_true"))
         return
     use = setting.uses.get(clause.field.test)
     if use is None:
@@ -36,22 +37,20 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
     if shape is None:
         yield _unknown_field(use, clause, path)
     elif shape == "other":
-        message = f"`{name}` is neither a number nor an interval, nor true or false"
+        message = say("findings.field_of_no_kind", name=name)
         yield error("RULE_FIELD_TYPE", path, message)
     elif shape == "truth":
         if not isinstance(clause, Is):
-            message = f"`{name}` is true or false: write `{name} is true` or `{name} is false`"
+            message = say("findings.field_is_true_or_false", name=name)
             yield error("RULE_FIELD_TYPE", path, message)
     elif isinstance(clause, Is):
-        what = "an interval" if shape == "interval" else "a number"
-        yield error("RULE_FIELD_TYPE", path, f"`{name}` is {what}, not true or false: compare it")
+        what = say("findings.an_interval" if shape == "interval" else "findings.a_number")
+        yield error("RULE_FIELD_TYPE", path, say("findings.field_is_not_true", name=name, what=what))
     elif shape == "interval" and isinstance(clause, Comparison):
-        message = (
-            f"`{name}` is an interval: compare `{name}.low` or `{name}.high`, or use `excludes` or `within`"
-        )
+        message = say("findings.field_is_interval", name=name)
         yield error("RULE_FIELD_TYPE", path, message)
     elif shape != "interval" and isinstance(clause, Excludes):
-        yield error("RULE_FIELD_TYPE", path, f"`{name}` is a number: only an interval excludes a value")
+        yield error("RULE_FIELD_TYPE", path, say("findings.field_excludes", name=name))
 
 
 def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
@@ -60,11 +59,11 @@ def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
     has = ", ".join(f"`{id_}.{choice}`" for choice in choices(use.test.analysis))
     meant = nearest_field(use.test.analysis, clause.field.path)
     if meant is None:
-        return error("RULE_FIELD_UNKNOWN", path, f"'{test}' has no field for `{name}`; it has {has}")
+        return error("RULE_FIELD_UNKNOWN", path, say("findings.unknown_field", test=test, name=name, has=has))
     return error(
         "RULE_FIELD_UNKNOWN",
         path,
-        f"'{test}' has no field for `{name}`: did you mean `{id_}.{meant}`? It has {has}",
+        say("findings.unknown_field_near", test=test, name=name, id=id_, meant=meant, has=has),
     )
 
 
@@ -83,18 +82,24 @@ def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
             yield from _ratio_unit(clause, quantity, path)
         elif quantity.unit == "pp" and not is_effect(clause):
             yield error(
-                "UNIT", path, f"`{clause.field}` is not a difference: write `{quantity.text}` without pp"
+                "UNIT",
+                path,
+                say("findings.unit_without_difference", field=str(clause.field), text=quantity.text),
             )
         elif quantity.unit == "pp" and not binary:
-            message = f"'{endpoint.id}' is continuous and has no percentage points: write a bare number"
-            yield error("UNIT", path, f"`{clause}`: {message}")
+            message = say("findings.no_points", clause=str(clause), endpoint=endpoint.id)
+            yield error("UNIT", path, message)
         elif binary and quantity.unit is None and is_effect(clause) and abs(quantity.exact()) >= 1:
             yield error(
                 "UNIT",
                 path,
-                f"`{clause}`: on a binary endpoint a bare number is a proportion, so {quantity.text} would "
-                f"be {_plain(quantity.exact() * 100)} pp: write `{quantity.text} pp`, or "
-                f"`{_plain(quantity.exact() / 100)}` for the same as a proportion",
+                say(
+                    "findings.bare_proportion",
+                    clause=str(clause),
+                    value=quantity.text,
+                    points=_plain(quantity.exact() * 100),
+                    proportion=_plain(quantity.exact() / 100),
+                ),
             )
 
 
@@ -104,15 +109,18 @@ def _ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Findi
         yield error(
             "UNIT",
             path,
-            f"`{clause}`: a ratio has no unit, and 1 is no difference: write "
-            f"`{_plain(1 + quantity.exact())}` for {quantity} more",
+            say(
+                "findings.ratio_unit",
+                clause=str(clause),
+                number=_plain(1 + quantity.exact()),
+                quantity=str(quantity),
+            ),
         )
     elif quantity.exact() <= 0:
         yield error(
             "UNIT",
             path,
-            f"`{clause}`: a ratio of amounts is above 0, and 1 is no difference: write for instance `0.8` for a fifth "
-            "less",
+            say("findings.ratio_not_positive", clause=str(clause)),
         )
 
 
@@ -133,6 +141,5 @@ def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
         yield error(
             "ESTIMAND_MIXED",
             path,
-            f"`{weights[True]}` weighs clusters alike and `{weights[False]}` weighs items alike, so they "
-            "speak of two different effects: use one estimand throughout the rule",
+            say("findings.mixed_weights", one=weights[True], other=weights[False]),
         )

@@ -11,6 +11,7 @@ from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.looks import MOST_LOOKS
+from service.words import say
 
 LEAST_ITEMS, LEAST_CLUSTERS = 2, 15
 """Units at the first planned look. Under Pocock spending 5.2 of 100 plans err with 15 clusters there, 5.5 with 10
@@ -24,15 +25,15 @@ def stopping_findings(plan: Plan) -> Iterator[Finding]:
         return
     looks = rule.looks if isinstance(rule, GroupSequential) else None
     if isinstance(rule, GroupSequential) and looks is None:
-        yield error("STOPPING", "stopping.looks", "say how many looks there are, e.g. 4: at equal steps of n")
+        yield error("STOPPING", "stopping.looks", say("findings.looks_missing"))
     elif looks is not None and looks > MOST_LOOKS:
-        message = f"{looks} looks are too many: plan at most {MOST_LOOKS}, or use 'anytime_valid'"
+        message = say("findings.looks_beyond_most", looks=looks, most=MOST_LOOKS)
         yield error("STOPPING", "stopping.looks", message)
     if plan.missing == "exclude_pair":
         yield error(
             "STOPPING",
             "missing",
-            "under `exclude_pair` a look would fall on other items than the locked ones: use 'fail' or 'worst_case'",
+            say("findings.looks_exclude_pair"),
         )
     for index, population in enumerate(plan.populations or ()):
         yield from _order(population, looks, f"populations[{index}]")
@@ -43,15 +44,14 @@ def _order(population: Population, looks: int | None, path: str) -> Iterator[Fin
         yield error(
             "ORDER_SEED",
             f"{path}.order_seed",
-            "looking early is protected only along a random order that is locked: choose a seed, e.g. 20270101",
+            say("findings.order_seed"),
         )
     least, what = (LEAST_ITEMS, "items") if population.clusters is None else (LEAST_CLUSTERS, "clusters")
     if looks is not None and looks <= MOST_LOOKS and look_units(population, looks)[0] < least:
         yield error(
             "STOPPING",
             "stopping.looks",
-            f"{looks} looks at '{population.id}' leave fewer than {least} {what} to the first, too few for its "
-            "boundary to hold: plan fewer looks, or more of them",
+            say("findings.looks_too_many", looks=looks, population=population.id, least=least, what=what),
         )
 
 
@@ -66,28 +66,25 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             yield error(
                 "SEQUENTIAL_TEST",
                 path,
-                f"`{name}` is a sequential test, and the plan has one look: use the stopping rule "
-                "'group_sequential' or 'anytime_valid', or a test for a fixed n",
+                say("findings.sequential_test_one_look", name=name),
             )
         elif kind != "fixed_n" and not _allowed(kind, use):
             yield error(
                 "SEQUENTIAL_TEST",
                 path,
-                f"`{name}` holds its error rate for one look at a fixed n, and the plan is '{kind}': use the test "
-                f"{_made_for(kind)}",
+                say("findings.fixed_test_looks", name=name, kind=kind, instead=_made_for(kind)),
             )
     if kind != "fixed_n" and setting.rule is not None and not setting.uses:
         yield error(
             "SEQUENTIAL_TEST",
             path,
-            f"the stopping rule '{kind}' ends with a sequential test, and the rule names none: add a clause such "
-            "as `seq.p_value < 0.05`",
+            say("findings.sequential_test_missing", kind=kind),
         )
     if kind == "anytime_valid" and setting.uses and _needs_bounds(setting):
         yield error(
             "BOUNDS",
             f"endpoints[{_index(plan, setting)}].bounds",
-            "an anytime-valid test of scores bets on their scale: declare the least and greatest value in `bounds`",
+            say("findings.anytime_bounds"),
         )
 
 

@@ -23,6 +23,7 @@ from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
 from service.stats.shared.data.score_range import ScoreRange
+from service.words import say
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
 
@@ -47,7 +48,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield error(
             "TEST_ENDPOINT",
             f"{setting.path}.equivalence",
-            f"'{equivalence.test.name}' does not tell equivalence: name an equivalence test",
+            say("findings.not_equivalence", test=equivalence.test.name),
         )
 
 
@@ -72,14 +73,14 @@ def _parameters(use: Use) -> Iterator[Finding]:
             path = ".".join((f"tests[{use.index}].parameters", *map(str, fault["loc"])))
             message = fault["msg"]
             if fault["type"] == "extra_forbidden":
-                message = f"'{use.use.test}' has no such parameter; it has {known}"
+                message = say("findings.unknown_parameter", test=use.use.test, known=known)
             yield error("TEST_PARAMETERS", path, message)
 
 
 def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if plan_use is None:
-        yield error("TEST_ENDPOINT", where, f"'{use.test.name}' cannot be used in a plan: name a paired test")
+        yield error("TEST_ENDPOINT", where, say("findings.not_in_plans", test=use.test.name))
     elif (
         endpoint is not None
         and endpoint.kind != "counts"
@@ -90,15 +91,25 @@ def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
             yield error(
                 "REPLICATES",
                 where,
-                f"'{use.test.name}' takes one {endpoint.kind} value per item, and '{endpoint.id}' is the "
-                f"mean of {endpoint.replicates}: collapse by 'majority' or 'first', or name a test for means",
+                say(
+                    "findings.takes_one_value",
+                    test=use.test.name,
+                    kind=endpoint.kind,
+                    endpoint=endpoint.id,
+                    replicates=endpoint.replicates,
+                ),
             )
         else:
             yield error(
                 "TEST_ENDPOINT",
                 where,
-                f"'{use.test.name}' judges {kinds} endpoints and '{endpoint.id}' is {endpoint.kind}: "
-                "name another test",
+                say(
+                    "findings.judges_other_kind",
+                    test=use.test.name,
+                    kinds=kinds,
+                    endpoint=endpoint.id,
+                    kind=endpoint.kind,
+                ),
             )
 
 
@@ -111,14 +122,18 @@ def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         yield error(
             "REPLICATES",
             where,
-            f"'{use.test.name}' reads several runs of an item, and '{endpoint.id}' has one: declare its `replicates`",
+            say("findings.reads_runs", test=use.test.name, endpoint=endpoint.id),
         )
     elif endpoint.collapse not in (None, "mean"):
         yield error(
             "REPLICATES",
             where,
-            f"'{use.test.name}' compares the means of all runs, and '{endpoint.id}' collapses them by "
-            f"'{endpoint.collapse}': collapse by 'mean', or name another test",
+            say(
+                "findings.collapses_otherwise",
+                test=use.test.name,
+                endpoint=endpoint.id,
+                collapse=endpoint.collapse,
+            ),
         )
 
 
@@ -130,8 +145,7 @@ def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     yield error(
         "TEST_ENDPOINT",
         where,
-        f"'{use.test.name}' compares amounts, and '{endpoint.id}' may be 0 or less: declare it with `positive: true` "
-        "if every value is above 0, or name another test",
+        say("findings.amounts_not_positive", test=use.test.name, endpoint=endpoint.id),
     )
 
 
@@ -144,8 +158,7 @@ def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         yield error(
             "BOUNDS",
             where,
-            f"'{use.test.name}' needs the least and the greatest score of '{endpoint.id}': declare them as its "
-            "`bounds`, or name another test",
+            say("findings.needs_bounds", test=use.test.name, endpoint=endpoint.id),
         )
 
 
@@ -156,19 +169,24 @@ def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         return
     if use.endpoint is None:
         known = ", ".join(f"'{endpoint.id}'" for endpoint in plan.endpoints or ()) or "none"
-        yield error("UNKNOWN_NAME", path, f"the plan has no endpoint '{name}'; it has {known}")
+        yield error(
+            "UNKNOWN_NAME",
+            path,
+            say("findings.unknown_name", noun=say("findings.endpoint"), name=name, known=known),
+        )
     elif setting.population is not None and not use.endpoint.measured_on(setting.population.id):
         yield error(
             "UNKNOWN_NAME",
             path,
-            f"endpoint '{name}' is not measured on '{setting.population.id}': add it to the endpoint's populations",
+            say("findings.not_measured", name=name, population=setting.population.id),
         )
     if use.use.id == setting.hypothesis.equivalence:
         yield error(
             "TEST_ENDPOINT",
             f"{setting.path}.equivalence",
-            f"`{use.use.id}` reads '{name}', and the hypothesis is about '{setting.hypothesis.endpoint}': name a test "
-            "of that",
+            say(
+                "findings.another_endpoint", test=use.use.id, name=name, endpoint=setting.hypothesis.endpoint
+            ),
         )
 
 
@@ -180,15 +198,18 @@ def _clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         yield error(
             "TEST_NEEDS_CLUSTERS",
             where,
-            f"'{use.test.name}' needs clusters and '{population.id}' has none: "
-            "declare them or name another test",
+            say("findings.needs_clusters", test=use.test.name, population=population.id),
         )
     if plan_use.clusters == "never" and population.clusters is not None:
         yield warning(
             "CLUSTERS_IGNORED",
             where,
-            f"'{use.test.name}' takes items as independent, and '{population.id}' is clustered by "
-            f"{population.clusters.key}: its p-values and intervals will be too small; name a clustered test",
+            say(
+                "findings.takes_items_as_independent",
+                test=use.test.name,
+                population=population.id,
+                key=population.clusters.key,
+            ),
         )
 
 

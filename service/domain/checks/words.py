@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, warning
 from service.domain.rules.settings import Setting
+from service.words import say
 
 VAGUE = re.compile(
     r"\b(better|worse|improve[sd]?|outperforms?|superior|significant(?:ly)?|substantial(?:ly)?|"
@@ -23,5 +24,5 @@ def word_findings(setting: Setting) -> Iterator[Finding]:
         yield warning(
             "VAGUE_WORDS",
             f"{setting.path}.statement",
-            f"'{vague.group()}' without a number can be read many ways: say by how much, on what",
+            say("findings.vague_words", word=vague.group()),
         )

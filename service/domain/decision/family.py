@@ -34,6 +34,7 @@ from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import Clause
 from service.kernels.effects.multiplicity import ADJUST, independent_max_t
 from service.stats.shared.data.pairs import P_FLOOR
+from service.words import say
 
 CLOSED = ("bonferroni", "holm")
 """Policies that cover both statements about a hypothesis."""
@@ -175,4 +176,4 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     """Why a policy does not cover equivalence tests asked where rules are false; None where it does."""
     if policy == "none" or policy in CLOSED or places <= 1:
         return None
-    return f"the policy `{policy}` does not correct it; `holm` and `bonferroni` do"
+    return say("reasons.policy_does_not_correct", policy=policy)

@@ -20,6 +20,7 @@ from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
+from service.words import say
 
 
 def level_findings(
@@ -37,14 +38,17 @@ def level_findings(
                 warning(
                     "LEVEL_EXCEEDED",
                     f"{setting.path}.rule",
-                    f"`{clause}` holds at p-values above its test's alpha of {alpha:g}, and the level of the rule is "
-                    f"not worked out: {unknown}. Ask for a p below {alpha:g}, or acknowledge it",
+                    say(
+                        "findings.level_of_threshold", clause=str(clause), alpha=f"{alpha:g}", unknown=unknown
+                    ),
                 )
                 for clause, alpha in _above_alpha(setting)
             ]
             yield from above
             if not above and level.reason != NOT_READY:
-                yield warning("LEVEL_UNKNOWN", f"{setting.path}.rule", _unknown(unknown))
+                yield warning(
+                    "LEVEL_UNKNOWN", f"{setting.path}.rule", say("findings.level_unknown", why=unknown)
+                )
     family = [each for each in looked_up if each.hypothesis.id in members(plan)]
     levels = [level_by_hypothesis[each.hypothesis.id] for each in family]
     yield from _family(plan, levels)
@@ -56,7 +60,7 @@ def _not_told(level: RuleLevel) -> str | None:
     if level.level is None:
         return level.reason
     error = SURE * (level.standard_error or 0.0)
-    return None if error <= level.alpha else f"so many units are simulated only to within {error:.2g}"
+    return None if error <= level.alpha else say("findings.simulated_within", error=f"{error:.2g}")
 
 
 def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
@@ -69,13 +73,6 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
             alpha = by_alpha(partial(parameter, use.use))
             if clause.value.exact() > SLACK * alpha:
                 yield clause, alpha
-
-
-def _unknown(why: str) -> str:
-    return (
-        f"how often the rule holds where its claim is false is not worked out: {why}. Nothing shows that it keeps its "
-        "alpha; ask a test whose numbers can be simulated, or acknowledge it"
-    )
 
 
 def _way_out(setting: Setting, level: RuleLevel) -> str:
@@ -93,11 +90,14 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
 
 def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
     if level.ratio is not None:
-        return (
-            f"where '{level.endpoint}' is {level.ratio:g} times as much, so that what the rule asks there only just "
-            f"fails, it holds with a chance of up to {chance:.2g} (simulated, SE {level.standard_error or 0.0:.2g}), "
-            f"above its alpha of {level.alpha:g}: at amounts with a coefficient of variation of {level.cv:g}. Plan "
-            "more items, ask another method of the test, or acknowledge it"
+        return say(
+            "findings.level_ratio",
+            endpoint=str(level.endpoint),
+            ratio=f"{level.ratio:g}",
+            chance=f"{chance:.2g}",
+            error=f"{level.standard_error or 0.0:.2g}",
+            alpha=f"{level.alpha:g}",
+            cv=f"{level.cv:g}",
         )
     where = (
         f"{level.discordance:.3g} of items discordant"
@@ -114,9 +114,14 @@ def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
         if normal is None or level.world == "normal"
         else f" With normal differences it is about {normal:.2g}."
     )
-    return (
-        f"where the claim is false the rule holds with a chance of up to {chance:.2g}{error}, above {_limit(level)}: "
-        f"at {at}, {where}{clusters}{world}.{beside} {way_out}, or acknowledge it"
+    return say(
+        "findings.level_exceeded",
+        chance=f"{chance:.2g}",
+        error=error,
+        limit=_limit(level),
+        world=f"{at}, {where}{clusters}{world}",
+        beside=beside,
+        way_out=way_out,
     )
 
 
@@ -142,13 +147,13 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
         return
     alone = 1 - math.prod(1 - each for each in known)
     left_out = len(levels) - len(known)
-    without = f", without {left_out} whose level is not known" if left_out else ""
+    code = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        f"nothing corrects for {len(levels)} hypotheses: where all claims are false, some rule holds with a chance of "
-        f"up to {most:.2g} ({alone:.2g} if they are independent){without}, above alpha {alpha:g}. Choose a policy such "
-        "as 'holm', or acknowledge it",
+        say(
+            code, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
+        ),
     )
 
 
@@ -170,9 +175,13 @@ def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> It
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        f"'{plan.multiplicity.policy}' corrects p-values alone, and rules here ask for none below alpha: where all "
-        f"claims of these {len(levels)} are false, some rule may hold with a chance of up to {min(most, 1.0):.2g}, "
-        f"above alpha {alpha:g}. Ask every rule for a p-value below {alpha:g}, or acknowledge it",
+        say(
+            "findings.family_without_p",
+            policy=plan.multiplicity.policy,
+            n=len(levels),
+            most=f"{min(most, 1.0):.2g}",
+            alpha=f"{alpha:g}",
+        ),
     )
 
 

@@ -35,6 +35,7 @@ from service.domain.rules.settings import Setting, registered, settings
 from service.domain.rules.truth import TIE
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from service.words import say
 
 __all__ = ["Finding", "lint"]
 
@@ -83,33 +84,33 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     return tuple(sorted(unique, key=lambda finding: finding.severity != "error"))
 
 
-SECTIONS = {
-    "title": "give the plan a title",
-    "populations": "describe at least one population: id, dataset, n, clusters or independence",
-    "hypotheses": "state at least one hypothesis with its population, arms, endpoint and rule",
-    "endpoints": "name what is measured, one of them with role 'primary'",
-    "tests": "list the statistical tests that rules name: id, test, version, parameters",
-    "sesoi": "give every primary endpoint its smallest effect of interest, e.g. {'value': 2, 'unit': 'pp'}",
-    "thresholds": "list tuned thresholds, or send [] to say that there are none",
-    "stopping": "say when the results are looked at, e.g. {'kind': 'fixed_n'}",
-    "missing": "say what a result that is not ok does: 'fail', 'exclude_pair' or 'worst_case'",
-    "multiplicity": "say what is done about several hypotheses, e.g. {'policy': 'none', 'family': [...]}",
-}
+SECTIONS = (
+    "title",
+    "populations",
+    "hypotheses",
+    "endpoints",
+    "tests",
+    "sesoi",
+    "thresholds",
+    "stopping",
+    "missing",
+    "multiplicity",
+)
 
 
 def _sections(plan: Plan) -> Iterator[Finding]:
-    for name, way_out in SECTIONS.items():
+    for name in SECTIONS:
         value = getattr(plan, name)
         if value is None or (value == () and name != "thresholds"):
-            yield error("MISSING_SECTION", name, f"the plan has no {name}: {way_out}")
+            yield error("MISSING_SECTION", name, say(f"findings.section_{name}"))
     if plan.endpoints and not any(endpoint.role == "primary" for endpoint in plan.endpoints):
-        yield error("MISSING_SECTION", "endpoints", "no endpoint is primary: give one of them role 'primary'")
+        yield error("MISSING_SECTION", "endpoints", say("findings.no_primary"))
     for endpoint in plan.endpoints or ():
         if endpoint.role == "primary" and plan.sesoi is not None and endpoint.id not in plan.sesoi:
             yield error(
                 "MISSING_SECTION",
                 f"sesoi.{endpoint.id}",
-                f"the primary endpoint '{endpoint.id}' has no smallest effect size of interest: add one",
+                say("findings.no_sesoi", name=endpoint.id),
             )
 
 
@@ -136,7 +137,7 @@ def _names(plan: Plan) -> Iterator[Finding]:
                 f"versions {', '.join(versions)}" if versions else f"the tests {', '.join(registry.latest())}"
             )
             path = f"tests[{index}].{'version' if versions else 'test'}"
-            message = f"there is no statistical test '{use.test}' version {use.version}; there are {has}"
+            message = say("findings.unknown_test", test=use.test, version=use.version, has=has)
             yield error("UNKNOWN_NAME", path, message)
 
 
@@ -156,14 +157,13 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield error(
             "SAME_ARM",
             f"{setting.path}.candidate",
-            f"'{hypothesis.candidate}' is compared with itself: name two arms",
+            say("findings.same_arm", arm=hypothesis.candidate),
         )
     if setting.endpoint and setting.population and not setting.endpoint.measured_on(setting.population.id):
         yield error(
             "UNKNOWN_NAME",
             f"{setting.path}.endpoint",
-            f"endpoint '{setting.endpoint.id}' is not measured on '{setting.population.id}': "
-            "add it to the endpoint's populations",
+            say("findings.not_measured", name=setting.endpoint.id, population=setting.population.id),
         )
 
 
@@ -172,32 +172,41 @@ def _known(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding
         names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
         meant = nearest(name, known)
         if meant is None:
-            yield error("UNKNOWN_NAME", path, f"the plan has no {noun} '{name}'; it has {names}")
+            yield error(
+                "UNKNOWN_NAME",
+                path,
+                say("findings.unknown_name", noun=say(f"findings.{noun}"), name=name, known=names),
+            )
         else:
             yield error(
                 "UNKNOWN_NAME",
                 path,
-                f"the plan has no {noun} '{name}': did you mean '{meant}'? It has {names}",
+                say(
+                    "findings.unknown_name_near",
+                    noun=say(f"findings.{noun}"),
+                    name=name,
+                    meant=meant,
+                    known=names,
+                ),
             )
 
 
 def _not_yet(plan: Plan) -> Iterator[Finding]:
     def refuse(path: str, what: str, works: str) -> Finding:
-        return error("NOT_YET_SUPPORTED", path, f"{what} cannot be judged yet: {works}")
+        return error("NOT_YET_SUPPORTED", path, say("findings.not_yet_supported", what=what, works=works))
 
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "counts":
-            yield refuse(f"endpoints[{index}].kind", "a counts endpoint", "use 'binary' or 'continuous'")
+            yield refuse(
+                f"endpoints[{index}].kind", say("findings.counts_endpoint"), say("findings.use_other_kind")
+            )
 
 
 def _scales(plan: Plan) -> Iterator[Finding]:
     """Units and collapses that do not go with their endpoint."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "continuous" and endpoint.collapse == "majority":
-            message = (
-                "a majority needs outcomes of 0 and 1: collapse a continuous endpoint by 'mean' or 'first'"
-            )
-            yield error("COLLAPSE", f"endpoints[{index}].collapse", message)
+            yield error("COLLAPSE", f"endpoints[{index}].collapse", say("findings.majority_of_scores"))
     for index, endpoint in enumerate(plan.endpoints or ()):
         yield from _repeats(endpoint, f"endpoints[{index}]")
     for name, margin in (plan.sesoi or {}).items():
@@ -222,17 +231,14 @@ def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
         yield error(
             "REPLICATES",
             f"{path}.judgements",
-            f"{endpoint.replicates} replicates are no whole number of runs with {endpoint.judgements} judgements each",
+            say("findings.no_whole_runs", replicates=endpoint.replicates, judgements=endpoint.judgements),
         )
     if endpoint.collapse == "any_of_k":
         if endpoint.kind != "binary" or endpoint.k is None or endpoint.k > endpoint.replicates or runs:
             yield error(
                 "COLLAPSE",
                 f"{path}.k",
-                f"pass@k is of a binary endpoint whose replicates are attempts: declare `k` up to the "
-                f"{endpoint.replicates} of '{endpoint.id}', and no judgements",
+                say("findings.pass_at_k", replicates=endpoint.replicates, endpoint=endpoint.id),
             )
     elif endpoint.k is not None:
-        yield error(
-            "COLLAPSE", f"{path}.k", "`k` belongs to the collapse 'any_of_k': leave it out, or collapse so"
-        )
+        yield error("COLLAPSE", f"{path}.k", say("findings.k_alone"))

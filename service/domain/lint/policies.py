@@ -13,6 +13,7 @@ from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
 from service.domain.verdicts.worst_case import extremes, favoured
+from service.words import say
 
 
 def endpoint_findings(plan: Plan) -> Iterator[Finding]:
@@ -22,27 +23,26 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
             yield error(
                 "BOUNDS",
                 f"endpoints[{index}].bounds",
-                f"'{endpoint.id}' is {endpoint.kind}, and bounds belong to a continuous endpoint: leave them out",
+                say("findings.bounds_not_continuous", endpoint=endpoint.id, kind=endpoint.kind),
             )
         if endpoint.positive and endpoint.kind != "continuous":
             yield error(
                 "BOUNDS",
                 f"endpoints[{index}].positive",
-                f"'{endpoint.id}' is {endpoint.kind}, and amounts above 0 belong to a continuous one: leave it out",
+                say("findings.positive_not_continuous", endpoint=endpoint.id, kind=endpoint.kind),
             )
         if endpoint.positive and endpoint.bounds is not None and endpoint.bounds.low < 0:
             yield error(
                 "BOUNDS",
                 f"endpoints[{index}].bounds.low",
-                f"'{endpoint.id}' is positive, and its least value is below 0: declare 0 or more",
+                say("findings.positive_below_0", endpoint=endpoint.id),
             )
         audit = audit_of(plan, endpoint)
         if audit is not None and not _fits(endpoint, audit):
             yield error(
                 "AUDIT",
                 f"endpoints[{(plan.endpoints or ()).index(audit)}]",
-                f"'{audit.id}' holds people's labels for '{endpoint.id}': make it secondary, and both of them binary "
-                "with one result per item",
+                say("findings.audit_not_binary", audit=audit.id, endpoint=endpoint.id),
             )
 
 
@@ -61,15 +61,13 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield error(
             "WORST_CASE",
             f"endpoints[{index}].bounds",
-            f"under `worst_case` a missing result takes the worst value, and '{endpoint.id}' has none: declare "
-            "its least and greatest value in `bounds`, or use another missing policy",
+            say("findings.worst_case_bounds", endpoint=endpoint.id),
         )
     if setting.rule is not None and hypothesis.claim != "equivalence" and favoured(setting) is None:
         yield error(
             "WORST_CASE",
             f"{setting.path}.rule",
-            "under `worst_case` the rule must say which arm it favours: add a clause on the difference, such as "
-            "`delta > 0`, or ask a one-sided test",
+            say("findings.worst_case_arm"),
         )
 
 
@@ -82,8 +80,7 @@ def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield error(
             "WORST_CASE",
             f"{setting.path}.rule",
-            "under `worst_case` the rule must say of every endpoint which arm it favours: join what it asks of "
-            "several endpoints by `and`",
+            say("findings.worst_case_arm_each"),
         )
         return
     for name in others:
@@ -102,55 +99,51 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield warning(
             "EQUIVALENCE_UNCORRECTED",
             f"{setting.path}.equivalence",
-            f"`{setting.hypothesis.equivalence}` cannot decide an outcome: {uncorrected}. Take one of these, or leave "
-            "`equivalence` out; as it is, what it finds stands beside the outcome as uncorrected",
+            say(
+                "findings.equivalence_uncorrected",
+                test=setting.hypothesis.equivalence,
+                uncorrected=uncorrected,
+            ),
         )
     if not p_clauses(setting.rule):
         yield error(
             "MULTIPLICITY",
             path,
-            f"the policy '{policy}' adjusts p-values and this rule asks for none: add a clause such as "
-            "`test.p_value < 0.05`, or leave the hypothesis out of the family",
+            say("findings.policy_without_p", policy=policy),
         )
     elif not needs_all(setting.rule):
         yield error(
             "MULTIPLICITY",
             path,
-            f"the policy '{policy}' adjusts one p-value per hypothesis, the largest that the rule needs: join "
-            "the clauses on p-values by `and`, each with `<` or `<=`, outside `or` and `not`",
+            say("findings.policy_one_p", policy=policy),
         )
     elif policy == "max_t" and (apart := _apart(plan, setting)) is not None:
-        yield error("MULTIPLICITY", path, f"{apart}, or take the policy 'holm', which asks for none of this")
+        yield error("MULTIPLICITY", path, say("findings.policy_max_t", why=apart))
 
 
 def _apart(plan: Plan, setting: Setting) -> str | None:
     """Why a member of the family cannot share the signs that `max_t` goes by, and the first way out."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        return "`max_t` goes by all the differences together, and this plan looks before the end: stop at 'fixed_n'"
+        return say("findings.signs_before_end")
     if setting.hypothesis.claim == "equivalence":
-        return "`max_t` adjusts claims of a difference, and equivalence is none: leave the hypothesis out of the family"
+        return say("findings.signs_of_equivalence")
     for name, use in member_uses(setting):
         if use is not None and not flips(use, setting):
-            units = "every cluster, and takes the clusters" if setting.clustered else "every item"
-            return (
-                f"`max_t` goes by mean differences under random signs, and `{name}.p_value` does not: ask a test "
-                f"that gives a sign to {units} (by default these do: {', '.join(sign_tests())})"
-            )
+            units = "clusters" if setting.clustered else "items"
+            return say(f"findings.signs_of_{units}", test=name, tests=", ".join(sign_tests()))
     first = next(setting for setting in settings(plan) if setting.hypothesis.id in members(plan))
     if setting.hypothesis.population != first.hypothesis.population:
-        return (
-            f"`max_t` needs the family on the same items, and {first.hypothesis.id} is on "
-            f"'{first.hypothesis.population}': leave one of them out of the family"
+        return say(
+            "findings.signs_of_same_items",
+            hypothesis=first.hypothesis.id,
+            population=first.hypothesis.population,
         )
     sides = [
         {side_of(use) == "two-sided" for _, use in member_uses(each) if use is not None}
         for each in (first, setting)
     ]
     if sides[0] and sides[1] and len(sides[0] | sides[1]) > 1:
-        return (
-            "`max_t` weighs the members' differences against each other, and some tests here are two-sided and others "
-            "one-sided: give all of them the same `alternative`"
-        )
+        return say("findings.signs_of_sides")
     return None
 
 
@@ -169,7 +162,5 @@ def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield warning(
             "JUDGE_NOT_AUDITED",
             f"{setting.path}.endpoint",
-            f"a model scores '{endpoint.id}' and nobody checks it here: its errors shrink the difference by "
-            "sensitivity + specificity - 1, which can pass for equivalence. Add a secondary binary endpoint "
-            f"'{endpoint.id}.audit' with people's labels on a random part of the items, or acknowledge it",
+            say("findings.judge_not_audited", name=endpoint.id),
         )

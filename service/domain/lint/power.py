@@ -9,11 +9,12 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.rule import MOST_ROWS
-from service.domain.power.lead import NAMES, half_at_most, size_of
+from service.domain.power.lead import NAMES, misses_half, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule import enumerated, power_at_reference
 from service.domain.power.shapes import WORDS
 from service.domain.rules.settings import Setting
+from service.words import say
 
 CHEAP = 120
 """Items up to which another size is looked at in milliseconds."""
@@ -31,8 +32,12 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
             yield warning(
                 "EQUIVALENCE_OUT_OF_REACH",
                 f"{setting.path}.equivalence",
-                f"`{reach.test}` cannot show equivalence within ±{reach.margin:g} with {power.n} items, whatever "
-                "they turn out to be: plan more items, or leave `equivalence` out",
+                say(
+                    "findings.equivalence_out_of_reach",
+                    test=reach.test,
+                    margin=f"{reach.margin:g}",
+                    n=str(power.n),
+                ),
             )
     lead = power.lead
     if lead is not None and lead.least.power is not None and lead.least.power < TARGETS[0]:
@@ -40,26 +45,24 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(lead: LeadPower, least: float) -> str:
-    low, high, half = lead.least, lead.high, half_at_most(lead)
-    truth = "no true difference" if low.ratio is None else f"a true ratio of {size_of(low)}"
-    if low.ratio is None and low.truth != 0:
-        truth = f"a true difference of {size_of(low)} ({NAMES[lead.effect][0]})"
-    if lead.low is None or high is None or high.power is None:
-        said = f"with {truth} and {_where(low)} the rule would hold with a chance of {_chance(low, least)}, below"
-        narrow = ""
-    else:
-        below = "below" if high.power < TARGETS[0] else "not everywhere at"
-        said = (
-            f"with {truth} the rule would hold with a chance from {_chance(low, least)} ({_where(low)}) to "
-            f"{_chance(high, high.power)} ({_where(high)}), {below}"
-        )
-        narrow = "state `assumptions` to narrow this; "
-    said = f"{said} {TARGETS[0]:g}{_elsewhere(lead)}"
-    if half is None:
-        return f"{said}: {narrow}plan more items, or accept that the rule will often miss it"
-    return (
-        f"{said}. {half[0][0].upper()}{half[0][1:]}: ask for a smaller one and plan more items, or accept it"
-    )
+    low, high, code = lead.least, lead.high, "findings.low_power"
+    truth = say("findings.no_true_difference")
+    if low.ratio is not None:
+        truth = say("findings.true_ratio", ratio=size_of(low))
+    elif low.truth != 0:
+        truth = say("findings.true_difference", size=size_of(low), name=NAMES[lead.effect][0])
+    values = {
+        "truth": truth,
+        "low": _chance(low, least),
+        "where": _where(low),
+        "target": f"{TARGETS[0]:g}",
+        "elsewhere": _elsewhere(lead),
+    }
+    if lead.low is not None and high is not None and high.power is not None:
+        below = "findings.below" if high.power < TARGETS[0] else "findings.not_everywhere_at"
+        values |= {"high": _chance(high, high.power), "where_high": _where(high), "below": say(below)}
+        code += "_range"
+    return say(code if lead.asks_observed is None else f"{code}_half", **values, **misses_half(lead))
 
 
 def _elsewhere(lead: LeadPower) -> str:
@@ -110,11 +113,9 @@ def _never(plan: Plan, setting: Setting, power: RulePower) -> str:
     needed = next(
         (more for more in _larger(n) if rule is not None and rule.reach(more, ())[0] is not False), None
     )
-    way_out = "mend the thresholds" if needed is None else f"plan more items ({needed} would do)"
-    return (
-        f"the rule can never be true: of all outcomes that {n} items can have, none makes it true, though each "
-        f"clause could be met. To mend it, {way_out}"
-    )
+    if needed is None:
+        return say("findings.never_passes", n=n)
+    return say("findings.never_passes_below", n=n, needed=needed)
 
 
 def _larger(n: int) -> Iterator[int]:

@@ -17,6 +17,7 @@ from service.domain.verdicts.slices import asked_of
 from service.errors import InvalidData
 from service.stats.shared.methods.sliced import MOST_SLICES
 from service.stats.shared.methods.slicing import weigh_counts
+from service.words import say
 
 NAMED = 5
 
@@ -37,17 +38,21 @@ def slice_findings(
             yield error(
                 "UNKNOWN_NAME",
                 "slices.hypotheses",
-                f"the plan has no hypothesis '{name}'; it has {', '.join(sorted(known)) or 'none'}",
+                say(
+                    "findings.unknown_name",
+                    noun=say("findings.hypothesis"),
+                    name=name,
+                    known=", ".join(sorted(known)) or "none",
+                ),
             )
     asked = [each for each in looked_up if asked_of(plan, each.hypothesis) is not None]
     if not asked and known:
-        yield error("SLICES", "slices", "no hypothesis is sliced: name some in `slices.hypotheses`")
+        yield error("SLICES", "slices", say("findings.slices_none"))
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error(
             "SLICES",
             "slices",
-            "slices are tested once, when all results are in, and this plan may end before: stop at 'fixed_n', or "
-            "leave `slices` out",
+            say("findings.slices_looks"),
         )
     for setting in asked:
         yield from _unit(slices, setting)
@@ -86,16 +91,13 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         return  # a missing manifest is an error of its own
     name = setting.hypothesis.population
     if facts.strata is None:
-        yield error(
-            "SLICES", "slices", f"the items of '{name}' have no strata: put them with a `strata` column"
-        )
+        yield error("SLICES", "slices", say("findings.slices_no_strata", name=name))
         return
     if len(facts.strata) > MOST_SLICES:
         yield error(
             "SLICES",
             "slices",
-            f"the items of '{name}' have more than {MOST_SLICES} strata, which is the most that can be told apart: "
-            "put them with coarser ones",
+            say("findings.slices_too_many", name=name, most=MOST_SLICES),
         )
         return
     kind, margin = _kind(setting), float(slices.no_worse_than.exact())
@@ -109,20 +111,25 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
     least = least_ever(kind, margin, slices.alpha)
     never = [each for each in facts.strata if size(each) < least]
     if never:
-        best = "if the candidate wins every item" if kind == "score" else "whatever the results"
+        best = say("findings.candidate_wins_all" if kind == "score" else "findings.whatever_results")
         yield error(
             "SLICE_NEVER_PASSES",
             "slices",
-            f"of '{name}' {_listed(never, size)} can never be shown to lose less than the margin at one-sided alpha "
-            f"{slices.alpha:g}, even {best}: {least} {unit} in a slice are the least; merge slices, or plan more",
+            say(
+                "findings.slice_never_passes",
+                name=name,
+                slices=_listed(never, size),
+                alpha=f"{slices.alpha:g}",
+                best=best,
+                least=least,
+                unit=unit,
+            ),
         )
     if facts.spans_strata and kind == "clusters":
         yield warning(
             "SLICES_SHARE_CLUSTERS",
             "slices",
-            f"clusters of '{name}' have items in several slices, so that no test of a change of sides (Gail & Simon) "
-            "is defined; every slice by itself is still judged by its clusters. Acknowledge it, or slice by what "
-            "whole clusters share",
+            say("findings.slices_share_clusters", name=name),
         )
     if kind != "score":
         return
@@ -134,16 +141,15 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         yield warning(
             "SLICE_SMALL",
             "slices",
-            f"of '{name}' {_listed(small, size)} cannot pass where the arms are right on the same items: it takes "
-            f"about {alike} items in a slice, and more with every item on which they differ. Merge slices, plan more, "
-            "or acknowledge it",
+            say("findings.slice_small", name=name, slices=_listed(small, size), alike=alike),
         )
 
 
 def _listed(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
     told = [f"'{each.stratum[:60]}' ({size(each)})" for each in strata[:NAMED]]
     rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
-    return f"{'slice' if len(strata) == 1 else 'slices'} {', '.join(told)}{rest}"
+    names = f"{', '.join(told)}{rest}"
+    return say("findings.one_slice" if len(strata) == 1 else "findings.some_slices", names=names)
 
 
 @cache

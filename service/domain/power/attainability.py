@@ -31,6 +31,7 @@ from service.domain.rules.rule import (
 )
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth, carried_up, holds
+from service.words import say
 
 SCALARS = ("delta", "p_value", "low", "high")
 """Fields that hold one number, whatever the test."""
@@ -78,10 +79,8 @@ def attainability_findings(
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)
         if truth is not None:
-            code, says = (
-                ("REDUNDANT_CLAUSE", "always holds") if truth else ("CONTRADICTION", "can never hold")
-            )
-            yield warning(code, path, f"`{clause}` {says}: leave it out or mend its threshold")
+            code, says = ("REDUNDANT_CLAUSE", "always") if truth else ("CONTRADICTION", "never")
+            yield warning(code, path, say(f"findings.clause_{says}_holds", clause=str(clause)))
     for group in _conjunctions(setting.rule):
         yield from _redundant(group, bounds, path)
 
@@ -164,7 +163,7 @@ def _contradict(group: list[Clause], bounds: Mapping[str, Bounds]) -> bool:
 def _redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> Iterator[Finding]:
     if _contradict(group, bounds):
         names = " and ".join(f"`{clause}`" for clause in group)
-        yield warning("CONTRADICTION", path, f"{names} cannot hold together: mend one of them")
+        yield warning("CONTRADICTION", path, say("findings.contradiction", names=names))
         return
     points = _points(group, bounds)
     for index, clause in enumerate(group):
@@ -172,7 +171,11 @@ def _redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> 
             implied = all(holds(clause, point) for point in points if holds(other, point))
             mutual = implied and all(holds(other, point) for point in points if holds(clause, point))
             if index != other_index and implied and (not mutual or index > other_index):
-                yield warning("REDUNDANT_CLAUSE", path, f"`{clause}` follows from `{other}`: leave it out")
+                yield warning(
+                    "REDUNDANT_CLAUSE",
+                    path,
+                    say("findings.redundant_clause", clause=str(clause), other=str(other)),
+                )
                 break
 
 
@@ -227,4 +230,4 @@ def _why_never(
     *before, last = ways_out
     way_out = f"{', '.join(before)}, or {last}" if before else last
     reasons = "; ".join(why) or "its clauses exclude each other"
-    return f"the rule can never be true: {reasons}. To mend it, {way_out}"
+    return say("findings.unattainable", reasons=reasons, ways_out=way_out)

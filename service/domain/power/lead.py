@@ -56,6 +56,17 @@ def amount(value: float, *, points: bool) -> str:
     return f"{100 * value:.4g} pp" if points else f"{value:.4g}"
 
 
+def misses_half(lead: LeadPower) -> dict[str, str]:
+    """The least observed difference that the rule asks, and the true one at which about half of all studies miss it.
+
+    Empty where it need not miss them. More items do not help there, whatever their number.
+    """
+    if lead.asks_observed is None:
+        return {}
+    least = amount(lead.asks_observed, points=lead.reference.discordance is not None)
+    return {"least": least, "size": size_of(lead.reference)}
+
+
 def half_at_most(lead: LeadPower) -> Pair | None:
     """That the rule misses about half the time there, whatever the number of items; None where it need not."""
     if lead.asks_observed is None:

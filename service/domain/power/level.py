@@ -98,8 +98,10 @@ def _level(
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
-    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
-    return level if level.level is not None else bounded_level(base, setting, truths) or level
+    known = facts.get(population.id)
+    # what is proven of every shape goes before what is drawn from a few of them
+    proven = bounded_level(base, setting, known, truths)
+    return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
 
 
 def _of_several(
@@ -122,7 +124,7 @@ def _of_several(
     if parts.own is not None and not asks_amounts(setting):
         own = own_part(setting, parts.own)
         levels.append(_level(own.plan, facts, own))
-    unknown = next((each for each in levels if each.level is None), None)
+    unknown = next((level for level in levels if level.level is None), None)
     return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
 
@@ -154,8 +156,9 @@ def _truths(setting: Setting) -> Iterator[float]:
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
     shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
-    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
-    margin = max(margins, default=target.sesoi)
+    # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
+    margins = [margin for each in shown if (margin := target.held_to(each)) is not None]
+    margin = max(margins, default=target.margin)
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
 

@@ -29,7 +29,7 @@ class Use:
     """It reads another endpoint than the hypothesis': it says nothing of the hypothesis' effect."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Setting:
     """A hypothesis with what its names stand for; None where a name or the rule does not resolve."""
 

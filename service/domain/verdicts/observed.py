@@ -197,7 +197,7 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
         reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
-    if truth is not None and told(clause, seen.value, seen.corners) is None:
+    if truth is not None and seen.corners and told(clause, seen.value, seen.corners) is None:
         truth, reason = None, seen.reason or DRAWN
     elif truth is None and reason is None:
         reason = say("reasons.not_comparable", field=str(clause.field))
@@ -214,7 +214,8 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
 def _adjusted(raw: Observation, adjusted: Floats) -> Observation:
     """The observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
     value, *ends = adjusted[:, 0].tolist()
-    return Observation(value, raw.reason, None if raw.bound is None else bound_text(value), tuple(ends))
+    drawn = tuple(ends) if any(end != value for end in ends) else ()
+    return Observation(value, raw.reason, None if raw.bound is None else bound_text(value), drawn)
 
 
 def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> Truth:

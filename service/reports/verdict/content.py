@@ -20,7 +20,7 @@ from service.domain.verdicts.parts import absent
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
 from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
-from service.reports.chinese_findings import told
+from service.reports.findings import translate
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -233,7 +233,7 @@ def report_of(
 
 
 def _acknowledged(finding: Finding) -> Acknowledged:
-    chinese = told(finding.code, finding.message, "zh")
+    chinese = translate(finding.code, finding.message, "zh")
     zh = " ".join(filter(None, (chinese.text, chinese.english)))
     return Acknowledged(code=finding.code, path=finding.path, says=Words(en=finding.message, zh=zh))
 

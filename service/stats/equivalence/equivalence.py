@@ -335,7 +335,7 @@ SHOWS: shows.Shows = {
         ),
         pairs=lambda parameter: parameter("design") != "independent",
         takes_range=lambda parameter: parameter("method") == "bounded",
-        keeps_level=lambda parameter: parameter("method") == "bounded",
+        keeps_level=lambda parameter, clustered: parameter("method") == "bounded" and not clustered,
         purpose="equivalence",
     ),
     blocks=BLOCKS,

@@ -19,6 +19,7 @@ from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth_sets import Sets
+from service.domain.verdicts.worst_case import extremes
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Estimate, Path
@@ -122,4 +123,9 @@ class SimulatedSets:
     def _asked(self, use: Use) -> Asked:
         given: Any = use.use.parameters.get("margin")
         margin = self.sesoi if given is None else Margin.model_validate(given)
-        return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
+        ends = None if self.setting.endpoint is None else extremes(self.setting.endpoint)
+        return Asked(
+            partial(parameter, use.use),
+            None if margin is None else float(margin.exact()),
+            None if ends is None else ends.high - ends.low,
+        )

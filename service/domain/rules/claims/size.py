@@ -24,7 +24,7 @@ MOST = (
     rf"\bmargin of|{SPREAD}|≤|<=|<)\s*{SPREAD}?\s*"
 )
 DENIAL = re.compile(r"\b(?:not|no|never|without|neither|cannot)\b|n't\b", re.IGNORECASE)
-BY_DENIAL = re.compile(rf"(?<!\bno )(?<!\bnot )\b(?:more than|by)\s*{SPREAD}?\s*$", re.IGNORECASE)
+BY_DENIAL = re.compile(rf"(?<!\bno )(?<!\bnot )\b(?:more than|by)\s*+(?:{SPREAD}\s*+)?$", re.IGNORECASE)
 """What is a margin only under a denial: "not worse by more than"."""
 APART = re.compile(
     r"\b(?:worse|lower|below|los[est]\w*|drops?\w*|fall\w*|differ\w*|differences?|apart|gap|behind|equivalen\w*|same|similar|"

@@ -91,6 +91,8 @@ class Asked:
     """As the test will see it; None when it has none of that name."""
     margin: float | None
     """Of an equivalence test, in outcome units."""
+    limit: float | None = None
+    """The largest difference that an item can have; None where its endpoint has no bounds."""
 
     @property
     def level(self) -> float:
@@ -106,8 +108,8 @@ class Asked:
 Fields = Callable[[Units, Asked, Path], Value | None]
 """A field on all data sets; None for one that is not simulated. An interval is asked for whole."""
 
-Effort = Literal["summed", "resampled", "swapped"]
-"""What a test does with a data set: sums it up, sorts its resamples, or flips the signs of its units."""
+Effort = Literal["summed", "resampled", "swapped", "bounded"]
+"""What a test does with a data set: sums it up, sorts its resamples, flips signs of its units, or bounds its mean."""
 
 
 @dataclass(frozen=True, slots=True)

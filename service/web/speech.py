@@ -1,22 +1,16 @@
-"""Which language a visitor reads, and the pages' own words in it.
-
-Templates and modules write English and say it: `say("Sign out")`. Chinese stands in `chinese*.py`, under the English.
-"""
+"""Which language a visitor reads, and the pages' own words in it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import get_args
 
 from fastapi import Request
 
-from service.reports.prereg.labels import Language
-from service.web.words import chinese, chinese_admin, chinese_plans, chinese_tests
+import service.words
+from service.words import LANGUAGES, Language
 
 COOKIE = "forelock_language"
-CHINESE = {**chinese.WORDS, **chinese_plans.WORDS, **chinese_tests.WORDS, **chinese_admin.WORDS}
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 MOST_ACCEPTED = 1000
 """Characters of `Accept-Language` that are read."""
 
@@ -27,22 +21,16 @@ class Say:
 
     language: Language = "en"
 
-    def __call__(self, text: str, **parts: object) -> str:
-        """The text in this language, with the parts in its braces.
+    def __call__(self, code: str, /, **parts: object) -> str:
+        """The text of a code in this language, with the parts in its braces.
 
         Raises:
-            KeyError: nobody has translated it.
+            KeyError: no such code, or a part is missing.
         """
-        said = CHINESE[text] if self.language == "zh" else text
-        return said.format(**parts) if parts else said
+        return service.words.say(code, self.language, **{name: str(part) for name, part in parts.items()})
 
 
 ENGLISH = Say()
-
-
-def worded(text: str) -> str:
-    """Marks a text that is said later, so that it is seen to be translated."""
-    return text
 
 
 def language_of(request: Request) -> Language:
@@ -58,7 +46,7 @@ def accepted(header: str) -> Language:
     best: tuple[float, Language] = (0.0, "en")
     for each in header[:MOST_ACCEPTED].split(","):
         match = re.fullmatch(
-            r"\s*(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*", each
+            r"\s*+(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*+)?\s*+(?:;\s*+q=([01](?:\.\d{0,3})?))?\s*+", each
         )
         if match is None:
             continue

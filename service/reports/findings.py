@@ -1,0 +1,34 @@
+"""What lint says of a plan, in the language of the reader.
+
+Records hold findings in English. The template that gave a message reads it back; of a message that none gave, the
+meaning of its code stands beside the English.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.words import Language, catalogue, read, say
+
+LONGEST = 2000
+"""Characters of a message that is looked up: a longer one quotes more than it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingWords:
+    """A finding in a language."""
+
+    text: str
+    english: str
+    """What is said in English alone, beside the text or in its place; empty where all of it is translated."""
+
+
+def translate(code: str, message: str, language: Language) -> FindingWords:
+    """A finding in a language. A code of another release is told in English, as it was recorded."""
+    if language == "en":
+        return FindingWords(message, "")
+    known = read("findings", message) if len(message) <= LONGEST else None
+    if known is not None:
+        return FindingWords(known.text(language), "")
+    meaning = say(f"codes.{code}", language) if code in catalogue.templates(language, "codes") else ""
+    return FindingWords(meaning, message)

@@ -1,1 +1,0 @@
-"""The words of the pages in both languages."""
