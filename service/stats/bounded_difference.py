@@ -15,14 +15,19 @@ from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, clust
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
 from service.stats.shared.declaring import shows
+from service.stats.shared.declaring.cell_lines import EndLines, Line
+from service.stats.shared.declaring.cells import Cells, whole_interval
 from service.stats.shared.declaring.columns import is_binary, require_size
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
 from service.stats.shared.declaring.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_signs
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.shows import Path
+from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.bounded import Bounded
+from service.stats.shared.methods.bounded_in_plans import BoundedLines, bounded_sets
 
 UNSEEN_CLUSTERS = define(
     "UNSEEN_CLUSTERS",
@@ -112,6 +117,28 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     return least_of_signs(parameter, extent.n_clusters, "clusters", "sign flips")
 
 
+def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    lines = BoundedLines(cells)
+    if whole_interval(path) == ("ci",):
+        ends = lines.ends(("ci",), (1 - float(cells.parameter("level"))) / 2)
+        return ends if path == ("ci",) else ends.low if path[-1] == "low" else ends.high
+    return lines.p_value(path, cells.parameter("alternative")) if path == ("p_value",) else None
+
+
+def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
+    sets = bounded_sets(units, asked.limit)
+    if sets is None:
+        return None
+    if path == ("ci",):
+        return sets.ends((1 - asked.level) / 2)
+    if path != ("p_value",):
+        return None
+    above, below = sets.above(0.0), sets.below(0.0)
+    sides = {"greater": above, "less": below}
+    both = np.minimum(2 * np.minimum(above, below), 1.0)
+    return np.asarray(sides.get(asked.parameter("alternative"), both))
+
+
 @stat_test(
     name="bounded-difference",
     version=1,
@@ -128,8 +155,10 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
         clusters="when_planned",
         shows=SHOWS,
         least_p=_least_p,
+        cells=_cells,
+        simulated=Simulated(_simulated, lambda _parameter: "bounded"),
         takes_range=lambda _parameter: True,
-        keeps_level=lambda _parameter: True,
+        keeps_level=lambda parameter, clustered: not clustered or parameter("unseen") == "clusters",
     ),
     serves=frozenset({"bounded"}),
 )

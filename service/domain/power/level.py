@@ -98,8 +98,10 @@ def _level(
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None:
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
-    level = fixed_level(base, setting, sesoi, size, facts.get(population.id), truths, shapes)
-    return level if level.level is not None else bounded_level(base, setting, truths) or level
+    known = facts.get(population.id)
+    # what is proven of every shape goes before what is drawn from a few of them
+    proven = bounded_level(base, setting, known, truths)
+    return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
 
 
 def _of_several(
@@ -113,15 +115,17 @@ def _of_several(
     amounts = amounts_of(plan, facts, setting, parts)
     if isinstance(amounts, str) or parts is None:
         return base.model_copy(update={"reason": amounts})
-    found = [
-        each.level(base.model_copy(update={"alpha": stated_alpha(each.setting), "endpoint": each.endpoint}))
-        for each in amounts
+    levels = [
+        amount.level(
+            base.model_copy(update={"alpha": stated_alpha(amount.setting), "endpoint": amount.endpoint})
+        )
+        for amount in amounts
     ]
     if parts.own is not None and not asks_amounts(setting):
         own = own_part(setting, parts.own)
-        found.append(_level(own.plan, facts, own))
-    unknown = next((each for each in found if each.level is None), None)
-    return unknown or max(found, key=lambda each: (each.level or 0.0) / each.alpha)
+        levels.append(_level(own.plan, facts, own))
+    unknown = next((level for level in levels if level.level is None), None)
+    return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:
@@ -152,8 +156,9 @@ def _truths(setting: Setting) -> Iterator[float]:
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
     shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
-    margins = [margin for each in shown if (margin := each.margin or target.sesoi) is not None]
-    margin = max(margins, default=target.sesoi)
+    # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
+    margins = [margin for each in shown if (margin := target.held_to(each)) is not None]
+    margin = max(margins, default=target.margin)
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
 
@@ -172,11 +177,11 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
             return _chance(whole or rule.around(n, share), share, truth)
 
         least = min(max(low, abs(truth) + KNOWN), high)
-        found = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
-        if found is None:
+        greatest = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
+        if greatest is None:
             why = "; ".join(dict.fromkeys(rule.unknown.values())) or "a field is not decided by the counts"
             return base.model_copy(update={"reason": why})
-        best = max(best or (-1.0, 0.0, 0.0), (found[0], found[1], truth))
+        best = max(best or (-1.0, 0.0, 0.0), (greatest[0], greatest[1], truth))
     assert best is not None  # noqa: S101 - there is a truth
     level, share, truth = best
     return base.model_copy(update={"level": level, "method": "exact", "discordance": share, "truth": truth})

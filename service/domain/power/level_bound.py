@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from service.domain.plans.population import ManifestFacts
 from service.domain.power.level_records import RuleLevel, exceeds, limit_of
 from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader
@@ -18,13 +19,16 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 
 
-def bounded_level(base: RuleLevel, setting: Setting, truths: tuple[float, ...]) -> RuleLevel | None:
+def bounded_level(
+    base: RuleLevel, setting: Setting, known_facts: ManifestFacts | None, truths: tuple[float, ...]
+) -> RuleLevel | None:
     """The greatest bound over the true differences at which the claim only just fails.
 
-    None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it.
+    None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it. None too
+    where clusters are of several sizes.
     """
-    # What clusters have in common is estimated: nothing is proven of it.
-    if setting.rule is None or setting.clustered:
+    # of clusters of one size whole clusters are independent values alike; of others nothing is proven
+    if setting.rule is None or (setting.clustered and not _of_one_size(setting, known_facts)):
         return None
     read = Reader.of(setting)
 
@@ -33,7 +37,7 @@ def bounded_level(base: RuleLevel, setting: Setting, truths: tuple[float, ...]) 
         use = setting.use_of(clause)
         keeps = use is not None and use.test.plan is not None and use.test.plan.keeps_level
         facts_of_clause = read(clause)
-        if use is not None and keeps and keeps(partial(parameter, use.use)):
+        if use is not None and keeps and keeps(partial(parameter, use.use), setting.clustered):
             return facts_of_clause
         return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in facts_of_clause)
 
@@ -47,3 +51,12 @@ def bounded_level(base: RuleLevel, setting: Setting, truths: tuple[float, ...]) 
 def _error(facts: Facts, truth: float) -> float:
     """The chance at most of a state at this true difference: the least error of what it shows and is false."""
     return min((one.error for one in facts.shown if one.side * (truth - float(one.at)) <= 0), default=1.0)
+
+
+def _of_one_size(setting: Setting, known_facts: ManifestFacts | None) -> bool:
+    """By the manifest; before there is one by the planned numbers."""
+    if known_facts is not None and known_facts.cluster_sizes:
+        return len(set(known_facts.cluster_sizes)) == 1
+    population = setting.population
+    clusters = None if population is None else population.clusters
+    return clusters is not None and population is not None and population.n % clusters.n == 0

@@ -19,6 +19,27 @@ Sets = NDArray[np.uint8]
 TRUE, FALSE, UNKNOWN = 1, 2, 4
 FREE = TRUE | FALSE | UNKNOWN
 
+SIDES = (BELOW, EQUAL, ABOVE, UNDEFINED)
+
+HOLDING: Mapping[Operator, tuple[int, ...]] = {
+    ">=": (EQUAL, ABOVE),
+    ">": (ABOVE,),
+    "<=": (BELOW, EQUAL),
+    "<": (BELOW,),
+    "==": (EQUAL,),
+    "!=": (BELOW, ABOVE),
+}
+"""The sides of its threshold on which a field makes a comparison true."""
+
+TRUTH_BY_SIDE: Mapping[Operator, Sets] = {
+    operator: np.array(
+        [UNKNOWN if side == UNDEFINED else TRUE if side in holding else FALSE for side in SIDES],
+        dtype=np.uint8,
+    )
+    for operator, holding in HOLDING.items()
+}
+"""The same as a table from `BELOW` on: looking up many sides costs less than asking of every one."""
+
 
 def combine_sets(rule: Rule, sets: Mapping[Clause, Sets]) -> Sets:
     """The truths the whole rule can take, from those of its clauses."""
@@ -35,16 +56,7 @@ def combine_sets(rule: Rule, sets: Mapping[Clause, Sets]) -> Sets:
 
 def compared(sides: Sides, operator: Operator) -> Sets:
     """The truth of `field operator threshold` from the side the field lies on."""
-    holding = {
-        ">=": (EQUAL, ABOVE),
-        ">": (ABOVE,),
-        "<=": (BELOW, EQUAL),
-        "<": (BELOW,),
-        "==": (EQUAL,),
-        "!=": (BELOW, ABOVE),
-    }[operator]
-    truth = np.where(np.isin(sides, holding), TRUE, FALSE)
-    return np.where(sides == UNDEFINED, UNKNOWN, truth).astype(np.uint8)
+    return TRUTH_BY_SIDE[operator][sides - BELOW]
 
 
 def both(left: Sets, right: Sets) -> Sets:
@@ -59,14 +71,14 @@ def either(left: Sets, right: Sets) -> Sets:
 
 def _conjunction(parts: list[Sets]) -> Sets:
     """False beats unknown, unknown beats true."""
-    found = parts[0]
+    truths = parts[0]
     for part in parts[1:]:
-        true = found & part & TRUE
-        false = (found | part) & FALSE
-        unknown_left = (found & UNKNOWN) * (part & (TRUE | UNKNOWN) != 0)
-        unknown_right = (part & UNKNOWN) * (found & TRUE)
-        found = (true | false | unknown_left | unknown_right).astype(np.uint8)
-    return found
+        true = truths & part & TRUE
+        false = (truths | part) & FALSE
+        unknown_left = (truths & UNKNOWN) * (part & (TRUE | UNKNOWN) != 0)
+        unknown_right = (part & UNKNOWN) * (truths & TRUE)
+        truths = (true | false | unknown_left | unknown_right).astype(np.uint8)
+    return truths
 
 
 def _negation(part: Sets) -> Sets:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,16 @@ def favoured(setting: Setting) -> Sign | None:
     It says so where every state in which it holds asks for one and the same direction, or bears out a
     claim that has one.
     """
+    if setting not in _FAVOURED:
+        _FAVOURED[setting] = _favoured(setting)
+    return _FAVOURED[setting]
+
+
+_FAVOURED: WeakKeyDictionary[Setting, Sign | None] = WeakKeyDictionary()
+"""Every filling of every arm asks for it, and the states of a rule cost more than the filling."""
+
+
+def _favoured(setting: Setting) -> Sign | None:
     if setting.rule is None:
         return None
     held, target = states(setting.rule, Reader.of(setting)), Target.of(setting)

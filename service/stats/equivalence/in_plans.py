@@ -28,8 +28,10 @@ from service.stats.shared.declaring.cell_lines import (
 from service.stats.shared.declaring.cells import Cells
 from service.stats.shared.declaring.shows import TIE, Parameter, Path
 from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.methods.bounded_in_plans import ERROR, BoundedLines, BoundedSets, bounded_sets
 from service.stats.shared.methods.cell_bootstrap import BootstrapLines
 
+METHODS = ("tango", "bootstrap_ci", "bounded")
 CLOSE, SHORT = 1e-8, 0.8
 """A p-value nearer to a threshold is asked of the test; how far a coarse exact p can fall short of itself."""
 
@@ -51,7 +53,7 @@ class EquivalenceLines:
     def line_of(self, path: Path) -> Line | EndLines | None:
         """A field; None for a form that is not worked out here."""
         test = self.test
-        if test.parameter("design") != "paired" or test.parameter("method") not in ("tango", "bootstrap_ci"):
+        if test.parameter("design") != "paired" or test.parameter("method") not in METHODS:
             return None
         if path[0] == "ci":
             ends = self.interval()
@@ -69,13 +71,28 @@ class EquivalenceLines:
         level = 1 - 2 * float(self.test.parameter("alpha"))
         if self.test.parameter("method") == "tango":
             return self.test.tango(("ci",), level)
+        if self.test.parameter("method") == "bounded":
+            return BoundedLines(self.test).ends(("ci",), float(self.test.parameter("alpha")))
         return self._bootstrap.percentiles(("ci",), level)
 
     def p(self, name: str) -> Line:
         """`p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
         if self.test.parameter("method") == "bootstrap_ci":
             return self._bootstrap.margins(name, self.margin, touch=self._touch)
+        if self.test.parameter("method") == "bounded":
+            return valued(
+                self._bounded_p(name), P_PATTERNS[name], self.test.asker((name,)), relative=ERROR, costly=True
+            )
         return Line(P_PATTERNS[name], self._score_p(name), costly=True)
+
+    def _bounded_p(self, name: str) -> Callable[[Ints, Ints], Floats]:
+        lines, margin = BoundedLines(self.test), self.margin
+
+        def p(b: Ints, m: Ints) -> Floats:
+            lower, upper = lines.above(b, m, -margin), lines.below(b, m, margin)
+            return {"p_lower": lower, "p_upper": upper}.get(name, np.maximum(lower, upper))
+
+        return p
 
     @property
     def margin(self) -> float:
@@ -113,12 +130,12 @@ class EquivalenceLines:
         """The exact p of a sparse cell; only as exactly as the threshold asks."""
         both = {"p_upper": [(b, m - b)], "p_lower": [(m - b, b)]}
         tables = both.get(name, [(b, m - b), (m - b, b)])
-        found = 0.0
+        shift = 0.0
         for coarse in (True, False):
-            found = max(exact_p_below(*each, self.test.n, self.margin, coarse=coarse) for each in tables)
-            if not SHORT * limit <= found <= limit * (1 + CLOSE):
+            shift = max(exact_p_below(*table, self.test.n, self.margin, coarse=coarse) for table in tables)
+            if not SHORT * limit <= shift <= limit * (1 + CLOSE):
                 break
-        return found
+        return shift
 
     def _truths(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
         """`decide` of the test: the interval, and for the score test its p-values too."""
@@ -133,14 +150,14 @@ class EquivalenceLines:
             return np.asarray(self.p(side).sides(b, m, alpha, (0,)) == BELOW)
 
         def above(b: Ints, m: Ints) -> NDArray[np.bool_]:
-            found = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
-            found[found] = rejected("p_lower", b[found], m[found])
-            return found
+            holds = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
+            holds[holds] = rejected("p_lower", b[holds], m[holds])
+            return holds
 
         def below(b: Ints, m: Ints) -> NDArray[np.bool_]:
-            found = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
-            found[found] = rejected("p_upper", b[found], m[found])
-            return found
+            holds = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
+            holds[holds] = rejected("p_upper", b[holds], m[holds])
+            return holds
 
         def sides(b: Ints, m: Ints, _threshold: Fraction, _levels: Levels) -> Sides:
             if name == "equivalent":
@@ -166,13 +183,15 @@ def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
     margin = asked.margin
-    if margin is None or asked.parameter("design") != "paired" or asked.parameter("method") == "bounded":
+    if margin is None or asked.parameter("design") != "paired":
+        return None
+    if asked.parameter("method") == "bounded" and bounded_sets(units, asked.limit) is None:
         return None
     if path == ("ci",):
         return _simulated_interval(units, asked)
     lower, upper, undecided = _simulated_tails(units, asked, margin)
-    found = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
-    if found is None:
+    values = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
+    if values is None:
         alpha, method, slack = float(asked.parameter("alpha")), asked.parameter("method"), _slack(asked)
         low, high = _simulated_interval(units, asked)
         above, below = low > -margin + slack, high < margin - slack
@@ -184,13 +203,15 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
             "superior": low > abs(slack),
             "minimum_effect": low > margin + abs(slack),
         }.get(path[0])
-        found = None if truths is None else truths.astype(np.float64)
-    return None if found is None else np.where(undecided, np.nan, found)
+        values = None if truths is None else truths.astype(np.float64)
+    return None if values is None else np.where(undecided, np.nan, values)
 
 
 def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
     """At 1 - 2 alpha."""
-    alpha = float(asked.parameter("alpha"))
+    alpha, sets = float(asked.parameter("alpha")), _bounded(units, asked)
+    if sets is not None:
+        return sets.ends(alpha)
     if asked.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
         low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
@@ -201,6 +222,9 @@ def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
 
 def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The p-values against either margin, and which data sets decide nothing."""
+    sets = _bounded(units, asked)
+    if sets is not None:
+        return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if asked.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
         slack = _slack(asked)
@@ -210,6 +234,10 @@ def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats,
     safe = np.where(undecided, 1.0, se)
     lower = kernel.t_tail((delta + margin) / safe, df, "greater")
     return lower, kernel.t_tail((delta - margin) / safe, df, "less"), undecided
+
+
+def _bounded(units: Units, asked: Asked) -> BoundedSets | None:
+    return bounded_sets(units, asked.limit) if asked.parameter("method") == "bounded" else None
 
 
 def _robust(units: Units, asked: Asked) -> tuple[Floats, Floats, float]:
@@ -225,7 +253,8 @@ def _slack(asked: Asked) -> float:
 
 
 def _effort(parameter: Parameter) -> Effort:
-    return "resampled" if parameter("method") == "bootstrap_ci" else "summed"
+    efforts: dict[str, Effort] = {"bootstrap_ci": "resampled", "bounded": "bounded"}
+    return efforts.get(parameter("method"), "summed")
 
 
 SIMULATED = Simulated(_simulated, _effort)

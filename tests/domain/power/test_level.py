@@ -128,6 +128,14 @@ def test_a_margin_of_the_test_is_where_its_claim_fails():
     assert level("e.p_upper < 0.05", "non_inferiority", **lower).truth == pytest.approx(0.02)
 
 
+def test_a_claim_fails_first_at_the_number_of_its_statement():
+    """Where it asks for more than the SESOI, which was taken."""
+    half = {"hypotheses.0.statement": "C2 is not worse than C1 by more than 1 pp"}
+    assert level("d.ci.low > -1 pp", "non_inferiority", **half).truth == pytest.approx(-0.01)
+    larger = {"hypotheses.0.statement": "C2 is better than C1 by at least 4 pp"}
+    assert level("d.ci.low > 4 pp", "minimum_effect", **larger).truth == pytest.approx(0.04)
+
+
 def test_clusters_and_scores_are_simulated_with_their_error():
     grouped = {"populations.0.independence": None, "populations.0.clusters": {"key": "c", "n": 20}}
     sign_flip = [{"id": "c", "test": "clustered-mcnemar", "version": 1}]

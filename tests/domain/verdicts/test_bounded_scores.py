@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from service.domain.lint.lint import lint
 from service.domain.power.level import level_of
+from service.domain.power.rule import rule_powers
 from service.domain.rules.settings import settings
+from service.stats.shared.methods.bounded import Bounded
 from tests.domain import sample
 
 SCORES = {
@@ -89,14 +92,14 @@ def test_a_rule_by_such_a_test_keeps_its_level_whatever_the_scores_are_like(test
     assert said_of_levels(plan(test)) == {}
 
 
-def test_what_else_the_rule_asks_makes_it_no_likelier_and_another_way_to_hold_leaves_it_unknown():
+def test_what_else_the_rule_asks_makes_it_no_likelier_and_another_way_to_hold_is_drawn():
     both = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.2 and delta > -0.1"})
     assert level(both).level == pytest.approx(0.025)
     either = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.2 or delta > 0.1"})
-    assert level(either).level is None
+    assert level(either).method == "simulated"
     # below a limit that is not the margin the interval may lie where the claim is false
     short = plan("bounded-difference", **{"hypotheses.0.rule": "b.ci.low > -0.5"})
-    assert level(short).level is None
+    assert (level(short).method, level(short).level > 0.2) == ("simulated", True)
 
 
 def test_a_two_sided_p_counts_the_side_that_the_rule_keeps():
@@ -110,8 +113,69 @@ def test_a_two_sided_p_counts_the_side_that_the_rule_keeps():
 
 
 def test_nothing_is_said_of_clusters_for_which_nothing_is_proven():
+    """Whole clusters of one size are independent values alike, and what was not seen is a whole one."""
     clusters = {"populations.0.clusters": {"key": "c", "n": 50}, "populations.0.independence": None}
-    assert level(plan("bounded-difference", **clusters)).method != "bound"
+    clusters |= {"populations.0.n": 500}
+    assert level(plan("bounded-difference", **clusters)).level is None
+    whole = plan("bounded-difference", **clusters, **{"tests.0.parameters": {"unseen": "clusters"}})
+    assert (level(whole).level, level(whole).method) == (pytest.approx(0.025), "bound")
+    assert "LEVEL_UNKNOWN" not in said_of_levels(whole)
+    uneven = {**whole, "populations.0.n": 501}
+    assert level(uneven).level is None
+    assert level({**plan("equivalence", **clusters)}).level is None
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_power_is_that_of_the_verdict(test):
+    """Simulated over the worlds of the plan; here each data set of one of them is put to the test itself."""
+    n, spread = 60, 1.0
+    changes = plan(
+        test, **{"populations.0.n": n, "hypotheses.0.statement": "C2 is not worse than C1 by more than 0.45"}
+    )
+    changes |= {"sesoi": {"accuracy": {"value": 0.45, "unit": "score"}}, "assumptions": {"sd": spread}}
+    clause, _ = TESTS[test]
+    changes["hypotheses.0.rule"] = f"b.{clause}".replace("-0.2", "-0.45")
+    made = sample.plan(changes)
+    (found,) = rule_powers(made, {})
+    assert found.method == "simulated"
+    at = next(each for each in found.power if each.truth == 0 and each.shape is None)
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(120):
+        difference = np.clip(rng.normal(0, spread, n), -4, 4)
+        bounded = Bounded(difference, None, 4.0)
+        tail = 0.025 if test == "bounded-difference" else 0.05
+        held += bounded.ends(tail)[0] > -0.45
+    share = held / 120
+    assert at.power == pytest.approx(share, abs=4 * (0.25 / 120) ** 0.5)
+    assert 0.2 < at.power < 0.98
+
+
+def test_power_of_right_and_wrong_is_enumerated():
+    binary = {
+        "hypotheses.0.claim": "non_inferiority",
+        "hypotheses.0.statement": "C2 is not worse than C1 by more than 30 pp",
+        "sesoi": {"accuracy": {"value": 30, "unit": "pp"}},
+        "populations.0.n": 14,
+        "assumptions": {"discordance": 0.3},
+    }
+    by = {
+        "bounded-difference": ("b.ci.low > -30 pp", {}),
+        "equivalence": ("b.noninferior is true", {"method": "bounded"}),
+    }
+    for test, (rule, parameters) in by.items():
+        tests = {"id": "b", "test": test, "version": 1, "parameters": parameters}
+        changes = {**binary, "hypotheses.0.rule": rule, "tests.0": tests}
+        (found,) = rule_powers(sample.plan(changes), {})
+        assert found.method == "exact"
+        at = next(each for each in found.power if each.truth == 0 and each.discordance == 0.3)
+        total, tail = 0.0, 0.025 if test == "bounded-difference" else 0.05
+        for won in range(15):
+            for lost in range(15 - won):
+                difference = np.r_[np.ones(won), -np.ones(lost), np.zeros(14 - won - lost)]
+                if Bounded(difference, None, 1.0).ends(tail)[0] > -0.3:
+                    total += stats.multinomial.pmf([won, lost, 14 - won - lost], 14, [0.15, 0.15, 0.7])
+        assert at.power == pytest.approx(total, abs=1e-9)
 
 
 def test_where_t_errs_too_often_the_test_that_does_not_is_named_and_helps():

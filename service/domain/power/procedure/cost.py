@@ -18,6 +18,9 @@ BASE = 2_000
 COUNTED, RESAMPLED_COUNTS = 5_000, 20_000
 """Of a test that sees counts alone: by a formula, by the distribution of its bootstrap."""
 
+BOUNDED, MOST_BOUNDED = 2_500, 128
+"""Of bounding the mean from both sides, for every value up to so many, over which more are spread."""
+
 RESAMPLED, SWAPPED = 80_000, 60_000
 """Of sorting the resamples, and of flipping the signs, of one data set."""
 
@@ -57,6 +60,8 @@ def _test(group: Group, use: Use, units: int) -> float:
         return RESAMPLED + 150 * units
     if effort == "swapped":
         return SWAPPED + (150 if group.binary else 800) * units
+    if effort == "bounded":
+        return BOUNDED * min(units, MOST_BOUNDED) + 80 * units
     return 80 * units
 
 
@@ -67,6 +72,8 @@ def of_test(use: Use, units: int, *, binary: bool) -> float:
         return RESAMPLED + 150 * units
     if effort == "swapped":
         return SWAPPED + (150 if binary else 800) * units
+    if effort == "bounded":
+        return BOUNDED * min(units, MOST_BOUNDED) + 200 * units
     return BASE + 200 * units
 
 

@@ -19,6 +19,7 @@ from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth_sets import Sets
+from service.domain.verdicts.worst_case import extremes
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Estimate, Path
@@ -77,13 +78,13 @@ class SimulatedSets:
         Whatever compares it with the steps gets the answer that the test's own p would get.
         """
         if self.units.won is None or self._by_cluster(use):
-            found = self.value_of(use, path)
-            return None if isinstance(found, tuple) else found
+            value = self.value_of(use, path)
+            return None if isinstance(value, tuple) else value
         line = self._line(use, path)
         if not isinstance(line, Line):
             return None
         b, m, back = self._cells
-        ends = [0.0, *(float(each) for each in steps), 1.0]
+        ends = [0.0, *(float(step) for step in steps), 1.0]
         between = [(low + high) / 2 for low, high in pairwise(ends)]
         p = np.full(len(b), np.nan)
 
@@ -111,15 +112,20 @@ class SimulatedSets:
             return None  # it would see the items, and these are sums
         plan = use.test.plan
         whole = path[:-1] if path[-1] in ("low", "high") else path
-        found = None
+        value = None
         if plan is not None and plan.simulated is not None:
-            found = plan.simulated.fields(self.units, self._asked(use), whole)
-        if isinstance(found, tuple):
-            return found if path[-1] not in ("low", "high") else found[path[-1] == "high"]
+            value = plan.simulated.fields(self.units, self._asked(use), whole)
+        if isinstance(value, tuple):
+            return value if path[-1] not in ("low", "high") else value[path[-1] == "high"]
         estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
-        return self.units.delta if found is None and estimates and path == ("delta",) else found
+        return self.units.delta if value is None and estimates and path == ("delta",) else value
 
     def _asked(self, use: Use) -> Asked:
         given: Any = use.use.parameters.get("margin")
         margin = self.sesoi if given is None else Margin.model_validate(given)
-        return Asked(partial(parameter, use.use), None if margin is None else float(margin.exact()))
+        ends = None if self.setting.endpoint is None else extremes(self.setting.endpoint)
+        return Asked(
+            partial(parameter, use.use),
+            None if margin is None else float(margin.exact()),
+            None if ends is None else ends.high - ends.low,
+        )

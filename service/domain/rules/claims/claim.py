@@ -58,7 +58,7 @@ class Target:
         """What the claim is held against: the SESOI, or the number of the statement where that asks for more."""
         return self._strictest(self.sesoi)
 
-    def _held_to(self, shown: Shown) -> Fraction | None:
+    def held_to(self, shown: Shown) -> Fraction | None:
         """The margin of what shows a bound: the test's own in place of the SESOI, never in that of the statement."""
         return self._strictest(self.sesoi if shown.margin is None else shown.margin)
 
@@ -87,7 +87,9 @@ class Target:
         if self.claim in ("superiority", "minimum_effect"):
             if mine <= 0:
                 return "direction"
-            return "size" if self.size is not None and mine < self.size - TIE else None
+            if self.size is not None and mine < self.size - TIE:
+                return "size"
+        # an interval of medians or ranks may lie beyond a margin that the difference does not reach
         for side, k in WANTED[self.claim]:
             margins = [side * k * margin for margin in self._showing(known, side, k) if margin is not None]
             if margins and side * mine <= min(margins):
@@ -102,7 +104,7 @@ class Target:
 
     def _against(self, mine: Facts) -> Iterator[Shown]:
         for each in mine.shown | mine.may:
-            margin = self._held_to(each)
+            margin = self.held_to(each)
             match self.claim:
                 case "superiority":
                     denied = each.side == -1 and each.at <= (self.size or 0)
@@ -122,7 +124,7 @@ class Target:
     def _showing(self, mine: Facts, side: Side, k: int) -> Iterator[Fraction | None]:
         """The margins of what shows a bound at or inside `k` margins: the test's own where it has one."""
         for each in mine.shown:
-            margin = self._held_to(each)
+            margin = self.held_to(each)
             needed = each.at >= 0 if margin is None else side * each.at >= side * k * margin
             if each.side == side and (needed or (margin is None and k < 1)):
                 yield margin

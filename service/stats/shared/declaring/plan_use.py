@@ -173,9 +173,9 @@ class PlanUse:
     """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
     takes_range: Callable[[Parameter], bool] = lambda _parameter: False
     """Asked with these parameters it needs the range of the scores: the endpoint's bounds."""
-    keeps_level: Callable[[Parameter], bool] = lambda _parameter: False
-    """Asked with these parameters of independent items its interval and p-value err at most as often as they say, at
-    every n and whatever the scores are like: it is proven."""
+    keeps_level: Callable[[Parameter, bool], bool] = lambda _parameter, _clustered: False
+    """Asked with these parameters of independent items, or of clusters of one size, its interval and p-value err at
+    most as often as they say, at every n and whatever the scores are like: it is proven."""
     positive: bool = False
     """It judges endpoints of amounts: those that a plan says are positive."""
     example: Mapping[str, Any] = field(default_factory=dict)

@@ -71,8 +71,8 @@ class Units:
     def flat(self) -> NDArray[np.bool_]:
         """Data sets in which no unit differs from another."""
         means = self.sums / self.sizes
-        found: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
-        return found
+        flat: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
+        return flat
 
     def decided(self, resampled: Floats) -> Floats:
         """A number read off resamples; undefined where they do not vary."""
@@ -91,6 +91,8 @@ class Asked:
     """As the test will see it; None when it has none of that name."""
     margin: float | None
     """Of an equivalence test, in outcome units."""
+    limit: float | None = None
+    """The largest difference that an item can have; None where its endpoint has no bounds."""
 
     @property
     def level(self) -> float:
@@ -106,8 +108,8 @@ class Asked:
 Fields = Callable[[Units, Asked, Path], Value | None]
 """A field on all data sets; None for one that is not simulated. An interval is asked for whole."""
 
-Effort = Literal["summed", "resampled", "swapped"]
-"""What a test does with a data set: sums it up, sorts its resamples, or flips the signs of its units."""
+Effort = Literal["summed", "resampled", "swapped", "bounded"]
+"""What a test does with a data set: sums it up, sorts its resamples, flips signs of its units, or bounds its mean."""
 
 
 @dataclass(frozen=True, slots=True)
