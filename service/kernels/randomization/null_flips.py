@@ -42,9 +42,9 @@ def flip_rejections(weights: Floats, critical: float, n_flips: int, seed: int) -
 
     `weights` (G,): what each item or cluster adds to a statistic that changes sign with it.
     """
-    found = exact_flips(weights, critical)
-    if found is not None:
-        return found
+    rejections = exact_flips(weights, critical)
+    if rejections is not None:
+        return rejections
     return drawn_flips(weights, critical, flip_sums(weights, seed, range(block_count(n_flips)))[:n_flips])
 
 
@@ -73,8 +73,8 @@ def flip_sums(weights: Floats, seed: int, blocks: range) -> Floats:
         eights = np.append(some, np.zeros(-some.size % 8)).reshape(-1, 8)
         tables = (eights @ signs.T).ravel()
         offset = 256 * np.arange(len(eights), dtype=np.intp)
-        for rng, found in zip(generators, sums, strict=True):
-            found += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
+        for rng, row in zip(generators, sums, strict=True):
+            row += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
     return sums.ravel()
 
 
