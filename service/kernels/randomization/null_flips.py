@@ -62,8 +62,8 @@ def flip_sums(weights: Floats, seed: int, blocks: range) -> Floats:
         eights = np.append(some, np.zeros(-some.size % 8)).reshape(-1, 8)
         tables = (eights @ signs.T).ravel()
         offset = 256 * np.arange(len(eights), dtype=np.intp)
-        for rng, found in zip(generators, sums, strict=True):
-            found += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
+        for rng, row in zip(generators, sums, strict=True):
+            row += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
     return sums.ravel()
 
 
