@@ -19,7 +19,7 @@ from benchmarks.harness import Row, gather, measure
 def main(arguments: list[str] | None = None) -> int:
     """Run the rows and print them; returns the exit status."""
     declared = gather()
-    groups = list(dict.fromkeys(found.group for found in declared))
+    groups = list(dict.fromkeys(row.group for row in declared))
     parser = argparse.ArgumentParser(prog="./do bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     parser.add_argument("--only", nargs="+", choices=groups, metavar="GROUP", help=f"of {', '.join(groups)}")

@@ -52,7 +52,7 @@ def _quantile() -> Sides:
     seeds = iter(range(10**6))
 
     def peer() -> float:
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (before, after),
             lambda b, c, axis: np.median(c, axis=axis) - np.median(b, axis=axis),
             paired=True,
@@ -60,7 +60,7 @@ def _quantile() -> Sides:
             n_resamples=DRAWS,
             rng=np.random.default_rng(next(seeds)),
         )
-        return float(found.confidence_interval.high)
+        return float(result.confidence_interval.high)
 
     width = float(ours().ci.high - ours().ci.low) / 2
     noise = 0.03 * width

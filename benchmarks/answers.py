@@ -81,10 +81,10 @@ def requests_of_oracles() -> list[tuple[str, str]]:
             [sys.executable, "-m", "pytest", "-q", "-p", "captured", "-p", "no:cacheprovider", *chosen],
             check=True, capture_output=True, cwd=HERE, env=os.environ | {"PYTHONPATH": paths, "CAPTURED": str(out)},
         )  # fmt: skip
-        found = [(name, body) for name, body in json.loads(out.read_text())]
-        if not found:
+        requests = [(name, body) for name, body in json.loads(out.read_text())]
+        if not requests:
             raise RuntimeError("the tests that compare with published numbers asked for nothing")
-        return found
+        return requests
 
 
 def computations() -> Iterator[tuple[str, str, str]]:

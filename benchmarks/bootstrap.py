@@ -61,11 +61,11 @@ def scipy_end(difference: Floats, draws: int, method: str) -> Task:
 
     def peer() -> float:
         # blocks of 8 MB: scipy's default of a single block is no faster and takes gigabytes
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (difference,), np.mean, n_resamples=draws, vectorized=True, method=method, rng=rng,
             batch=max(1, BATCH // len(difference)),
         )  # fmt: skip
-        return float(found.confidence_interval.low)
+        return float(result.confidence_interval.low)
 
     return peer
 
@@ -86,18 +86,18 @@ def distribution(arms: Arms) -> BinaryPairs | SmoothMean:
     if np.array_equal(baseline * baseline, baseline):
         both = float(baseline @ candidate)
         return BinaryPairs(int(candidate.sum() - both), int(baseline.sum() - both), len(baseline))
-    found = smooth_mean(candidate - baseline)
-    assert found is not None
-    return found
+    smooth = smooth_mean(candidate - baseline)
+    assert smooth is not None
+    return smooth
 
 
 def interval_alone(arms: Arms) -> Task:
     """From the two columns as arrays to the percentile interval, as the peer does."""
 
     def ours() -> float:
-        found = distribution(arms)
-        low = found.quantile(0.025)
-        found.quantile(0.975)
+        resampled = distribution(arms)
+        low = resampled.quantile(0.025)
+        resampled.quantile(0.975)
         return low
 
     return ours
@@ -149,10 +149,10 @@ def bca_alone(arms: Arms) -> Task:
     """From the two columns as arrays to the BCa interval, jackknife included, as the peer does."""
 
     def ours() -> float:
-        found = distribution(arms)
+        resampled = distribution(arms)
         difference = arms[1] - arms[0]
         acceleration = ratio_units(difference, np.ones(len(difference))).acceleration()
-        low, _ = bca_ends(found, float(difference.mean()), acceleration, 0.025)
+        low, _ = bca_ends(resampled, float(difference.mean()), acceleration, 0.025)
         assert low is not None
         return low
 
@@ -183,9 +183,9 @@ def ratio_interval(sums: Floats, sizes: Floats) -> Task:
     """Ours on cluster sums."""
 
     def ours() -> float:
-        found = ratio_bootstrap(sums, sizes)
-        low = found.quantile(0.025)
-        found.quantile(0.975)
+        resampled = ratio_bootstrap(sums, sizes)
+        low = resampled.quantile(0.025)
+        resampled.quantile(0.975)
         return low
 
     return ours
@@ -207,11 +207,11 @@ def against_ratio(clusters: int, draws: int, ours: Task) -> Sides:
         return np.asarray(sums.sum(axis=axis) / sizes.sum(axis=axis))
 
     def peer() -> float:
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (sums, sizes), ratio, n_resamples=draws, paired=True, vectorized=True, method="percentile",
             rng=rng, batch=max(1, BATCH // clusters),
         )  # fmt: skip
-        return float(found.confidence_interval.low)
+        return float(result.confidence_interval.low)
 
     residual = sums - sums.sum() / sizes.sum() * sizes
     se = math.sqrt(float(residual @ residual)) / float(sizes.sum())

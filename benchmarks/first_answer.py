@@ -92,8 +92,8 @@ def seconds(tool: Tool, directory: Path, cache: Path, wheels: Path) -> float:
 
 def mebibytes(cache: Path) -> float:
     """What is in it; a file under two names counts once."""
-    found = {(each := path.lstat()).st_ino: each.st_size for path in cache.rglob("*") if path.is_file()}
-    return sum(found.values()) / 2**20
+    sizes = {(each := path.lstat()).st_ino: each.st_size for path in cache.rglob("*") if path.is_file()}
+    return sum(sizes.values()) / 2**20
 
 
 def measured(rounds: int, say: Callable[[str], None]) -> list[Row]:
@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(table(rows))
     if options.write:
         page = PAGE.read_text("utf-8")
-        PAGE.write_text(MARKS.sub(lambda found: f"{found[1]}{table(rows)}\n{found[2]}", page), "utf-8")
+        PAGE.write_text(MARKS.sub(lambda match: f"{match[1]}{table(rows)}\n{match[2]}", page), "utf-8")
     ours, *peers = (statistics.median(row.cold) for row in rows)
     print(f"{ours / min(peers):.2f} times the fastest; bar {BAR}")
     return int(ours > BAR * min(peers))

@@ -118,7 +118,7 @@ def row(
 def gather() -> list[Declared]:
     """Every row of every module, in the order of the modules' names."""
     package = importlib.import_module("benchmarks")
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
         if module.name not in ("beside", "harness", "report", "__main__"):
             importlib.import_module(f"benchmarks.{module.name}")
     return list(DECLARED)
@@ -126,21 +126,27 @@ def gather() -> list[Declared]:
 
 def measure(declared: Declared) -> Row:
     """Set up, run both sides in turns, and compare."""
-    found = declared.setup()
-    if isinstance(found, Measured):
-        ours, peer, ratio, unit = found.ours, found.peer, found.ratio, found.unit
-        return _row(declared, ours, peer, ratio, unit=unit, peer_error=found.peer_error)
-    mine, theirs, numbers = _interleaved(found)
+    prepared = declared.setup()
+    if isinstance(prepared, Measured):
+        ours, peer, ratio, unit = prepared.ours, prepared.peer, prepared.ratio, prepared.unit
+        return _row(declared, ours, peer, ratio, unit=unit, peer_error=prepared.peer_error)
+    mine, theirs, numbers = _interleaved(prepared)
     ours = median(mine)
     peer = median(theirs) if theirs else None
     ratio = ours if peer is None else ours / peer if declared.at_most else peer / ours
     shown = (
         ""
-        if found.error is None
-        else f"{100 * found.error / found.scale:.2g} %{found.of and ' of ' + found.of}"
+        if prepared.error is None
+        else f"{100 * prepared.error / prepared.scale:.2g} %{prepared.of and ' of ' + prepared.of}"
     )
     return _row(
-        declared, ours, peer, ratio, peer_error=shown, rounds=len(mine), faults=_disagreement(found, numbers)
+        declared,
+        ours,
+        peer,
+        ratio,
+        peer_error=shown,
+        rounds=len(mine),
+        faults=_disagreement(prepared, numbers),
     )
 
 

@@ -58,16 +58,16 @@ def write(folder: Path) -> tuple[list[Path], Path]:
 
 def archive(log: Path, method: int) -> Path:
     """The same samples as `.eval`: Zstandard as Inspect writes it today, or deflate as it did."""
-    found = json.loads(log.read_text())
-    samples = ((f"samples/{each['id']}_epoch_1.json", json.dumps(each)) for each in found.pop("samples"))
+    log_ = json.loads(log.read_text())
+    samples = ((f"samples/{each['id']}_epoch_1.json", json.dumps(each)) for each in log_.pop("samples"))
     made = log.with_suffix(f".{method}.eval")
     if method == zipfile.ZIP_DEFLATED:
         with zipfile.ZipFile(made, "w", method) as zipped:
             for name, text in samples:
                 zipped.writestr(name, text)
-            zipped.writestr("header.json", json.dumps(found))
+            zipped.writestr("header.json", json.dumps(log_))
         return made
-    header = json.dumps(found)
+    header = json.dumps(log_)
     write_zstandard(made, (each for part in (samples, [("header.json", header)]) for each in part))
     return made
 

@@ -164,8 +164,8 @@ def rows_in_postgres(url: str) -> Iterator[RowStore]:
         def store(rows: list[tuple[Any, ...]]) -> None:
             copying = "COPY rows_of_results FROM STDIN"
             with connection.transaction(), connection.cursor() as cursor, cursor.copy(copying) as copy:
-                for each in rows:
-                    copy.write_row(each)
+                for row in rows:
+                    copy.write_row(row)
 
         yield store
 
@@ -187,32 +187,34 @@ def declare(dialect: Dialect) -> None:
         note="over HTTP: validated, sealed and committed; the peer without HTTP, index or plan",
     )  # fmt: skip
     def _upload() -> Measured:
-        found = figures(dialect)
-        return Measured(found.upload, found.peer, found.ratio)
+        measured = figures(dialect)
+        return Measured(measured.upload, measured.peer, measured.ratio)
 
     @row(
         f"{N // BATCH:,} batches of {BATCH:,}, {name}", group=GROUP, peer="one upload", bar=3, at_most=True,
         note=f"over {CONNECTIONS} connections, each batch durable before its answer",
     )  # fmt: skip
     def _batches() -> Measured:
-        found = figures(dialect)
-        return Measured(found.batches, found.upload, found.batches / found.upload)
+        measured = figures(dialect)
+        return Measured(measured.batches, measured.upload, measured.batches / measured.upload)
 
     @row(
         f"{N // BATCH:,} batches of {BATCH:,} in a row, {name}", group=GROUP, peer="one upload", bar=None,
         at_most=True, note="over one connection, so that every batch waits for a commit of its own",
     )  # fmt: skip
     def _in_a_row() -> Measured:
-        found = figures(dialect)
-        return Measured(found.in_a_row, found.upload, found.in_a_row / found.upload)
+        measured = figures(dialect)
+        return Measured(measured.in_a_row, measured.upload, measured.in_a_row / measured.upload)
 
     @row(
         f"peak memory of one upload, {name}", group=GROUP, peer="the body", bar=8, at_most=True,
         note="what the API process holds at most, above what it held before",
     )  # fmt: skip
     def _memory() -> Measured:
-        found = figures(dialect)
-        return Measured(found.peak / 2**20, found.body / 2**20, found.peak / found.body, unit="MiB")
+        measured = figures(dialect)
+        return Measured(
+            measured.peak / 2**20, measured.body / 2**20, measured.peak / measured.body, unit="MiB"
+        )
 
 
 declare("sqlite")

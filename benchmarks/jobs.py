@@ -115,8 +115,8 @@ def answer(body: bytes) -> dict[str, Any]:
     from service.stats.shared.declaring import registry
 
     test = registry.find("randomization")
-    found = test.answer(test.request.model_validate_json(body)).model_dump_json()
-    return dict(json.loads(found))
+    answered = test.answer(test.request.model_validate_json(body)).model_dump_json()
+    return dict(json.loads(answered))
 
 
 def blocks(body: bytes) -> int:
@@ -152,11 +152,11 @@ def _speed_up() -> Measured:
         _warm(one, two, halves)
         ours, theirs = [], []
         for number in range(ROUNDS):
-            body, found = long(number), []
-            first = seconds(lambda: found.append(one.job("randomization", body)))  # noqa: B023
+            body, answers = long(number), []
+            first = seconds(lambda: answers.append(one.job("randomization", body)))  # noqa: B023
             theirs.append(seconds(lambda: alone(body)) / seconds(lambda: halves(body)))  # noqa: B023
-            ours.append(first / seconds(lambda: found.append(two.job("randomization", body))))  # noqa: B023
-            if found[0] != found[1] or (number == 0 and json.loads(found[0]) != answer(body)):
+            ours.append(first / seconds(lambda: answers.append(two.job("randomization", body))))  # noqa: B023
+            if answers[0] != answers[1] or (number == 0 and json.loads(answers[0]) != answer(body)):
                 raise RuntimeError("the answer depends on the number of workers")
     ratio = median(mine / other for mine, other in zip(ours, theirs, strict=True))
     return Measured(median(ours), median(theirs), ratio, unit="times")

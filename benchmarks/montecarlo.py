@@ -67,8 +67,8 @@ def against_sacrebleu(name: str, peer_test: Callable[..., Any], draws: int, *, s
     )
 
     def peer() -> float | None:
-        _, found = peer_test(info, "candidate", [""] * SEGMENTS, None, {"BLEU": scorer}, draws, -1, 1)
-        return float(found["BLEU"].p_value) if same_p else None
+        _, scores = peer_test(info, "candidate", [""] * SEGMENTS, None, {"BLEU": scorer}, draws, -1, 1)
+        return float(scores["BLEU"].p_value) if same_p else None
 
     def mine() -> float | None:
         p = float(ours().p_value)
@@ -101,11 +101,11 @@ def f1_of_decisions() -> Sides:
 
     def peer() -> float:
         drawn = np.random.default_rng(1)
-        found = np.empty(draws)
+        differences = np.empty(draws)
         for replicate in range(draws):
             sums = rows[drawn.integers(0, SEGMENTS, SEGMENTS)].sum(axis=0)
-            found[replicate] = f1(*sums[3:]) - f1(*sums[:3])
-        return float(np.percentile(found, 2.5))
+            differences[replicate] = f1(*sums[3:]) - f1(*sums[:3])
+        return float(np.percentile(differences, 2.5))
 
     se = float(ours().bootstrap_se)
     error = end_error(se, draws)
@@ -119,15 +119,15 @@ def means(n: int) -> Sides:
     rng = np.random.default_rng(1)
 
     def peer() -> float:
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (difference,), np.mean, n_resamples=draws, vectorized=True, method="percentile", rng=rng,
             batch=max(1, BATCH // n),
         )  # fmt: skip
-        return float(found.confidence_interval.low)
+        return float(result.confidence_interval.low)
 
     def ours() -> float:
-        found = draw_means(difference, draws, 1)
-        _, low = found.quantile(0.975), found.quantile(0.025)
+        drawn = draw_means(difference, draws, 1)
+        _, low = drawn.quantile(0.975), drawn.quantile(0.025)
         return low
 
     se = float(difference.std()) / math.sqrt(n)
@@ -146,11 +146,11 @@ def empirical_type_one() -> Sides:
 
     def peer() -> float:
         order = np.argsort(rng.random((splits, values.size)), axis=1)
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (values[order[:, :n]], values[order[:, n : 2 * n]]), difference, n_resamples=draws, axis=1,
             vectorized=True, method="percentile", rng=rng, batch=max(1, BATCH // (splits * n)),
         )  # fmt: skip
-        ends = found.confidence_interval
+        ends = result.confidence_interval
         return float(np.mean((ends.low > 0) | (ends.high < 0)))
 
     def ours() -> float:

@@ -214,11 +214,11 @@ def rows(runs: int, processes: int) -> Iterator[Row]:
             yield row
 
 
-def table(found: list[Row]) -> str:
+def table(rows_: list[Row]) -> str:
     """The page's table."""
     lines = ["| Tool | 10 conversations | 20 | 100 | CPU seconds at 10, 20, 100 |", "|---|---|---|---|---|"]
-    for tool in dict.fromkeys(row.tool for row in found):
-        own = [row for row in found if row.tool == tool]
+    for tool in dict.fromkeys(row.tool for row in rows_):
+        own = [row for row in rows_ if row.tool == tool]
         rates = " | ".join(f"{row.rate:.3f} ± {row.error:.3f} ({row.runs})" for row in own)
         lines.append(f"| {tool} | {rates} | {', '.join(f'{row.seconds:.3f}' for row in own)} |")
     return "\n".join(lines)
@@ -235,14 +235,16 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     options = parser.parse_args(arguments)
-    found = list(rows(options.runs, options.processes))
-    print(table(found))
+    measured = list(rows(options.runs, options.processes))
+    print(table(measured))
     if options.write:
         marks = re.compile(r"(<!-- measured -->\n).*?(\n<!-- end -->)", re.DOTALL)
         page = PAGE.read_text("utf-8")
-        PAGE.write_text(marks.sub(lambda found_: found_[1] + table(found) + found_[2], page), "utf-8")
+        PAGE.write_text(marks.sub(lambda found_: found_[1] + table(measured) + found_[2], page), "utf-8")
     judged = {tool.way for tool in TOOLS if tool.judged}
-    missed = [row for row in found if row.tool.partition(": ")[2] in judged and not 0.04 <= row.rate <= 0.06]
+    missed = [
+        row for row in measured if row.tool.partition(": ")[2] in judged and not 0.04 <= row.rate <= 0.06
+    ]
     for row in missed:
         print(f"MISSED {row.tool} at {row.clusters}: {row.rate:.4f} is outside .04 to .06")
     return int(bool(missed))

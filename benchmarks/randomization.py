@@ -37,11 +37,11 @@ def flipped(arms: Arms, ours: Task) -> Sides:
         return values.mean(axis=axis)
 
     def peer() -> float:
-        found = stats.permutation_test(
+        result = stats.permutation_test(
             (difference,), mean, permutation_type="samples", n_resamples=DRAWS, vectorized=True, rng=rng,
             batch=2000,
         )  # fmt: skip
-        return float(found.pvalue)
+        return float(result.pvalue)
 
     p = sign_flip(difference).two_sided
     return Sides(ours, peer, 2 * share_error(p / 2, DRAWS), scale=p, of="p")

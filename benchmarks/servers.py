@@ -107,8 +107,8 @@ def _address(process: subprocess.Popen[bytes], said: int, address: str) -> str:
     while True:
         ended = process.poll() is not None
         text = os.pread(said, 64 * 1024, 0).decode()
-        if found := re.search(address, text):
-            return found[1]
+        if match := re.search(address, text):
+            return match[1]
         if ended:
             raise RuntimeError(f"{process.args!r} ended early:\n{text}")
         time.sleep(0.02)

@@ -90,13 +90,13 @@ def _strengths() -> Sides:
         return -float((seen * np.log(each / total[:, None])).sum()), -slope
 
     def peer() -> float:
-        found = optimize.minimize(
+        result = optimize.minimize(
             minus, np.zeros(RATED + 1), jac=True, method="L-BFGS-B", options={"ftol": 1e-14}
         )
-        return float(found.x[0] - found.x[1])
+        return float(result.x[0] - result.x[1])
 
     def ours() -> float:
-        found = preferences.fit(wins, ties)
-        return float(found.logs[0] - found.logs[1])
+        fitted = preferences.fit(wins, ties)
+        return float(fitted.logs[0] - fitted.logs[1])
 
     return Sides(ours, peer, error=1e-5)

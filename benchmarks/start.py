@@ -34,8 +34,8 @@ def seconds(pid: int) -> float:
 
 def mebibytes(pid: int, kind: str) -> float:
     """Rss, or Pss, which counts a page that n processes share as an n-th of a page."""
-    found = re.search(rf"^{kind}:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    return int(found[1]) / MIB if found else 0.0
+    match = re.search(rf"^{kind}:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    return int(match[1]) / MIB if match else 0.0
 
 
 @row(

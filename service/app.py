@@ -172,9 +172,9 @@ async def _own(_request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    found = error.errors()
-    on_path = any(fault["loc"][0] == "path" for fault in found)
-    refused = NotFound("no record has such an id") if on_path else faults.invalid_parameters(found)
+    errors = error.errors()
+    on_path = any(fault["loc"][0] == "path" for fault in errors)
+    refused = NotFound("no record has such an id") if on_path else faults.invalid_parameters(errors)
     return refusal(request, refused) if asks_for_page(request) else problems.of(refused)
 
 
@@ -197,8 +197,8 @@ async def _status(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """Every method some route answers at the request's path."""
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in request.app.router.routes:
         if route.matches(request.scope)[0] is not Match.NONE:
-            found |= getattr(route, "methods", None) or set()
-    return sorted(found | ({"HEAD"} if "GET" in found else set()) | {"OPTIONS"})
+            methods |= getattr(route, "methods", None) or set()
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()) | {"OPTIONS"})

@@ -134,11 +134,11 @@ def _say(lines: list[str]) -> int:
 def _alterations(arguments: argparse.Namespace) -> int:
     from service import main
 
-    found = main.alterations(settings_from(arguments), forget=arguments.forget)
-    for each in found:
-        sys.stdout.write(f"{each.kind} of {each.subject}\n")
+    alterations = main.alterations(settings_from(arguments), forget=arguments.forget)
+    for alteration in alterations:
+        sys.stdout.write(f"{alteration.kind} of {alteration.subject}\n")
     forgotten = " and forgotten" if arguments.forget else ""
-    sys.stdout.write(f"{len(found)} found{forgotten}\n")
+    sys.stdout.write(f"{len(alterations)} found{forgotten}\n")
     return 0
 
 

@@ -88,10 +88,10 @@ def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
         require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
-            found = integrity.standing(session)
+            standing = integrity.standing(session)
             if forget:
                 integrity.forget(session)
-    return found
+    return standing
 
 
 @contextlib.contextmanager

@@ -52,10 +52,10 @@ def _told(demo: subprocess.Popen[str]) -> tuple[str, Path]:
     """The page of the verdict, and the file of a key that may read it."""
     page = key = None
     for line in demo.stdout or ():
-        if found := re.search(r"^The page: (\S+)$", line):
-            page = found[1]
-        if found := re.search(r"the first one is in (\S+)", line):
-            key = Path(found[1])
+        if match := re.search(r"^The page: (\S+)$", line):
+            page = match[1]
+        if match := re.search(r"the first one is in (\S+)", line):
+            key = Path(match[1])
         if page and key:
             return page, key
     raise RuntimeError("the demo ended without a page")

@@ -30,13 +30,19 @@ def html(answer: Mapping[str, Any]) -> str:
     """
     hypotheses = answer.get("hypotheses")
     if isinstance(hypotheses, list) and all(
-        isinstance(each, dict) and "outcome" in each for each in hypotheses
+        isinstance(hypothesis, dict) and "outcome" in hypothesis for hypothesis in hypotheses
     ):
         title = answer.get("title") or answer.get("preregistration_id") or "Verdict"
         rows = [
-            (each.get("id"), each["outcome"], clause.get("text"), clause.get("observed"), clause.get("holds"))
-            for each in hypotheses
-            for clause in (each.get("clauses") or [{}])
+            (
+                hypothesis.get("id"),
+                hypothesis["outcome"],
+                clause.get("text"),
+                clause.get("observed"),
+                clause.get("holds"),
+            )
+            for hypothesis in hypotheses
+            for clause in (hypothesis.get("clauses") or [{}])
         ]
         head = ("hypothesis", "outcome", "clause", "observed", "holds")
         return f"<p><strong>{_text(title)}</strong></p>{_columns(head, rows)}"

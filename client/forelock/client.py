@@ -201,9 +201,9 @@ class Client(AfterCalls):
     def family(self, family_id: str) -> Json:
         """Every registration of the project on the same items: the first page, with all of them under `items`."""
         path = f"/v1/families/{part(family_id)}"
-        found = self._json("GET", path)
-        found["items"] = list(self._pages(path))
-        return found
+        family = self._json("GET", path)
+        family["items"] = list(self._pages(path))
+        return family
 
     # Results
 
@@ -215,9 +215,9 @@ class Client(AfterCalls):
     def runs(self, preregistration_id: str) -> Json:
         """The runs that were bound, and what would stand against a verdict as things are."""
         path = f"{record(preregistration_id)}/runs"
-        found = self._json("GET", path)
-        found["items"] = list(self._pages(path))
-        return found
+        runs = self._json("GET", path)
+        runs["items"] = list(self._pages(path))
+        return runs
 
     def submit(
         self,
@@ -341,9 +341,9 @@ class Client(AfterCalls):
         deadline = self._clock() + timeout
         while True:
             try:
-                found = self._json("GET", f"{record(preregistration_id)}/verdict")
+                answer = self._json("GET", f"{record(preregistration_id)}/verdict")
                 self.on_wait("verdict", 1.0)
-                return found
+                return answer
             except ForelockProblem as problem:
                 if not wait or problem.code not in ("blinded", "verdict_pending"):
                     raise
@@ -384,7 +384,7 @@ class Client(AfterCalls):
         """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
         answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
         hashes = answer.get("hashes")
-        return [str(each) for each in hashes] if isinstance(hashes, list) else []
+        return [str(digest) for digest in hashes] if isinstance(hashes, list) else []
 
     # Keys
 

@@ -59,18 +59,22 @@ def junit(shown: Shown) -> bytes:
     hypotheses = verdict["hypotheses"] if verdict is not None else ()
     counts = {"failures": 0, "errors": 0, "skipped": 0}
     suite = ElementTree.Element("testsuite", name=_xml((verdict or {}).get("title") or "forelock"))
-    for each in hypotheses:
-        case = _case(suite, shown, f"{each['id']}: {each.get('statement') or each.get('claim') or ''}")
-        if each["outcome"] == "supported":
+    for hypothesis in hypotheses:
+        case = _case(
+            suite,
+            shown,
+            f"{hypothesis['id']}: {hypothesis.get('statement') or hypothesis.get('claim') or ''}",
+        )
+        if hypothesis["outcome"] == "supported":
             continue
-        kind, count = ("error", "errors") if each["outcome"] == "invalid" else ("failure", "failures")
+        kind, count = ("error", "errors") if hypothesis["outcome"] == "invalid" else ("failure", "failures")
         counts[count] += 1
         said = {
-            "type": _xml(each["outcome"]),
-            "message": _xml(text.OUTCOMES.get(each["outcome"], each["outcome"])),
+            "type": _xml(hypothesis["outcome"]),
+            "message": _xml(text.OUTCOMES.get(hypothesis["outcome"], hypothesis["outcome"])),
         }
-        found = ElementTree.SubElement(case, kind, said)
-        found.text = _xml(text.verdict_text({"hypotheses": [each]}))
+        element = ElementTree.SubElement(case, kind, said)
+        element.text = _xml(text.verdict_text({"hypotheses": [hypothesis]}))
     if verdict is None:
         counts["skipped"] += 1
         ElementTree.SubElement(_case(suite, shown, "verdict"), "skipped", message=_xml(shown.waiting))

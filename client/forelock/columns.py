@@ -57,17 +57,17 @@ SHOWN = 12
 
 def obvious(role: str, columns: Iterable[str]) -> str | None:
     """The one column that is for it: of the first names of which there is any, None where there are several."""
-    found = fitting(role, columns)
-    return found[0] if len(found) == 1 else None
+    candidates = fitting(role, columns)
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def fitting(role: str, columns: Iterable[str]) -> list[str]:
     """The columns that may be for it: those of the first names of which there is any."""
     plain = {column: re.sub(r"[\s-]+", "_", column.strip().lower()) for column in columns}
     for names in NAMES[role]:
-        found = [column for column, name in plain.items() if name in names]
-        if found:
-            return found
+        candidates = [column for column, name in plain.items() if name in names]
+        if candidates:
+            return candidates
     return []
 
 
@@ -101,8 +101,8 @@ class Named:
     @property
     def shared(self) -> str | None:
         """A column that is left and is often called so where items are not independent."""
-        found = () if "cluster" in self.columns else self.left
-        return next((column for column in found if column.lower() in SHARED), None)
+        candidates = () if "cluster" in self.columns else self.left
+        return next((column for column in candidates if column.lower() in SHARED), None)
 
     def said(self) -> tuple[str, ...]:
         """What was taken, in a sentence that tells the option."""
@@ -132,19 +132,19 @@ def named(
         Unnamed: one that is needed is not given and not obvious.
         FileFault: there is no column of a name that is given.
     """
-    found = dict(given)
+    columns_ = dict(given)
     for role, column in given.items():
         if column not in columns:
             raise FileFault(f"{path}: has no column '{column}'; it has {listed(columns)}")
         if role not in (*needed, *may):
             raise FileFault(f"--set takes COLUMN of {', '.join((*needed, *may))}, and not of '{role}'")
     for role in (*needed, *may):
-        if role not in found:
-            plain = obvious(role, [each for each in columns if each not in found.values()])
+        if role not in columns_:
+            plain = obvious(role, [column for column in columns if column not in columns_.values()])
             if plain is not None:
-                found[role] = plain
-    lacking = [role for role in needed if role not in found]
+                columns_[role] = plain
+    lacking = [role for role in needed if role not in columns_]
     if lacking:
         raise Unnamed(path, lacking, columns)
-    taken = {role: column for role, column in found.items() if role != column and role not in given}
-    return Named(found, taken, tuple(column for column in columns if column not in found.values()))
+    taken = {role: column for role, column in columns_.items() if role != column and role not in given}
+    return Named(columns_, taken, tuple(column for column in columns if column not in columns_.values()))

@@ -191,7 +191,7 @@ def header(response: httpx.Response, name: str) -> str:
 
 def objects(values: Any) -> list[Json]:
     """A list of JSON objects, as an answer has to hold them."""
-    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise not_forelock("holds something else where a list of objects stands")
     return values
 

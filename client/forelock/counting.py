@@ -19,8 +19,8 @@ def count_values(data: bytes, most: int) -> int:
     if marks < most:  # those within strings are counted too, which is quick, and enough for most texts
         return marks
     count = 0
-    for found in _MARKS.finditer(data):
-        count += found[1] is not None
+    for mark in _MARKS.finditer(data):
+        count += mark[1] is not None
         if count > most:
             break
     return count

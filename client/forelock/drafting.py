@@ -58,8 +58,8 @@ class _Arm:
 
     def mean(self, item_id: str) -> str:
         """Of an item's replicates, as a cell; empty where there is none."""
-        found = self.values.get(item_id)
-        return repr(sum(found) / len(found)) if found else ""
+        values = self.values.get(item_id)
+        return repr(sum(values) / len(values)) if values else ""
 
 
 def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
@@ -90,7 +90,7 @@ def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
             "the two files have no item in common; name where the ids stand, in a plan of your own"
         )
     clusters = _clusters(item_ids, arms) if "cluster" in section else None
-    values = [value for arm in arms for found in arm.values.values() for value in found]
+    values = [value for arm in arms for cell in arm.values.values() for value in cell]
     binary = bool(values) and set(values) <= {0.0, 1.0}
     given = _answers(ones, tables, len(item_ids), clusters, binary, section, values)
     plan = _plan(
@@ -113,9 +113,9 @@ def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
     for survey in surveys[1:]:
         section = {**survey["section"], **section}
     if len(surveys) == 1:
-        found = surveys[0]["arms"].get(section.get("arm"), [])
-        if len(found) == 2 and not all(_TOKEN.fullmatch(name) for name in found):
-            section["arms"] = dict(zip(found, ("baseline", "candidate"), strict=True))
+        names = surveys[0]["arms"].get(section.get("arm"), [])
+        if len(names) == 2 and not all(_TOKEN.fullmatch(name) for name in names):
+            section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
         return section, [None]
     places = [
         path
@@ -126,30 +126,30 @@ def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
     if not named:
         return section, ["baseline", "candidate"]
     section["arm"] = named[0]
-    found = [survey["arms"][named[0]][0] for survey in surveys]
-    if not all(_TOKEN.fullmatch(name) for name in found):
-        section["arms"] = dict(zip(found, ("baseline", "candidate"), strict=True))
+    names = [survey["arms"][named[0]][0] for survey in surveys]
+    if not all(_TOKEN.fullmatch(name) for name in names):
+        section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
     return section, [None, None]
 
 
 def _tables(client: Client, one: OneImport, form: str, section: Json, arm: str | None) -> list[Json]:
-    found = read(client, one, form, section, arm)
-    if found["problem"] is not None:
-        raise FileFault(f"{one.name}: {found['problem']['detail']}")
-    tables: list[Json] = found["table"]
+    survey = read(client, one, form, section, arm)
+    if survey["problem"] is not None:
+        raise FileFault(f"{one.name}: {survey['problem']['detail']}")
+    tables: list[Json] = survey["table"]
     return tables
 
 
 def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] | None:
     """Every item's cluster, where all have one and the files agree."""
-    found: dict[str, str] = {}
+    clusters: dict[str, str] = {}
     for item_id in item_ids:
         told = {arm.clusters[item_id] for arm in arms if item_id in arm.clusters}
         (cluster,) = told if len(told) == 1 else (None,)
         if cluster is None:
             return None
-        found[item_id] = cluster
-    return found
+        clusters[item_id] = cluster
+    return clusters
 
 
 def _answers(
@@ -205,7 +205,9 @@ def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Ite
 
 def _items(item_ids: Sequence[str], clusters: Mapping[str, str] | None) -> str:
     header = ["item_id"] if clusters is None else ["item_id", "cluster"]
-    return _csv(header, ([each] if clusters is None else [each, clusters[each]] for each in item_ids))
+    return _csv(
+        header, ([item_id_] if clusters is None else [item_id_, clusters[item_id_]] for item_id_ in item_ids)
+    )
 
 
 def _pilot(both: Sequence[str], arms: Sequence[_Arm], clusters: Mapping[str, str] | None) -> str:

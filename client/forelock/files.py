@@ -130,10 +130,10 @@ def read_json(text: str, path: str, *, first_line: int = 1, constants: bool = Tr
         return math.nan
 
     def number(digits: str) -> float:
-        found = float(digits)
-        if math.isinf(found):
+        value = float(digits)
+        if math.isinf(value):
             raise FileFault(f"{path}: holds {digits}, which is too large for a number")
-        return found
+        return value
 
     try:
         return json.loads(text, parse_constant=constant, parse_float=None if constants else number)

@@ -25,9 +25,9 @@ def frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) -> 
     taken = [dict(row) for row in rows]
     names = list(dict.fromkeys(name for row in taken for name in row))
     columns = {name: [row.get(name) for row in taken] for name in names}
-    found = library or next((each for each in ("pandas", "polars") if find_spec(each)), None)
-    if found is None or find_spec(found) is None:
+    chosen = library or next((each for each in ("pandas", "polars") if find_spec(each)), None)
+    if chosen is None or find_spec(chosen) is None:
         raise ForelockError(
-            f"{found or 'neither pandas nor polars'} is not installed: pip install {found or 'pandas'}"
+            f"{chosen or 'neither pandas nor polars'} is not installed: pip install {chosen or 'pandas'}"
         )
-    return import_module(found).DataFrame(columns)
+    return import_module(chosen).DataFrame(columns)

@@ -31,36 +31,36 @@ METHODS = {
 }
 
 
-def exit_code(found: Json) -> int:
+def exit_code(answer: Json) -> int:
     """0 better or no worse, 10 worse (or a slice that is shown worse, or to lose the margin), 12 cannot tell."""
-    slices = found.get("slices") or {}
+    slices = answer.get("slices") or {}
     lost = slices.get("outcome") == "fail" or any(each["shown_worse"] for each in slices.get("results", ()))
-    return 10 if lost else EXITS[str(found["outcome"])]
+    return 10 if lost else EXITS[str(answer["outcome"])]
 
 
-def gate_text(found: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
+def gate_text(answer: Json, remarks: Iterable[str] = (), *, encoding: str | None = "utf-8") -> str:
     """The answer as text; lines are drawn in ASCII where the encoding has no others."""
-    blocks = [hanging(plain(found["sentence"]), "")]
-    drawn = picture(found, LINES if prints(encoding) else ASCII)
+    blocks = [hanging(plain(answer["sentence"]), "")]
+    drawn = picture(answer, LINES if prints(encoding) else ASCII)
     blocks += [drawn] if drawn else []
-    blocks.append("\n".join(_numbers(found)))
-    slices = "\n".join(_slices(found))
+    blocks.append("\n".join(_numbers(answer)))
+    slices = "\n".join(_slices(answer))
     blocks += [slices] if slices else []
-    blocks.append("\n".join([*_warnings(found), *(hanging(plain(each), "note: ") for each in remarks)]))
-    blocks.append(hanging(plain(found["next"]), "next: ") + f"\n{plain(found['status'])}")
+    blocks.append("\n".join([*_warnings(answer), *(hanging(plain(remark), "note: ") for remark in remarks)]))
+    blocks.append(hanging(plain(answer["next"]), "next: ") + f"\n{plain(answer['status'])}")
     return "\n\n".join(block for block in blocks if block)
 
 
-def picture(found: Json, marks: Sequence[str]) -> str:
+def picture(answer: Json, marks: Sequence[str]) -> str:
     """The interval against 0 and the margin, to scale; empty where there is no interval."""
-    low, high, delta, margin = found["ci"]["low"], found["ci"]["high"], found["delta"], found["margin"]
+    low, high, delta, margin = answer["ci"]["low"], answer["ci"]["high"], answer["delta"], answer["margin"]
     if low is None or high is None or delta is None:
         return ""
     *_, zero, edge = marks
     bounds = [(0.0, zero, "0")]
     if margin is not None:
-        loss = margin if found.get("prefers") == "lower" else -margin
-        bounds = sorted([*bounds, (loss, edge, _amount(found, loss))])
+        loss = margin if answer.get("prefers") == "lower" else -margin
+        bounds = sorted([*bounds, (loss, edge, _amount(answer, loss))])
     return draw_intervals([(low, delta, high, "")], bounds, marks)
 
 
@@ -108,16 +108,16 @@ def prints(encoding: str | None) -> bool:
     return True
 
 
-def _numbers(found: Json) -> Iterator[str]:
-    if found["delta"] is not None:
-        means = [_level(found, found[f"{side}_mean"]) for side in ("baseline", "candidate")]
-        amount = _amount(found, found["delta"])
-        yield f"  difference  {amount}, {_ends(found, found['ci'])}"
+def _numbers(answer: Json) -> Iterator[str]:
+    if answer["delta"] is not None:
+        means = [_level(answer, answer[f"{side}_mean"]) for side in ("baseline", "candidate")]
+        amount = _amount(answer, answer["delta"])
+        yield f"  difference  {amount}, {_ends(answer, answer['ci'])}"
         yield f"  means       baseline {means[0]}, candidate {means[1]}"
-    clusters = "" if found["n_clusters"] is None else f" in {found['n_clusters']} clusters"
-    yield f"  paired      {found['n']} items{clusters}"
-    left = found["unpaired"]
-    failed = "as worst" if found.get("prefers") == "lower" else "counted 0"
+    clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
+    yield f"  paired      {answer['n']} items{clusters}"
+    left = answer["unpaired"]
+    failed = "as worst" if answer.get("prefers") == "lower" else "counted 0"
     for name, words in (
         ("only_baseline", "only in the baseline"),
         ("only_candidate", "only in the candidate"),
@@ -128,26 +128,26 @@ def _numbers(found: Json) -> Iterator[str]:
             ids = ", ".join(plain(each) for each in left[f"{name}_ids"])
             became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
             yield f"  {became:<9}   {left[name]} {words}: {ids}{', …' if left[name] > len(left[f'{name}_ids']) else ''}"
-    for each in found["tests"]:
+    for each in answer["tests"]:
         p = "decides nothing" if each["p_value"] is None else f"p {each['bound'] or _p(each['p_value'])}"
         method = METHODS.get(each["method"], each["method"])
-        ends = "" if each["ci"] is None else f", {_ends(found, each['ci'])}"
+        ends = "" if each["ci"] is None else f", {_ends(answer, each['ci'])}"
         yield f"  test        {plain(each['test'])} ({method}): {p}{ends}"
     yield textwrap.fill(
-        plain(found["rule"]), WIDTH, initial_indent="  rule        ", subsequent_indent=" " * 14
+        plain(answer["rule"]), WIDTH, initial_indent="  rule        ", subsequent_indent=" " * 14
     )
 
 
-def _slices(found: Json) -> Iterator[str]:
-    slices = found.get("slices")
+def _slices(answer: Json) -> Iterator[str]:
+    slices = answer.get("slices")
     if not slices:
         return
     width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
     for each in slices["results"]:
         outcome = "WORSE (Holm)" if each["shown_worse"] else each["outcome"].replace("_", " ")
         yield (
-            f"  slice {plain(each['name']):<{width}}  {outcome:<12}  {_amount(found, each['delta'])}, "
-            f"{_ends(found, each['ci'])}, n = {each['n']}"
+            f"  slice {plain(each['name']):<{width}}  {outcome:<12}  {_amount(answer, each['delta'])}, "
+            f"{_ends(answer, each['ci'])}, n = {each['n']}"
         )
     if slices["left_out"]:
         yield f"  too small to weigh: {', '.join(plain(each) for each in slices['left_out'])}"
@@ -175,51 +175,51 @@ def _of_all(slices: Json) -> Iterator[str]:
         yield f"  change of sides between slices: {says} (Gail and Simon: p {_p(reversal['p_value'])})"
 
 
-def _warnings(found: Json) -> Iterator[str]:
-    for each in found["warnings"]:
+def _warnings(answer: Json) -> Iterator[str]:
+    for each in answer["warnings"]:
         yield hanging(f"{each['code']}: {plain(each['message'])}", "")
 
 
-def _ends(found: Json, ci: Json) -> str:
+def _ends(answer: Json, ci: Json) -> str:
     level = f"{100 * ci['level']:g}%"
     if ci["low"] is None or ci["high"] is None:
         return f"no {level} interval"
     method = METHODS.get(ci["method"], plain(ci["method"]))
-    return f"{level} {method} interval {_amount(found, ci['low'])} to {_amount(found, ci['high'])}"
+    return f"{level} {method} interval {_amount(answer, ci['low'])} to {_amount(answer, ci['high'])}"
 
 
-def _amount(found: Json, value: float) -> str:
-    return f"{100 * value:+.2f} pp" if found["points"] else f"{value:+.4g}"
+def _amount(answer: Json, value: float) -> str:
+    return f"{100 * value:+.2f} pp" if answer["points"] else f"{value:+.4g}"
 
 
-def _level(found: Json, value: float) -> str:
-    return f"{100 * value:.2f}%" if found["points"] else f"{value:.4g}"
+def _level(answer: Json, value: float) -> str:
+    return f"{100 * value:.2f}%" if answer["points"] else f"{value:.4g}"
 
 
 def _p(p: float) -> str:
     return f"= {p:.3f}" if p >= 0.001 else f"= {p:.1e}"
 
 
-def markdown(found: Json, remarks: Iterable[str] = ()) -> str:
+def markdown(answer: Json, remarks: Iterable[str] = ()) -> str:
     """The same as a comment on a pull request."""
-    mark = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}[found["outcome"]]
-    lines = [f"### {mark} {escaped(found['sentence'])}", "", "| | |", "|---|---|"]
-    lines += [f"| {key} | {escaped(value.strip())} |" for key, value in _cells(found)]
-    for each in (found.get("slices") or {}).get("results", ()):
+    mark = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}[answer["outcome"]]
+    lines = [f"### {mark} {escaped(answer['sentence'])}", "", "| | |", "|---|---|"]
+    lines += [f"| {key} | {escaped(value.strip())} |" for key, value in _cells(answer)]
+    for each in (answer.get("slices") or {}).get("results", ()):
         outcome = "**worse**" if each["shown_worse"] else each["outcome"].replace("_", " ")
-        told = f"{outcome}: {_amount(found, each['delta'])}, {_ends(found, each['ci'])}, n = {each['n']}"
+        told = f"{outcome}: {_amount(answer, each['delta'])}, {_ends(answer, each['ci'])}, n = {each['n']}"
         lines.append(f"| slice {escaped(each['name'])} | {told} |")
-    if found.get("slices"):
-        lines += [f"| slices | {escaped(each.strip())} |" for each in _of_all(found["slices"])]
-    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in found["warnings"]]
+    if answer.get("slices"):
+        lines += [f"| slices | {escaped(each.strip())} |" for each in _of_all(answer["slices"])]
+    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in answer["warnings"]]
     lines += ["", *warned] if warned else []
-    lines += ["", f"**Next:** {escaped(found['next'])}", "", f"<sub>{escaped(found['status'])}.</sub>"]
-    lines += ["", *(f"- {escaped(each)}" for each in remarks)]
+    lines += ["", f"**Next:** {escaped(answer['next'])}", "", f"<sub>{escaped(answer['status'])}.</sub>"]
+    lines += ["", *(f"- {escaped(remark)}" for remark in remarks)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _cells(found: Json) -> Iterator[tuple[str, str]]:
-    for line in _numbers(found):
+def _cells(answer: Json) -> Iterator[tuple[str, str]]:
+    for line in _numbers(answer):
         text = " ".join(line.split())
         key, _, value = text.partition(" ")
         for both in ("left out", "counted 0", "as worst"):

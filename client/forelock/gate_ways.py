@@ -64,9 +64,9 @@ class Opened:
 def open_ends(name: str, problem: Json, opened: Opened, asked: Asked) -> Refused[Asked]:
     """What an import would be refused for, and the options that may close it."""
     faults = problem.get("errors") or [{"path": "", "message": problem["detail"], "fix": ""}]
-    ways = [way for each in faults[:3] for way in _ways_of(each, opened, asked)]
-    messages = "; ".join(str(each["message"]) for each in faults[:3])
-    otherwise = "; ".join(dict.fromkeys(str(each["fix"]) for each in faults[:3] if each["fix"]))
+    ways = [way for fault in faults[:3] for way in _ways_of(fault, opened, asked)]
+    messages = "; ".join(str(fault["message"]) for fault in faults[:3])
+    otherwise = "; ".join(dict.fromkeys(str(fault["fix"]) for fault in faults[:3] if fault["fix"]))
     return Refused(f"{name}: {messages}", ways, otherwise)
 
 

@@ -51,7 +51,7 @@ def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST
         try:
             attempt(way.asked)
         except Refused as further:
-            open_.extend((f"{option} {each.option}", each, step + 1) for each in further.ways)
+            open_.extend((f"{option} {way.option}", way, step + 1) for way in further.ways)
         except ForelockError:
             continue
         else:

@@ -67,18 +67,18 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
     Raises:
         FileFault: a file cannot be read, or it cannot be told what wrote it.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for name in paths:
         path = Path(name)
         if not path.exists():
             raise FileFault(f"{name}: No such file or directory")
-        found += sorted(_inside(path)) if path.is_dir() else [path]
-    if not found:
+        files += sorted(_inside(path)) if path.is_dir() else [path]
+    if not files:
         raise FileFault(f"{paths[0]}: holds no file")
-    known = form or format_of(found)
+    known = form or format_of(files)
     if known in TOGETHER:
-        return known, [OneImport(tuple(found))]
-    return known, [OneImport((each,)) for each in found]
+        return known, [OneImport(tuple(files))]
+    return known, [OneImport((file,)) for file in files]
 
 
 def _inside(folder: Path) -> Iterator[Path]:

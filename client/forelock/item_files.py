@@ -37,13 +37,13 @@ def read_items(path: str) -> Items:
         raise FileFault(f"{path}: holds no item")
     require_item_id(rows[0], path)
     present = [name for name in COLUMNS if any(row.cells.get(name) is not None for row in rows)]
-    found = {
+    columns = {
         name: [_text(row, name, path) for row in rows] for name in {"item_id": None, **dict.fromkeys(present)}
     }
-    _require_distinct(rows, found["item_id"], path)
+    _require_distinct(rows, columns["item_id"], path)
     names = dict.fromkeys(name for row in rows for name in row.cells)
     return Items(
-        {COLUMNS[name]: column for name, column in found.items()},
+        {COLUMNS[name]: column for name, column in columns.items()},
         tuple(name for name in names if name not in COLUMNS),
     )
 

@@ -20,8 +20,8 @@ class Local:
 
     def tests(self) -> list[Json]:
         """The catalogue of statistical tests."""
-        found: list[Json] = self._answer("tests")["items"]
-        return found
+        tests: list[Json] = self._answer("tests")["items"]
+        return tests
 
     def describe(self, name: str) -> Json:
         """One test: its request schema, words and example."""

@@ -1,4 +1,4 @@
-"""Repeated runs of two arms from one long table, as the request of a comparison; and its answer in lines."""
+"""Repeated runs of two arms, or of one, from one long table, as the request of a test; and its answer in lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forelock import text
-from forelock.columns import named
+from forelock.columns import fitting, named
 from forelock.problem import FileFault
 from forelock.rows import cell_in, join_cluster, number_in, read_table
 from forelock.text import plain
@@ -35,18 +35,23 @@ def request_of(
     """`baseline`, `candidate` and perhaps `clusters`; and what was taken for what, in sentences.
 
     Columns are item_id, arm, run, value, judge and cluster, or have obvious other names; `given` names them by what
-    they are for. `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline.
+    they are for. `arms`: BASELINE,CANDIDATE; without it the arm that comes first is the baseline. Of one arm, the one
+    there is or the one that is named, `item_ids` and `values` take the place of both.
 
     Raises:
         FileFault: naming the line, the arm or the item.
     """
-    read = read_table(path)
-    found = named(list(read[0].cells), path, NEEDED, MAY, given or {})
-    rows = found.rows(read)
+    read, given = read_table(path), given or {}
+    columns_there = list(read[0].cells)
+    alone = "arm" not in given and not fitting("arm", columns_there)
+    needed = [role for role in NEEDED if role != "arm" or not alone]
+    chosen = named(columns_there, path, needed, MAY, given)
+    rows = chosen.rows(read)
     cells: dict[str, dict[str, Cell]] = {}
     clusters: dict[str, str] = {}
     for row in rows:
-        item_id, arm, number = (cell_in(row, name, path) for name in ("item_id", "arm", "run"))
+        item_id, number = (cell_in(row, name, path) for name in ("item_id", "run"))
+        arm = "" if alone else cell_in(row, "arm", path)
         run = cells.setdefault(arm, {}).setdefault(item_id, {}).setdefault(number, {})
         judge = str(row.cells.get("judge") or "")
         if judge in run:
@@ -56,6 +61,11 @@ def request_of(
             )
         run[judge] = number_in(row, "value", path, "leave a run out that has none")
         join_cluster(row, item_id, clusters, path)
+    if alone or arms in cells or (arms is None and len(cells) == 1):
+        own = cells["" if alone else arms or next(iter(cells))]
+        values = [[sum(run) / len(run) for run in _runs(own[each])] for each in own]
+        request: Json = {"item_ids": list(own), "values": values, **_clusters(list(own), clusters, path)}
+        return request, (*chosen.said(), *chosen.unread())
     baseline, candidate = _two(list(cells), arms, path)
     items = list(cells[baseline])
     for one, other in ((baseline, candidate), (candidate, baseline)):
@@ -66,33 +76,39 @@ def request_of(
                 f"{path}: arm '{one}' lacks item '{missing[0]}'{more}; both arms take the same items"
             )
     columns: Json = {
-        "baseline": [_runs(cells[baseline][each]) for each in items],
-        "candidate": [_runs(cells[candidate][each]) for each in items],
+        "baseline": [_runs(cells[baseline][item]) for item in items],
+        "candidate": [_runs(cells[candidate][item]) for item in items],
     }
-    if clusters:
-        without = [each for each in items if each not in clusters]
-        if without:
-            raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
-        columns["clusters"] = [clusters[each] for each in items]
+    columns |= _clusters(items, clusters, path)
     order = (
         ()
         if arms is not None
         else (f"the baseline is '{baseline}', which the file has first; {_turned(candidate, baseline)}",)
     )
-    return columns, (*order, *found.said(), *found.unread())
+    return columns, (*order, *chosen.said(), *chosen.unread())
+
+
+def _clusters(items: Sequence[str], clusters: Mapping[str, str], path: str) -> Json:
+    """The column of clusters, where there is one."""
+    if not clusters:
+        return {}
+    without = [item for item in items if item not in clusters]
+    if without:
+        raise FileFault(f"{path}: item '{without[0]}' has no cluster, and others have")
+    return {"clusters": [clusters[item] for item in items]}
 
 
 def _turned(baseline: str, candidate: str) -> str:
     return f"--arms {baseline},{candidate} turns them round"
 
 
-def _two(found: list[str], arms: str | None, path: str) -> tuple[str, str]:
-    named = found if arms is None else arms.split(",", 1)
+def _two(arms_: list[str], arms: str | None, path: str) -> tuple[str, str]:
+    named = arms_ if arms is None else arms.split(",", 1)
     if len(named) != 2 or len(set(named)) != 2:
-        raise FileFault(f"{path}: holds {len(found)} arms; name two with --arms BASELINE,CANDIDATE")
-    absent = [each for each in named if each not in found]
+        raise FileFault(f"{path}: holds {len(arms_)} arms; name two with --arms BASELINE,CANDIDATE")
+    absent = [each for each in named if each not in arms_]
     if absent:
-        raise FileFault(f"{path}: has no arm '{absent[0]}', but {', '.join(found)}")
+        raise FileFault(f"{path}: has no arm '{absent[0]}', but {', '.join(arms_)}")
     return named[0], named[1]
 
 
@@ -102,38 +118,40 @@ def _runs(cell: Cell) -> list[list[float]]:
 
 def noise_text(answer: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
     """Words, then the numbers, then what to do next."""
-    found = answer["analysis"]
-    lines = [text.wrapped(found["sentence"]), "", *_numbers(found), ""]
+    analysis = answer["analysis"]
+    lines = [text.wrapped(analysis["sentence"]), "", *_numbers(analysis), ""]
     lines += [f"{each['code']}: {plain(each['message'])}" for each in answer.get("warnings") or ()]
-    lines += [text.wrapped(f"note: {plain(each)}") for each in remarks]
-    return "\n".join([*lines, f"next: {_next(found)}", "exploratory: no plan was locked before these data"])
+    lines += [text.wrapped(f"note: {plain(remark)}") for remark in remarks]
+    return "\n".join(
+        [*lines, f"next: {_next(analysis)}", "exploratory: no plan was locked before these data"]
+    )
 
 
-def _numbers(found: Mapping[str, Any]) -> Iterator[str]:
+def _numbers(analysis: Mapping[str, Any]) -> Iterator[str]:
     yield "  variance of one judgement"
     for name, words in WORDS.items():
-        part = found["components"][name]
+        part = analysis["components"][name]
         if part["variance"] is None:
-            reason = found["reasons"].get(f"components.{name}", "")
+            reason = analysis["reasons"].get(f"components.{name}", "")
             yield f"    {words:<40} not measured: {plain(reason)}"
             continue
         low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
         yield f"    {words:<40} {part['variance']:.3g} ({low} to {high})"
     for arm in ("baseline", "candidate"):
-        each = found[f"flips_{arm}"]
+        each = analysis[f"flips_{arm}"]
         if each["rate"] is not None:
             yield (
                 f"  {arm}: {each['rate']:.1%} of {each['n_items']} items change between runs; "
                 f"two runs of an item differ with chance {each['two_runs']:.1%}"
             )
-    yield f"  standard error {found['se']:.3g} observed, {found['error']['se']:.3g} by these variances"
+    yield f"  standard error {analysis['se']:.3g} observed, {analysis['error']['se']:.3g} by these variances"
 
 
-def _next(found: Mapping[str, Any]) -> str:
-    best, bought = found["next_unit"]["best"], found["allocation"]
+def _next(analysis: Mapping[str, Any]) -> str:
+    best, bought = analysis["next_unit"]["best"], analysis["allocation"]
     if best is None:
         return "nothing varies here; other items may"
-    if found["components"]["run"]["variance"] is None:
+    if analysis["components"]["run"]["variance"] is None:
         return "run some items twice in each arm: until then noise of runs cannot be told from items"
     told = f"spend on {BUYS[best]}"
     if bought is None:

@@ -64,8 +64,8 @@ class OutsideCalls(Connection):
 
     def linked_runs(self, preregistration_id: str) -> list[Json]:
         """The runs that carry a record, and what became of the last thing sent to each."""
-        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/mlflow-runs")["items"]
-        return found
+        runs: list[Json] = self._json("GET", f"{record(preregistration_id)}/mlflow-runs")["items"]
+        return runs
 
     def unlink_run(self, preregistration_id: str, run: str) -> None:
         """Say nothing more on a run."""
@@ -86,8 +86,8 @@ class OutsideCalls(Connection):
 
     def links(self, preregistration_id: str) -> list[Json]:
         """The links of a record, by name."""
-        found: list[Json] = self._json("GET", f"{record(preregistration_id)}/links")["items"]
-        return found
+        links: list[Json] = self._json("GET", f"{record(preregistration_id)}/links")["items"]
+        return links
 
     def delete_link(self, preregistration_id: str, name: str) -> None:
         """Remove a link of a record."""

@@ -96,12 +96,12 @@ def forest(
 
 def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, ascii: bool = False) -> str:
     """The forest plots of a verdict, one per endpoint; with the plan, in its unit and against its SESOI."""
-    found: dict[str, list[Row]] = {}
+    rows_by_axis: dict[str, list[Row]] = {}
     for hypothesis in verdict.get("hypotheses") or ():
-        found.setdefault(hypothesis.get("endpoint") or "", []).extend(_rows(hypothesis))
+        rows_by_axis.setdefault(hypothesis.get("endpoint") or "", []).extend(_rows(hypothesis))
     kinds = {each["id"]: each.get("kind") for each in (plan or {}).get("endpoints") or ()}
     pictures = []
-    for endpoint, rows in found.items():
+    for endpoint, rows in rows_by_axis.items():
         margin = ((plan or {}).get("sesoi") or {}).get(endpoint)
         drawn = forest(
             rows,
@@ -110,7 +110,7 @@ def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, asc
             width=width,
             ascii=ascii,
         )
-        pictures += [f"{plain(endpoint)}\n{drawn}" if len(found) > 1 else drawn] if drawn else []
+        pictures += [f"{plain(endpoint)}\n{drawn}" if len(rows_by_axis) > 1 else drawn] if drawn else []
     return "\n\n".join(pictures)
 
 

@@ -85,16 +85,16 @@ def _means(arm: Mapping[str, Any]) -> dict[str, float]:
     for item_id, value in zip(arm["item_ids"], arm["values"], strict=True):
         if value is not None:
             values.setdefault(item_id, []).append(value)
-    return {item_id: math.fsum(found) / len(found) for item_id, found in values.items()}
+    return {item_id: math.fsum(values_) / len(values_) for item_id, values_ in values.items()}
 
 
 def _number(value: object, where: str) -> float | None:
     if value is None:
         return None
     try:
-        found = float(str(value)) if not isinstance(value, bool) else float(value)
+        number = float(str(value)) if not isinstance(value, bool) else float(value)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        number = math.nan
+    if not math.isfinite(number):
         raise FileFault(f"{where} is no number; leave it empty where there is none")
-    return found
+    return number

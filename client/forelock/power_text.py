@@ -26,10 +26,10 @@ def _pilot(pilot: Json) -> Iterator[str]:
     names = ", ".join(plain(each) for each in pilot["hypotheses"])
     yield f"pilot for {names}: {pilot['n']} items{clusters}, {pilot['n_pairs']} with both results"
     for name, label in (("discordance", "discordant"), ("sd", "SD of the differences"), ("icc", "ICC")):
-        found = pilot.get(name)
-        if found:
-            upper = "" if found.get("upper") is None else f" (upper 80 % bound {found['upper']:.3g})"
-            yield f"  {label} {found['estimate']:.3g}{upper}"
+        estimate = pilot.get(name)
+        if estimate:
+            upper = "" if estimate.get("upper") is None else f" (upper 80 % bound {estimate['upper']:.3g})"
+            yield f"  {label} {estimate['estimate']:.3g}{upper}"
     missing = pilot["missing"]
     shares = (
         f"{missing['baseline']:.1%} of the baseline's, {missing['candidate']:.1%} of the candidate's results"
@@ -52,8 +52,8 @@ def _hypothesis(power: Json) -> Iterator[str]:
             yield f"  finds {_effect(each, each['effect'])} {each['target']:.0%} of the time ({_scale(each)})"
     for each in power.get("required") or ():
         clusters = f" in {each['n_clusters']} clusters" if each.get("n_clusters") else ""
-        found = plain(each.get("reason")) if each.get("n") is None else f"{each['n']} items{clusters}"
-        yield f"  needs for {each['target']:.0%} at {_effect(each, each['truth'])} ({_scale(each)}): {found}"
+        needed = plain(each.get("reason")) if each.get("n") is None else f"{each['n']} items{clusters}"
+        yield f"  needs for {each['target']:.0%} at {_effect(each, each['truth'])} ({_scale(each)}): {needed}"
     for name in ("assumptions", "cut"):
         if power.get(name):
             yield f"  {plain(power[name])}"
@@ -83,17 +83,17 @@ def _lead(lead: Json) -> Iterator[str]:
         yield f"  else {_at(each)}"
 
 
-def _slices(found: Json) -> Iterator[str]:
+def _slices(answer: Json) -> Iterator[str]:
     """Beside the rule's power, which does not ask for them."""
-    if found.get("reason"):
-        yield f"  slices, which power leaves out: {plain(found['reason'])}"
-    for each in found.get("power") or ():
+    if answer.get("reason"):
+        yield f"  slices, which power leaves out: {plain(answer['reason'])}"
+    for each in answer.get("power") or ():
         yield (
             f"  all slices pass {each['power']:.3f} at {_effect(each, each['truth'])}, {_scale(each)}; "
             f"'{plain(each['weakest'])}' passes {each['weakest_power']:.3f}"
         )
-    if found.get("assumptions"):
-        yield f"  of slices: {plain(found['assumptions'])}"
+    if answer.get("assumptions"):
+        yield f"  of slices: {plain(answer['assumptions'])}"
 
 
 def _at(entry: Json) -> str:

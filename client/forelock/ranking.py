@@ -68,10 +68,10 @@ def columns_of(rows: list[Row], path: str, given: Mapping[str, str] | None = Non
     given = given or {}
     columns = list(rows[0].cells)
     if {"arm", "value"} & set(given) or all(fitting(role, columns) for role in ("arm", "value")):
-        found = named(columns, path, LONG, ("cluster",), given)
-        return _long(found.rows(rows), path), found
-    found = named(columns, path, (), NOT_ARMS, given)
-    return _wide(found.rows(rows), path), replace(found, left=())
+        chosen = named(columns, path, LONG, ("cluster",), given)
+        return _long(chosen.rows(rows), path), chosen
+    chosen = named(columns, path, (), NOT_ARMS, given)
+    return _wide(chosen.rows(rows), path), replace(chosen, left=())
 
 
 def _long(rows: list[Row], path: str) -> Json:
@@ -87,15 +87,17 @@ def _long(rows: list[Row], path: str) -> Json:
         join_cluster(row, item_id, clusters, path)
     item_ids = list(dict.fromkeys(item_id for values in arms.values() for item_id in values))
     for name, values in arms.items():
-        lacking = [each for each in item_ids if each not in values]
+        lacking = [item_id_ for item_id_ in item_ids if item_id_ not in values]
         if lacking:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             raise FileFault(
                 f"{path}: arm '{name}' lacks item '{lacking[0]}'{more}; all arms take the same items"
             )
-    columns: Json = {"arms": {name: [values[each] for each in item_ids] for name, values in arms.items()}}
+    columns: Json = {
+        "arms": {name: [values[item_id_] for item_id_ in item_ids] for name, values in arms.items()}
+    }
     if clusters:
-        columns["clusters"] = [_cluster(clusters.get(each), each, path) for each in item_ids]
+        columns["clusters"] = [_cluster(clusters.get(item_id_), item_id_, path) for item_id_ in item_ids]
     return columns
 
 
@@ -126,10 +128,10 @@ def _cluster(label: object, item: str, path: str) -> str:
 
 def ranked_text(answer: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
     """The sentence, then the arms with the ranks that are left open, then what is tied."""
-    found = answer["analysis"]
-    lines = [wrapped(found["sentence"]), ""]
-    width = max(len(plain(each["name"])) for each in found["arms"])
-    for each in found["arms"]:
+    analysis = answer["analysis"]
+    lines = [wrapped(analysis["sentence"]), ""]
+    width = max(len(plain(each["name"])) for each in analysis["arms"])
+    for each in analysis["arms"]:
         ranks = (
             f"{each['rank_low']}"
             if each["rank_low"] == each["rank_high"]
@@ -139,8 +141,8 @@ def ranked_text(answer: Mapping[str, Any], remarks: Sequence[str] = ()) -> str:
         lines.append(
             f"  {each['rank']:>3}  {plain(each['name']):<{width}}  {each['mean']:.4g}  rank {ranks}{best}"
         )
-    tied = [", ".join(map(plain, names)) for names in found["tied_sets"] if len(names) > 1]
+    tied = [", ".join(map(plain, names)) for names in analysis["tied_sets"] if len(names) > 1]
     lines += ["", *(f"  not told apart: {each}" for each in tied[:SHOWN])] if tied else []
     lines += [f"{each['code']}: {plain(each['message'])}" for each in answer.get("warnings") or ()]
-    lines += ["", *(wrapped(f"note: {plain(each)}") for each in remarks)] if remarks else []
+    lines += ["", *(wrapped(f"note: {plain(remark)}") for remark in remarks)] if remarks else []
     return "\n".join([*lines, "", "exploratory: no plan was locked before these data"])

@@ -32,13 +32,13 @@ def read(
     for entry in entry_points(group="forelock.readers", name="read_paths"):
         read_paths = entry.load()
         try:
-            found: Json = read_paths([str(path) for path in one.paths], form, text, arm)
+            survey: Json = read_paths([str(path) for path in one.paths], form, text, arm)
         except OSError as error:
             raise FileFault(f"{error.filename or one.name}: {error.strerror or 'cannot be read'}") from error
-        if "survey" not in found:
-            problem = found["problem"]
+        if "survey" not in survey:
+            problem = survey["problem"]
             raise ForelockProblem.from_document(problem | {"detail": f"{one.name}: {problem['detail']}"})
-        return found
+        return survey
     if isinstance(client, Local):
         raise FileFault("the server package that is installed here has no readers; name a service with --url")
     query = {"format": form} | ({"section": text} if text else {}) | ({"arm": arm} if arm else {})

@@ -93,14 +93,14 @@ def number_in(row: Row, column: str, path: str, otherwise: str) -> float:
         FileFault: naming line and column, and what to do where there is none.
     """
     cell = str(row.cells[column] or "").strip()
-    found = float(cell) if _DECIMAL.fullmatch(cell) else math.nan
-    if not math.isfinite(found):
+    number = float(cell) if _DECIMAL.fullmatch(cell) else math.nan
+    if not math.isfinite(number):
         if cell.lower() in RIGHT_OR_WRONG:
             otherwise = "write 1 for right and 0 for wrong"
         elif _DECIMAL.fullmatch(cell.replace(",", ".", 1)):
             otherwise = "write it with a point"
         raise FileFault(f"{path} {row.place}: {column} is no number; {otherwise}")
-    return found
+    return number
 
 
 def cell_in(row: Row, column: str, path: str) -> str:

@@ -28,7 +28,7 @@ def score_text(answer: Json, remarks: Iterable[str] = (), *, encoding: str | Non
     blocks.append("\n".join([*rows, _rule(answer)]))
     blocks.append("\n".join(f"  slice {line}" for line in _slices(answer)))
     warned = [hanging(f"{each['code']}: {plain(each['message'])}", "") for each in answer["warnings"]]
-    blocks.append("\n".join([*warned, *(hanging(plain(each), "note: ") for each in remarks)]))
+    blocks.append("\n".join([*warned, *(hanging(plain(remark), "note: ") for remark in remarks)]))
     blocks.append(hanging(plain(answer["next"]), "next: ") + f"\n{plain(answer['status'])}")
     return "\n\n".join(block for block in blocks if block)
 
@@ -147,7 +147,7 @@ def markdown(answer: Json, remarks: Iterable[str] = ()) -> str:
     warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in answer["warnings"]]
     lines += ["", *warned] if warned else []
     lines += ["", f"**Next:** {escaped(answer['next'])}", "", f"<sub>{escaped(answer['status'])}.</sub>"]
-    lines += ["", *(f"- {escaped(each)}" for each in remarks)]
+    lines += ["", *(f"- {escaped(remark)}" for remark in remarks)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -85,7 +85,7 @@ def _lines_of(piece: Piece) -> Iterator[None]:
     try:
         yield
     except ForelockProblem as problem:
-        faults = tuple(Fault(each.path, said(_named(each, piece)), each.fix) for each in problem.errors)
+        faults = tuple(Fault(error.path, said(_named(error, piece)), error.fix) for error in problem.errors)
         alone = len(faults) == 1 and problem.detail == problem.errors[0].sentence
         detail = faults[0].sentence if alone else said(problem.detail)
         raise ForelockProblem(problem.status, problem.code, detail, faults, problem.request_id) from None

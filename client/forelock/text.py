@@ -30,8 +30,8 @@ EXIT_CODES = {"invalid": 4, "inconclusive": 12, "not_supported": 10, "equivalent
 
 def exit_code(verdict: Json) -> int:
     """The exit status that tells CI what a verdict says."""
-    found = {hypothesis.get("outcome") for hypothesis in verdict.get("hypotheses", ())}
-    return next((code for outcome, code in EXIT_CODES.items() if outcome in found), 1)
+    outcomes = {hypothesis.get("outcome") for hypothesis in verdict.get("hypotheses", ())}
+    return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 1)
 
 
 def verdict_text(verdict: Json, words: Json | None = None) -> str:
@@ -210,8 +210,8 @@ def json_text(value: Any) -> str:
 
 
 def _replaced(text: str, instead: Callable[[str], str]) -> str:
-    def one(found: re.Match[str]) -> str:
-        return instead(found[0]) if unicodedata.category(found[0]) in UNFIT else found[0]
+    def one(match: re.Match[str]) -> str:
+        return instead(match[0]) if unicodedata.category(match[0]) in UNFIT else match[0]
 
     return _BEYOND_ASCII.sub(one, text)
 

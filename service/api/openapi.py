@@ -60,21 +60,21 @@ _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
 def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of these routes."""
-    found = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
-    for route in found:
+    shown = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    for route in shown:
         route.complete()
     result: dict[str, Any] = get_openapi(
         title=TITLE,
         version=library_versions()["forelock-server"],
         summary=SUMMARY,
         description=DESCRIPTION,
-        routes=found,
+        routes=shown,
         servers=[{"url": "/", "description": "This deployment."}],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     components = result["components"]
     statuses: set[int] = set()
-    for route in found:
+    for route in shown:
         for method in route.methods or ():
             operation = result["paths"][route.path_format][method.lower()]
             statuses |= _complete(operation, route, components["schemas"])

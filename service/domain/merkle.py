@@ -90,8 +90,8 @@ def consistency(first: int, second: int) -> list[Span]:
 def folded(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
     """One hash for each span."""
     return [
-        reduce(lambda right, left: node_hash(left, right), [hashes[node] for node in reversed(each)])
-        for each in spans
+        reduce(lambda right, left: node_hash(left, right), [hashes[node] for node in reversed(span)])
+        for span in spans
     ]
 
 

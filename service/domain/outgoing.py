@@ -140,7 +140,7 @@ class Link(StrictRecord):
 
 def links_tag(links: Sequence[Link]) -> str:
     """What an entity tag says of links: nothing where there are none."""
-    said = canonical([each.model_dump(mode="json") for each in links])
+    said = canonical([link.model_dump(mode="json") for link in links])
     return f".{sha256_hex(said)[:16]}" if links else ""
 
 

@@ -34,11 +34,11 @@ class Recent(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value, which is now the last used one."""
         with self._guard:
-            found = self._known.get(key)
-            if found is None:
+            value = self._known.get(key)
+            if value is None:
                 return None
             self._known.move_to_end(key)
-            return found[0]
+            return value[0]
 
     def add(self, key: K, value: V, size: int) -> None:
         """Keep a value; what was not used for longest goes."""
@@ -73,11 +73,11 @@ def remembered(most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
             key = hashlib.sha256(
                 repr((args, sorted(kwargs.items()))).encode("utf-8", "surrogatepass")
             ).digest()
-            found = known.get(key)
-            if found is None:
-                found = (function(*args, **kwargs),)
-                known.add(key, found, 1)
-            return found[0]
+            value = known.get(key)
+            if value is None:
+                value = (function(*args, **kwargs),)
+                known.add(key, value, 1)
+            return value[0]
 
         return answer
 

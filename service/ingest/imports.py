@@ -90,24 +90,24 @@ def read_import(
     reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
     _require_judges(reader, plan, wanted)
     collector = Collector(mapping, wanted, arm=arm, arms=plan.arms(population), max_rows=max_rows)
-    found = collector.read(reader)
+    collected = collector.read(reader)
     rows = tuple(
         ImportedRows(
-            each.arm,
-            each.endpoint,
-            tuple(each.item_ids),
-            tuple(each.clusters),
-            np.array(each.replicates, dtype=np.uint16),
+            row.arm,
+            row.endpoint,
+            tuple(row.item_ids),
+            tuple(row.clusters),
+            np.array(row.replicates, dtype=np.uint16),
             SecretRows(
-                np.array(each.values, dtype=np.float64),
-                np.frombuffer(bytes(each.statuses), dtype=np.uint8),
-                np.array(each.times, dtype=np.int64) if each.times else None,
+                np.array(row.values, dtype=np.float64),
+                np.frombuffer(bytes(row.statuses), dtype=np.uint8),
+                np.array(row.times, dtype=np.int64) if row.times else None,
             ),
         )
-        for each in found.rows
+        for row in collected.rows
     )
     return ImportedFile(
-        rows, sha256, size, found.statuses, found.events, reader.partial is None and not reader.piece
+        rows, sha256, size, collected.statuses, collected.events, reader.partial is None and not reader.piece
     )
 
 
@@ -119,9 +119,9 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
                     f"{line}.{name}", f"the plan was locked without a {name}", "post the rows as results"
                 )
     kinds = {each.id: each.kind for each in plan.endpoints_of(population)}
-    primary = [each.id for each in plan.endpoints or () if each.role == "primary"]
-    found = list(targets(mapping, kinds, primary[0] if len(primary) == 1 else None))
-    measured = [each for each in found if each.endpoint in kinds]
+    primary = [endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "primary"]
+    wanted = list(targets(mapping, kinds, primary[0] if len(primary) == 1 else None))
+    measured = [each for each in wanted if each.endpoint in kinds]
     if not measured:
         raise unmapped("import.endpoint", "is not measured on this population", "import another population")
     return measured

@@ -83,7 +83,7 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
     mapping = mapping_from(section)
     reader = open_files(mapping.format, files, mapping)
     wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
-    found = Collector(mapping, wanted, arm=arm).read(reader)
+    collected = Collector(mapping, wanted, arm=arm).read(reader)
     return [
         {
             "arm": rows.arm,
@@ -94,7 +94,7 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
             "values": [None if math.isnan(value) else value for value in rows.values],
             "status": [STATUSES[code] for code in rows.statuses],
         }
-        for rows in sorted(found.rows, key=lambda rows: rows.place)
+        for rows in sorted(collected.rows, key=lambda rows: rows.place)
     ]
 
 
@@ -108,8 +108,8 @@ def mapping_from(section: Any) -> Readable:
         raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
     if isinstance(mapping, UnreadImport):
         raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
-    found: Readable = mapping
-    return found
+    readable: Readable = mapping
+    return readable
 
 
 def read_paths(paths: Sequence[str], form: str, section: str | None, arm: str | None) -> Json:
@@ -158,8 +158,8 @@ class _Look:
             if _can_be_written(name) and (name in self._measures or len(self._measures) < MOST_PATHS):
                 self._measure(name, sample.measures[name])
         default = self._mapping.DEFAULTS.get("item_id", "")
-        found = look_up_id(sample.fields, default)
-        self._count(default, found)
+        looked_up = look_up_id(sample.fields, default)
+        self._count(default, looked_up)
         for path, value in _leaves(sample.fields, "", 0):
             if path != default:
                 self._count(path, value)
@@ -348,9 +348,9 @@ def _values(told: Json, mapping: type[Readable]) -> dict[str, float | str]:
         return {}
     unsaid = [text for text in texts if text not in mapping.VALUES and not text.endswith("…")]
     known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing"), "p": 0.5, "n": 0.0}
-    found = {text: known[text.lower()] for text in unsaid if text.lower() in known}
-    if found or len(unsaid) < len(texts) or len(unsaid) < 2 or told["least"] is not None:
-        return found
+    meanings = {text: known[text.lower()] for text in unsaid if text.lower() in known}
+    if meanings or len(unsaid) < len(texts) or len(unsaid) < 2 or told["least"] is not None:
+        return meanings
     return dict.fromkeys(unsaid, 0.0)
 
 
@@ -377,10 +377,10 @@ def _can_be_written(name: Any) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _last(path: str) -> str:

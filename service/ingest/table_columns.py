@@ -32,18 +32,18 @@ def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], 
         "arm",
         [name for name in whole if len(counts[name]) >= 2 and (len(counts[name]) <= most or name == OWN_ARM)],
     )
-    found = {} if arm is None else {"arm": arm}
+    fields = {} if arm is None else {"arm": arm}
     if item_id is not None and item_id != "item_id":
-        found["item_id"] = item_id
+        fields["item_id"] = item_id
     if item_id is not None and n > len(counts[item_id]) * len(counts.get(arm or "", " ")):
         run = obvious("run", [name for name in whole if all(map(_is_number_from_1, counts[name]))])
         if run is not None:
-            found["replicate"] = run
+            fields["replicate"] = run
     if "value" not in measures:
         metric = _measure(measures, item_id)
         if metric is not None:
-            found["metric"] = metric
-    return found
+            fields["metric"] = metric
+    return fields
 
 
 def max_arms(n: int) -> int:

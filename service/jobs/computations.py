@@ -45,10 +45,10 @@ def _in_shards(
     while True:
         size = _even(usual, needed, attempt.workers)
         values = drawn(attempt, shards, needed, size, (tasks.draw, about), outranked)
-        found: int | str = attempt.compute(tasks.conclude, *about, needed, values)
-        if isinstance(found, str):
-            return found
-        needed = found
+        result: int | str = attempt.compute(tasks.conclude, *about, needed, values)
+        if isinstance(result, str):
+            return result
+        needed = result
 
 
 def stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
@@ -78,7 +78,7 @@ def drawn(
         first, blocks = call.arguments[-2:]
         shard = Shard(int(str(first)), int(str(blocks)), value)
         shards.append(shard)
-        progress = min(0.99, sum(each.blocks for each in shards) / needed)
+        progress = min(0.99, sum(shard.blocks for shard in shards) / needed)
         attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
 
     missing = [Call(function, (*about, cut.start, len(cut))) for cut in cuts(shards, needed, size)]

@@ -114,7 +114,10 @@ class DaskPool:
         """
         with self._reaching():
             client = self._live()
-            sent = [self._on_workers(client, each) if isinstance(each, Data) else each for each in arguments]
+            sent = [
+                self._on_workers(client, argument) if isinstance(argument, Data) else argument
+                for argument in arguments
+            ]
             name = f"{function.__name__}-{uuid.uuid4().hex}"  # Dask knows durations by what stands before the dash
             remote = client.submit(worker.call, function, *sent, key=name, pure=False)
         future: Future[Any] = Future()

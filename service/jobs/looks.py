@@ -31,21 +31,21 @@ class LookJob:
             record = preregistrations.get(session, job.project_id, prereg_id)
             open_still = record.state == "collecting"
             inputs = looks.inputs(session, record, seal_private=self._seal_private) if open_still else None
-        found: looks.Found | None = None
+        reading: looks.Found | None = None
         if inputs is not None:
-            found = attempt.compute(looks.compute, Data(inputs))
+            reading = attempt.compute(looks.compute, Data(inputs))
 
         nothing = {"preregistration_id": prereg_id, "stop": None}
 
         def store(session: Session) -> bool:
             current = preregistrations.get(session, job.project_id, prereg_id, for_update=True)
-            if inputs is None or found is None or current.state != "collecting":
+            if inputs is None or reading is None or current.state != "collecting":
                 return job_leases.finish(session, job, nothing)  # it has ended: the verdict is the answer
             if batches.voids(session, prereg_id) != inputs.voids:  # the rows are others now: look again
                 held = job_leases.finish(session, job, nothing)
                 enqueue_due(session, current, clock.moment(session))
                 return held
-            result = looks.record(session, current, found, clock.moment(session))
+            result = looks.record(session, current, reading, clock.moment(session))
             return job_leases.finish(session, job, result)
 
         attempt.write(store)

@@ -158,8 +158,8 @@ def serve(senders: Sequence[Sender]) -> None:
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     stopping = Event()
-    for each in senders:
-        threading.Thread(target=each.run, args=(stopping,), name=type(each).__name__, daemon=True).start()
+    for sender in senders:
+        threading.Thread(target=sender.run, args=(stopping,), name=type(sender).__name__, daemon=True).start()
     runner = sys.stdin.fileno()
     with contextlib.suppress(OSError):
         while not select.select([runner], [], [], BEAT_SECONDS)[0]:

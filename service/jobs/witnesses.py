@@ -25,16 +25,16 @@ def witnesses_of(settings: Settings) -> list[Witness]:
         UnusableSetting: naming the variable.
     """
     outgoing = outgoing_of(settings)
-    found: list[Witness] = []
+    witnesses: list[Witness] = []
     if settings.witness_tsa_url:
         (url,) = _urls("WITNESS_TSA_URL", [settings.witness_tsa_url])
-        found.append(TimeStampAuthority(url, outgoing, _roots(settings)))
+        witnesses.append(TimeStampAuthority(url, outgoing, _roots(settings)))
     elif settings.witness_tsa_ca_file:
         raise UnusableSetting("FORELOCK_WITNESS_TSA_CA_FILE is of no use without FORELOCK_WITNESS_TSA_URL")
     if settings.witness_ots_calendars:
         given = [each for each in re.split(r"[,\s]+", settings.witness_ots_calendars) if each]
-        found.append(Calendars(_urls("WITNESS_OTS_CALENDARS", given), outgoing))
-    return found
+        witnesses.append(Calendars(_urls("WITNESS_OTS_CALENDARS", given), outgoing))
+    return witnesses
 
 
 def outgoing_of(settings: Settings) -> Outgoing:

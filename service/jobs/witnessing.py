@@ -79,7 +79,7 @@ class Witnessing:
 
     def step(self) -> int:
         """Ask whoever is due once; returns how many stamps were kept."""
-        return sum(self._stamp(each) + self._upgrade(each) for each in self._witnesses)
+        return sum(self._stamp(witness) + self._upgrade(witness) for witness in self._witnesses)
 
     def _stamp(self, witness: Witness) -> int:
         kind = witness.kind

@@ -58,8 +58,8 @@ class SignerState:
         Raises:
             SignerStateError: there is a file, and it cannot be read or is no signer's state.
         """
-        found = self._newest()
-        return None if found is None else found[2]
+        newest = self._newest()
+        return None if newest is None else newest[2]
 
     def keep(self, note: str, step: Callable[[str], object] = lambda _name: None) -> None:
         """Remember a checkpoint: when this returns it is on the disk.
@@ -94,13 +94,13 @@ class SignerState:
         except OSError as error:
             raise SignerStateError(f"cannot read the signer's state {self.path}: {error.strerror}") from error
         places = (data[:SLOT_BYTES], data[SLOT_BYTES:])
-        found = [(*read, place) for place, each in enumerate(places) if (read := _read(each)) is not None]
-        if not found:
+        states = [(*read, place) for place, each in enumerate(places) if (read := _read(each)) is not None]
+        if not states:
             raise SignerStateError(
                 f"cannot read the signer's state {self.path}: it holds no checkpoint; bring it back, or move it away: "
                 "the signer then begins with the checkpoint in the database"
             )
-        count, remembered, place = max(found, key=lambda each: each[0])
+        count, remembered, place = max(states, key=lambda each: each[0])
         return count, place, remembered
 
     def _begin(self, record: bytes, step: Callable[[str], object]) -> None:

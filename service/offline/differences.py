@@ -89,10 +89,10 @@ class _Where:
 def compare(recorded: Mapping[str, Any], here: Mapping[str, Any], excuse: Excuse) -> list[Difference]:
     """Every difference between a recorded verdict and the one that its rows give here, in the order of the text."""
     start = _Where(excuse, draws=_least_draws(here.get("hypotheses")))
-    found = list(_differences(recorded.get("hypotheses"), here.get("hypotheses"), start))
+    differences = list(_differences(recorded.get("hypotheses"), here.get("hypotheses"), start))
     for name in ("primary_outcomes", "stopped", "plan_sha256", "preregistration_id"):
-        found += _differences(recorded.get(name), here.get(name), start.at(name, name))
-    return found
+        differences += _differences(recorded.get(name), here.get(name), start.at(name, name))
+    return differences
 
 
 def _differences(recorded: Any, here: Any, where: _Where) -> Iterator[Difference]:
@@ -228,11 +228,11 @@ def _least_draws(hypotheses: Any) -> int | None:
     """The fewest draws of any answer of a verdict: a family's correction mixes them."""
     answers = [
         answer
-        for each in hypotheses or ()
-        for answer in (each.get("analyses") or {}).values()
+        for hypothesis in hypotheses or ()
+        for answer in (hypothesis.get("analyses") or {}).values()
         if isinstance(answer, dict)
     ]
-    drawn = [draws for each in answers if (draws := _draws(each.get("provenance") or {})) is not None]
+    drawn = [draws for answer in answers if (draws := _draws(answer.get("provenance") or {})) is not None]
     return min(drawn, default=None)
 
 

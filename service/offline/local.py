@@ -95,10 +95,10 @@ def audit(request: Mapping[str, Any]) -> Json:
 
 def _told(compute: Callable[[], Any]) -> Json:
     try:
-        found: Json = compute().model_dump(mode="json")
+        answer: Json = compute().model_dump(mode="json")
     except ForelockError as refused:
         return {"problem": refused.document()}
-    return {"answer": found}
+    return {"answer": answer}
 
 
 def _read(model: Any, document: Mapping[str, Any]) -> Any:

@@ -46,13 +46,13 @@ def recompute(opened: Opened) -> Recomputed:
     here, there = library_versions(), _versions(recorded.get("versions"))
     other = sorted(name for name in {*here, *there} if here.get(name) != there.get(name)) if there else []
     try:
-        found = json.loads(_judged(opened, recorded))
+        judged = json.loads(_judged(opened, recorded))
     except (ForelockError, ValidationError, KeyError, ValueError, IndexError, TypeError) as error:
         why = error.detail if isinstance(error, ForelockError) else f"a {type(error).__name__} came of it"
         newer = _is_newer(there.get(SERVER, ""), here[SERVER])
         return Recomputed(False, newer, f"it cannot be computed here: {why}{_explained(other, there)}")
     excuse = Excuse(libraries=bool(set(other) - {SERVER}), release=SERVER in other)
-    differing = compare(recorded, found, excuse)
+    differing = compare(recorded, judged, excuse)
     if not differing:
         return Recomputed(
             True, False, "judged again from the rows: outcomes and clauses are the same, numbers to 1e-9"
@@ -101,8 +101,8 @@ def _explained(other: list[str], there: Mapping[str, str]) -> str:
 
 def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     plan = Plan.model_validate_json(opened.plan)
-    for each in plan.tests or ():
-        registry.find(each.test, each.version)  # one that is not known here would be judged as undefined
+    for test in plan.tests or ():
+        registry.find(test.test, test.version)  # one that is not known here would be judged as undefined
     manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
     outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():

@@ -48,23 +48,23 @@ def back_up_keys(settings: Settings, file: Path) -> list[str]:
     _require_apart(settings, file, keys=True)
     directory = settings.data_dir / "keys"
     given = settings.seal_private_key
-    found: dict[str, bytes] = {}
+    keys: dict[str, bytes] = {}
     for name in FILES:
         path = settings.signing_key_path if name == SIGNING else directory / name
         if name == SEAL_PRIVATE and given is not None:
-            found[name] = decode_key(given.get_secret_value(), "FORELOCK_SEAL_PRIVATE_KEY", "copy it again")
+            keys[name] = decode_key(given.get_secret_value(), "FORELOCK_SEAL_PRIVATE_KEY", "copy it again")
         elif name == SEAL_PUBLIC and settings.seal_public_key:
-            found[name] = decode_key(settings.seal_public_key, "FORELOCK_SEAL_PUBLIC_KEY", "copy it again")
+            keys[name] = decode_key(settings.seal_public_key, "FORELOCK_SEAL_PUBLIC_KEY", "copy it again")
         elif name != SEAL_PRIVATE or path.exists():
-            found[name] = read_key(path)
-    _require_pair(found)
+            keys[name] = read_key(path)
+    _require_pair(keys)
     successor = settings.signing_key_path.with_name(f"{SIGNING}.next")
     if successor.exists():
         raise BackupFailed(
             f"a rotation of the signing key was interrupted ({successor}): run `forelock ledger rotate` again first"
         )
     text = json.dumps(
-        {"format": FORM, "keys": {name: base64.b64encode(key).decode() for name, key in found.items()}},
+        {"format": FORM, "keys": {name: base64.b64encode(key).decode() for name, key in keys.items()}},
         indent=1,
     )
 
@@ -72,8 +72,8 @@ def back_up_keys(settings: Settings, file: Path) -> list[str]:
         draft.write_text(f"{text}\n", "ascii")
 
     backups.new_file(file, write)
-    lines = [f"keys        {file} ({', '.join(found)})"]
-    if SEAL_PRIVATE not in found:
+    lines = [f"keys        {file} ({', '.join(keys)})"]
+    if SEAL_PRIVATE not in keys:
         lines.append(
             "not in it   seal.key: it is not on this machine; run this on the runner's too, since no pending plan "
             "is judged without it"
@@ -98,18 +98,18 @@ def restore_database(settings: Settings, file: Path) -> list[str]:
 
 def restore_keys(settings: Settings, file: Path) -> list[str]:
     """Put the keys back where there are none; then what stands, and what is missing, in lines."""
-    found = _read_keys(file)
+    keys = _read_keys(file)
     _make_directory(settings)
     directory = settings.data_dir / "keys"
     directory.mkdir(mode=0o700, exist_ok=True)
     directory.chmod(0o700)
-    for name, key in found.items():
+    for name, key in keys.items():
         if (directory / name).exists() and read_key(directory / name) != key:
             raise BackupFailed(
                 f"{directory / name} is another key than the one in {file}: name a new directory with --data, or "
                 "move it away"
             )
-    for name, key in found.items():
+    for name, key in keys.items():
         write_key(directory / name, key)
     return standing(settings)
 
@@ -196,16 +196,16 @@ def _require_apart(settings: Settings, file: Path, *, keys: bool) -> None:
         raise BackupFailed(f"{directory} is no directory: make it first")
     if directory.resolve().is_relative_to(settings.data_dir.resolve()):
         raise BackupFailed(f"{directory} is in the data directory: a copy beside the original goes with it")
-    for each in sorted(directory.iterdir()):
-        if not each.is_file():
-            other = not keys and each.name == "keys" and (each / SEAL_PRIVATE).exists()
+    for path in sorted(directory.iterdir()):
+        if not path.is_file():
+            other = not keys and path.name == "keys" and (path / SEAL_PRIVATE).exists()
         else:
             other = (
-                backups.kind_of(each) is not None if keys else each.name == SEAL_PRIVATE or _holds_keys(each)
+                backups.kind_of(path) is not None if keys else path.name == SEAL_PRIVATE or _holds_keys(path)
             )
         if other:
             raise BackupFailed(
-                f"{each} is there, {'a database' if keys else 'keys'}: whoever has database and keys can read results "
+                f"{path} is there, {'a database' if keys else 'keys'}: whoever has database and keys can read results "
                 "before the verdict; name another directory, on another disk or machine where you can"
             )
 
@@ -219,9 +219,9 @@ def _read_keys(file: Path) -> dict[str, bytes]:
     with file.open("rb") as opened:
         data = opened.read(_MOST_BYTES)
     try:
-        found = json.loads(data)
-        form = found["format"]
-        texts = {str(name): str(text) for name, text in found["keys"].items()}
+        content = json.loads(data)
+        form = content["format"]
+        texts = {str(name): str(text) for name, text in content["keys"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         form, texts = None, {}
     if form != FORM:

@@ -43,9 +43,9 @@ def status(signer: Signer) -> tuple[str, bool]:
         said = error.detail
     lines.append(f"remembered  {said} ({signer.state.path})")
     lines += [
-        f"signer {each.number:<4} {each.vkey}"
-        + ("" if each.sequence is None else f" by leaf {each.sequence}")
-        for each in signers
+        f"signer {signer.number:<4} {signer.vkey}"
+        + ("" if signer.sequence is None else f" by leaf {signer.sequence}")
+        for signer in signers
     ]
     refused = signer.why_refused()
     lines.append("whole       yes" if refused is None else f"whole       no: {refused}")

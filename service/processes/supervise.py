@@ -129,7 +129,7 @@ class Supervisor:
             on_start()
             while not self._stopping.is_set():
                 self._restart_ended()
-                hopeless = next((each for each in self._children if each.own_ends >= MOST_FAILURES), None)
+                hopeless = next((child for child in self._children if child.own_ends >= MOST_FAILURES), None)
                 if hopeless is not None:
                     log.error(
                         "%s ended %s times in a row; stopping: its last words are above",

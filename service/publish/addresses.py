@@ -14,7 +14,7 @@ _HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 
 
 def _networks(*texts: str) -> tuple[Network, ...]:
-    return tuple(ipaddress.ip_network(each) for each in texts)
+    return tuple(ipaddress.ip_network(text) for text in texts)
 
 
 _EMBEDDING: tuple[tuple[ipaddress.IPv6Network, int, int], ...] = (
@@ -79,9 +79,9 @@ def read_allowed(text: str) -> tuple[Allowed, ...]:
 
 def _entry(text: str) -> Allowed:
     bare, port = text, None
-    found = re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]+):([0-9]{1,5})", text)
-    if found:
-        bare, port = found[1], int(found[2])
+    match = re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]+):([0-9]{1,5})", text)
+    if match:
+        bare, port = match[1], int(match[2])
     try:
         return Allowed(None, ipaddress.ip_network(bare.strip("[]")), port)
     except ValueError:

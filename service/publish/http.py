@@ -36,8 +36,8 @@ class Answer:
 
 def resolve(host: str, port: int) -> list[str]:
     """Every address of a host, by the system's resolver."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in addresses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,18 @@ class Outgoing:
             Unanswered: nobody knows the host.
         """
         try:
-            found = [ipaddress.ip_address(host)]
+            addresses = [ipaddress.ip_address(host)]
         except ValueError:
             try:
-                found = [ipaddress.ip_address(each.partition("%")[0]) for each in self.resolve(host, port)]
+                addresses = [
+                    ipaddress.ip_address(each.partition("%")[0]) for each in self.resolve(host, port)
+                ]
             except (OSError, UnicodeError) as error:
                 raise Unanswered(f"{host} has no address that can be looked up") from error
-        if not found:
+        if not addresses:
             raise Unanswered(f"{host} has no address that can be looked up")
         try:
-            return require_allowed(host, found, port, self.allowed)
+            return require_allowed(host, addresses, port, self.allowed)
         except UnusableEntry as refused:
             raise Forbidden(str(refused)) from None
 
@@ -219,5 +221,5 @@ def _parsed(url: str) -> httpx.URL:
 def _reason(error: httpx.ConnectError) -> str:
     """Of certificates what is wrong with them, of everything else nothing."""
     text = str(error)
-    found = text.find("certificate verify failed")
-    return f" ({text[found:].partition(' (_ssl')[0]})" if found >= 0 else ""
+    start = text.find("certificate verify failed")
+    return f" ({text[start:].partition(' (_ssl')[0]})" if start >= 0 else ""

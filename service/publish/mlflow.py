@@ -83,8 +83,8 @@ class MlflowServer:
             tags["forelock.receipt"] = push.receipt
         items = [{"key": key, "value": value[:MOST_TAG]} for key, value in sorted(tags.items())]
         metrics = [
-            {"key": each.key, "value": each.value, "timestamp": each.timestamp, "step": 0}
-            for each in push.metrics
+            {"key": metric.key, "value": metric.value, "timestamp": metric.timestamp, "step": 0}
+            for metric in push.metrics
         ]
         for name, content in push.files.items() if place is not None else ():
             self._call("PUT", f"{_FILES}{place}/{quote(name)}", content, "application/octet-stream")

@@ -43,6 +43,6 @@ def post(
         "Content-Type": "application/json",
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(signature(each, message_id, timestamp, body) for each in secrets),
+        "webhook-signature": " ".join(signature(secret, message_id, timestamp, body) for secret in secrets),
     }
     return outgoing.send("POST", url, content=body, headers=headers, limit=LIMIT).status

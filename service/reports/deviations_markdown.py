@@ -30,10 +30,13 @@ def print_deviations(
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if marks:
-        parts.append("\n".join(f"- **!** {sentence(each[words.language == 'zh'])}" for each in marks))
+        parts.append("\n".join(f"- **!** {sentence(mark[words.language == 'zh'])}" for mark in marks))
     if not deviations:
         parts.append(words["none"])
-    parts += ["\n".join(_deviation(each, decisions.get(each.number, ()), words)) for each in deviations]
+    parts += [
+        "\n".join(_deviation(deviation, decisions.get(deviation.number, ()), words))
+        for deviation in deviations
+    ]
     if consequences is not None and deviations:
         parts.append("\n".join(_consequences(consequences, words)))
     return "\n\n".join(parts) + "\n"
@@ -67,10 +70,10 @@ def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) 
     for name in ("original", "actual", "reason", "impact"):
         yield f"- **{words[name]}**{colon}{written(getattr(filing, name))}"
     yield f"- **{words['direction']}**{colon}{words.value(filing.direction)} ({words['stated']})"
-    for found in each.directions:
+    for direction in each.directions:
         yield (
-            f"  - {found.hypothesis}{colon}{words.value(found.direction)} ({words['computed']}); "
-            f"{words['for_null']}{colon}{words.value(found.null_direction)}"
+            f"  - {direction.hypothesis}{colon}{words.value(direction.direction)} ({words['computed']}); "
+            f"{words['for_null']}{colon}{words.value(direction.null_direction)}"
         )
     yield f"- **{words['change']}**{colon}{json_span(filing.change.model_dump(mode='json', exclude_none=True))}"
     seen = words["readable"] if facts.readable else words["sealed"]
@@ -92,24 +95,25 @@ def _by(name: str, key_id: str | None) -> str:
     return code(name) if key_id is None else f"{code(name)} ({code(key_id)})"
 
 
-def _consequences(found: Consequences, words: _Words) -> Iterator[str]:
+def _consequences(consequences: Consequences, words: _Words) -> Iterator[str]:
     yield f"## {words['consequences']}"
     yield ""
     yield words["stays"]
-    if found.as_run is not None:
+    if consequences.as_run is not None:
         yield ""
         yield f"| {words['hypothesis']} | {words['planned']} | {words['as_run']} |"
         yield "|---|---|---|"
-        for each in found.as_run.hypotheses:
-            yield f"| {each.hypothesis} | {words.value(each.outcome_planned)} | {words.value(each.outcome)} |"
-    lines = list(_doubts(found, words))
+        for hypothesis in consequences.as_run.hypotheses:
+            planned, as_run = words.value(hypothesis.outcome_planned), words.value(hypothesis.outcome)
+            yield f"| {hypothesis.hypothesis} | {planned} | {as_run} |"
+    lines = list(_doubts(consequences, words))
     if lines:
         yield ""
         yield from lines
 
 
-def _doubts(found: Consequences, words: _Words) -> Iterator[str]:
-    for point in found.tipping_points:
+def _doubts(consequences: Consequences, words: _Words) -> Iterator[str]:
+    for point in consequences.tipping_points:
         if point.robust:
             yield f"- {point.hypothesis}{words.colon}{words['robust']}"
         elif point.items is not None and point.outcome_then is not None:
@@ -117,7 +121,7 @@ def _doubts(found: Consequences, words: _Words) -> Iterator[str]:
             yield f"- {point.hypothesis}{words.colon}{point.items} {words['tipping']} → {then}"
         else:
             yield f"- {point.hypothesis}{words.colon}{words['unsettled']} ({sentence(point.reason or '?')})"
-    for number in found.not_computed:
+    for number in consequences.not_computed:
         yield f"- {words['deviation']} {number.deviation}{words.colon}{sentence(number.reason)}"
-    for reason in found.reasons:
+    for reason in consequences.reasons:
         yield f"- {sentence(reason)}"

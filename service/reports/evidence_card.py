@@ -24,9 +24,11 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
     parts = [f"# {heading}{title}", f"{score} (`{card.state}`)", "\n".join(_pieces(card.pieces, chinese))]
     parts.append("\n".join(_facts(card, chinese)))
     if card.hypotheses:
-        parts.append("\n".join(line for each in card.hypotheses for line in _hypothesis(each, chinese)))
+        parts.append(
+            "\n".join(line for hypothesis in card.hypotheses for line in _hypothesis(hypothesis, chinese))
+        )
     if card.marks:
-        parts.append("\n".join(f"- **!** {sentence(_said(each, chinese))}" for each in card.marks))
+        parts.append("\n".join(f"- **!** {sentence(_said(mark, chinese))}" for mark in card.marks))
     parts.append(_said(card.limits, chinese))
     return "\n\n".join(parts) + "\n"
 
@@ -66,7 +68,7 @@ def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
         yield f"  - {_said(card.power_limit, chinese)}"
     for words in (card.sentences, *(note.says for note in card.notes)):
         if words is not None:
-            yield f"  - {_said(words, chinese)}"
+            yield f"  - {sentence(_said(words, chinese))}"  # it holds names that the plan's author chose
 
 
 def _power(card: HypothesisCard, chinese: bool) -> str:

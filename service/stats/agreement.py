@@ -78,8 +78,8 @@ class AgreementRequest(Request):
                     f"has {len(each)} ratings where the first item has {raters}",
                     "send one per rater, two raters or more, and null where a rater left the item out",
                 )
-        known = {rating for each in rows for rating in each if rating is not None}
-        if not any(sum(rating is not None for rating in each) >= 2 for each in rows):
+        known = {rating for row in rows for rating in row if rating is not None}
+        if not any(sum(rating is not None for rating in row) >= 2 for row in rows):
             raise InvalidData.field("ratings", "hold no item that two raters rated", "let raters share items")
         if self.scale == "interval" and any(isinstance(each, str) or abs(each) > LARGEST for each in known):
             raise InvalidData.field(
@@ -177,8 +177,8 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         Twelve answers, a judge and a person agree on ten, each finds seven right: kappa (10/12 - 74/144)/(1 - 74/144) =
         .657.
     """
-    rated = np.array([sum(x is not None for x in each) for each in request.ratings])
-    known = dict.fromkeys(x for each in request.ratings for x in each if x is not None)
+    rated = np.array([sum(x is not None for x in rating) for rating in request.ratings])
+    known = dict.fromkeys(x for rating in request.ratings for x in rating if x is not None)
     names = {
         name: place for place, name in enumerate(_ordered(known) if request.scale == "ordinal" else known)
     }
@@ -186,12 +186,12 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     shared = _Rated.of(request, np.flatnonzero(rated >= 2), names)
     rows, table, codes = shared.items, shared.table, shared.codes
     reasons: dict[str, str] = {}
-    found = {
+    coefficients = {
         name: _coefficient(name, each, request.level, reasons)
         for name, each in _asked(request, every, shared, len(names), reasons).items()
     }
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
-        found.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
+        coefficients.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
     n_clusters = None if request.clusters is None else int(codes.max()) + 1
     if n_clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
@@ -205,10 +205,10 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     plain = _plain(table)
     return AgreementAnalysis(
         agreement=plain,
-        cohen_kappa=found["cohen_kappa"],
-        fleiss_kappa=found["fleiss_kappa"],
-        gwet_ac1=found["gwet_ac1"],
-        krippendorff_alpha=found["krippendorff_alpha"],
+        cohen_kappa=coefficients["cohen_kappa"],
+        fleiss_kappa=coefficients["fleiss_kappa"],
+        gwet_ac1=coefficients["gwet_ac1"],
+        krippendorff_alpha=coefficients["krippendorff_alpha"],
         n=len(rows),
         n_raters=table.shape[1],
         n_ratings=int(np.count_nonzero(table >= 0)),
@@ -216,7 +216,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         n_clusters=n_clusters,
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(request, plain, found, len(rows), table.shape[1]),
+        sentence=_sentence(request, plain, coefficients, len(rows), table.shape[1]),
     )
 
 
@@ -233,14 +233,14 @@ class _Rated:
         rows = [request.ratings[place] for place in items]
         labels = None if request.clusters is None else [str(request.clusters[place]) for place in items]
         codes = np.arange(len(rows)) if labels is None else codes_of(labels)
-        return cls(items, np.array([[-1 if x is None else names[x] for x in each] for each in rows]), codes)
+        return cls(items, np.array([[-1 if x is None else names[x] for x in row] for row in rows]), codes)
 
 
 def _counts(table: NDArray[np.int64], q: int) -> Floats:
     """Raters of each item per category (n, q)."""
     flat = np.where(table >= 0, table + np.arange(len(table))[:, None] * q, len(table) * q)
-    found = np.bincount(flat.ravel(), minlength=len(table) * q + 1)[:-1]
-    return found.reshape(len(table), q).astype(np.float64)
+    counts = np.bincount(flat.ravel(), minlength=len(table) * q + 1)[:-1]
+    return counts.reshape(len(table), q).astype(np.float64)
 
 
 def _plain(table: NDArray[np.int64]) -> float:
@@ -306,9 +306,9 @@ def _asked(
 
 
 def _coefficient(
-    name: str, found: tuple[float, Floats], level: float, reasons: dict[str, str]
+    name: str, estimate: tuple[float, Floats], level: float, reasons: dict[str, str]
 ) -> Coefficient:
-    value, without = found
+    value, without = estimate
     if not np.isfinite(value):
         reasons[name] = "all ratings are alike, so chance alone agrees always"
         return Coefficient(value=None, se=None, low=None, high=None)
@@ -322,7 +322,7 @@ def _coefficient(
 
 
 def _sentence(
-    request: AgreementRequest, plain: float, found: dict[str, Coefficient], n: int, raters: int
+    request: AgreementRequest, plain: float, coefficients: dict[str, Coefficient], n: int, raters: int
 ) -> str:
     words = {
         "cohen_kappa": "Cohen's kappa", "fleiss_kappa": "Fleiss' kappa", "gwet_ac1": "Gwet's AC1",
@@ -330,7 +330,7 @@ def _sentence(
     }  # fmt: skip
     told = []
     for name, word in words.items():
-        each = found[name]
+        each = coefficients[name]
         if each.value is not None:
             ends = "" if each.low is None else f" ({each.low:.2f} to {each.high:.2f})"
             told.append(f"{word} {each.value:.3f}{ends}")

@@ -235,8 +235,8 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
         17.25888 for `ttestBF(x = extra[group == 1], y = extra[group == 2], paired = TRUE)`, whose scale is
         the root of 1/2.
     """
-    found, method, warnings = weigh(request.evidence)
-    log_bf = found.value
+    factor, method, warnings = weigh(request.evidence)
+    log_bf = factor.value
     finite = math.isfinite(log_bf)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
@@ -255,7 +255,7 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
         bf10=bf10,
         bf01=bf01,
         log_bf10=log_bf if finite else None,
-        log_bf10_error=found.error if finite else None,
+        log_bf10_error=factor.error if finite else None,
         posterior=posterior,
         prior_odds=request.prior_odds,
         method=method,
@@ -273,15 +273,15 @@ def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, .
     match evidence:
         case TEvidence(t=t, n1=n1, n2=n2, rscale=rscale):
             effective = n1 if n2 is None else n1 / (n1 + n2) * n2
-            found = kernel.jzs_t(t, effective, evidence.df, rscale)
+            factor = kernel.jzs_t(t, effective, evidence.df, rscale)
             design = "one-sample or paired" if n2 is None else "two-sample"
-            return found, f"JZS {design} t, Cauchy scale {rscale:g}", ()
+            return factor, f"JZS {design} t, Cauchy scale {rscale:g}", ()
         case FEvidence(f=f, df1=df1, df2=df2, rscale=rscale):
             n = evidence.n or df1 + df2 + 1
             if evidence.method == "bic":
                 return kernel.bic_f(f, df1, df2, n), "BIC of F", (BIC_APPROXIMATION(),)
-            found = kernel.jzs_regression(f, df1, df2, n, rscale)
-            return found, f"JZS regression of F, scale {rscale:g}", (REGRESSION_PRIOR(),)
+            factor = kernel.jzs_regression(f, df1, df2, n, rscale)
+            return factor, f"JZS regression of F, scale {rscale:g}", (REGRESSION_PRIOR(),)
         case CorrelationEvidence(r=r, n=n, kappa=kappa):
             if evidence.method == "ly":
                 return kernel.correlation_ly(r, n, kappa), f"exact correlation, kappa {kappa:g}", ()

@@ -119,8 +119,8 @@ def _draws(request: BootstrapDifferenceRequest, drawn: Drawn | None) -> int:
     """Draws to make: doubled while p is unresolved."""
     draws = request.n_resamples
     while drawn is not None and draws <= len(drawn["estimates"]):
-        found = _drawn(request, drawn, draws)
-        resolved = found.p is None or abs(found.p - request.alpha) > 3 * found.se
+        result = _drawn(request, drawn, draws)
+        resolved = result.p is None or abs(result.p - request.alpha) > 3 * result.se
         if resolved or draws * 2 > RAISED_UP_TO * request.n_resamples:
             break
         draws *= 2
@@ -168,8 +168,8 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
             sentence=f"The means differ by {delta:+.4g}; the bootstrap is undefined here ({reason}).",
         )
     exact = request.exact
-    found = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
-    distribution, constants, raw_p, p_se = found.distribution, found.constants, found.p, found.se
+    result = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
+    distribution, constants, raw_p, p_se = result.distribution, result.constants, result.p, result.se
     ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
     if ends is not None:  # an end that only rounding keeps from 0 touches it, in any unit
         slack = bootstrap.slack_of(request.arrays())
@@ -312,9 +312,9 @@ def _drawn_within(
         low, high = levels
         if low is None or high is None:
             continue
-        found = certainty.of_quantile(drawn.quantile, draws, low, high)
-        if found is not None:
-            within[end] = (2 * delta - found[1], 2 * delta - found[0]) if turned else found
+        bounds = certainty.of_quantile(drawn.quantile, draws, low, high)
+        if bounds is not None:
+            within[end] = (2 * delta - bounds[1], 2 * delta - bounds[0]) if turned else bounds
     shares = drawn.at_least(2 * delta), drawn.at_most(2 * delta)
     if not turned:
         shares = drawn.at_most(0.0), drawn.at_least(0.0)

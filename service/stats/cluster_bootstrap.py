@@ -95,7 +95,9 @@ ROUNDING = 1e-12
 """A standard error below this share of the largest difference is rounding: 0.3 - 0.1 is not 0.4 - 0.2."""
 
 
-def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) -> ClusterBootstrapAnalysis:
+def _analysis(
+    request: ClusterBootstrapRequest, distribution: BootstrapDistribution
+) -> ClusterBootstrapAnalysis:
     pairs = request.pairs
     weighted = request.weighted
     delta = weighted.item_weighted
@@ -103,11 +105,11 @@ def _analysis(request: ClusterBootstrapRequest, found: BootstrapDistribution) ->
     read = resampling.Reading(
         request,
         delta,
-        resampling.resolution_of(found, pairs.groups.n_clusters),
+        resampling.resolution_of(distribution, pairs.groups.n_clusters),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
         support=Support.of_units(weighted.sums, weighted.sizes),
-    ).fields(found)
+    ).fields(distribution)
     n_discordant = int(np.count_nonzero(pairs.difference))
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:

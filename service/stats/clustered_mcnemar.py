@@ -361,8 +361,8 @@ def _chi_square(
     codes: NDArray[np.int64],
 ) -> float | None:
     if method in ("obuchowski", "durkalski", "yang"):
-        found = float(chi_squares(method, groups.sums, groups.sizes))
-        return None if math.isnan(found) else found
+        statistic = float(chi_squares(method, groups.sums, groups.sizes))
+        return None if math.isnan(statistic) else statistic
     # cell 0 both correct, 1 only the baseline, 2 only the candidate, 3 both wrong
     cell = (3 - 2 * baseline - candidate).astype(np.int64)
     cells = np.bincount(4 * codes + cell, minlength=4 * groups.n_clusters).reshape(-1, 4)

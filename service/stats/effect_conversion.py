@@ -232,24 +232,26 @@ def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnaly
     Example:
         Table 10, 5, 4, 12: log odds ratio ln 6 = 1.792 with SE 0.796, d-equivalent 0.988.
     """
-    found = convert(request.effect)
-    reasons = _reasons(found, request.effect)
+    converted = convert(request.effect)
+    reasons = _reasons(converted, request.effect)
     ci = None
-    if found.effect is not None and found.se is not None:
-        half = float(special.ndtri(0.5 + request.level / 2)) * found.se
-        ci = Interval(low=found.effect - half, high=found.effect + half, level=request.level, method="wald")
+    if converted.effect is not None and converted.se is not None:
+        half = float(special.ndtri(0.5 + request.level / 2)) * converted.se
+        ci = Interval(
+            low=converted.effect - half, high=converted.effect + half, level=request.level, method="wald"
+        )
     return EffectConversionAnalysis(
-        effect=found.effect,
-        scale=found.scale,
-        se=found.se,
+        effect=converted.effect,
+        scale=converted.scale,
+        se=converted.se,
         ci=ci,
-        d_equivalent=found.d,
-        n_eff=found.n_eff,
-        haldane_applied=found.haldane,
-        alternatives=found.alternatives,
+        d_equivalent=converted.d,
+        n_eff=converted.n_eff,
+        haldane_applied=converted.haldane,
+        alternatives=converted.alternatives,
         reasons=reasons,
-        warnings=found.warnings,
-        sentence=_sentence(found, ci),
+        warnings=converted.warnings,
+        sentence=_sentence(converted, ci),
     )
 
 
@@ -316,14 +318,14 @@ def _unsized(n: int | None) -> tuple[StatWarning, ...]:
     return () if n is not None else (NO_N_EFF(),)
 
 
-def _reasons(found: _Converted, effect: Effect) -> dict[str, str]:
+def _reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
     unknown = isinstance(effect, OtherEffect)
     reasons: dict[str, str] = {}
-    if found.effect is None:
+    if converted.effect is None:
         reasons["effect"] = "no conversion is known for this kind" if unknown else "infinite"
-    if found.d is None:
+    if converted.d is None:
         reasons["d_equivalent"] = reasons.get("effect", "infinite")
-    if found.se is None:
+    if converted.se is None:
         match effect:
             case OtherEffect():
                 reasons["se"] = "no effect"
@@ -333,18 +335,20 @@ def _reasons(found: _Converted, effect: Effect) -> dict[str, str]:
                 reasons["se"] = "needs more than 3 pairs"
             case _:
                 reasons["se"] = "needs the sample size"
-    if found.effect is None or found.se is None:
+    if converted.effect is None or converted.se is None:
         reasons["ci"] = "effect or standard error is undefined"
     return reasons
 
 
-def _sentence(found: _Converted, ci: Interval | None) -> str:
-    if found.d is None:
+def _sentence(converted: _Converted, ci: Interval | None) -> str:
+    if converted.d is None:
         return "This effect has no d-equivalent; see the reasons."
-    own = f"{found.scale.replace('_', ' ')} {found.effect:.4g}" if found.effect is not None else ""
+    own = (
+        f"{converted.scale.replace('_', ' ')} {converted.effect:.4g}" if converted.effect is not None else ""
+    )
     interval = f", {level_text(ci.level)} CI {ci.low:.4g} to {ci.high:.4g}" if ci else ", without interval"
     return (
-        f"The effect is {found.d:+.4g} on the scale of Cohen's d ({own}{interval}); conversions between "
+        f"The effect is {converted.d:+.4g} on the scale of Cohen's d ({own}{interval}); conversions between "
         "scales rest on distributions that were not checked here."
     )
 

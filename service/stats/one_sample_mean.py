@@ -111,12 +111,12 @@ class OneSampleMeanRequest(Request):
     @cached_property
     def runs(self) -> list[list[float]]:
         """Outcomes by item."""
-        return [each if isinstance(each, list) else [each] for each in self.values]
+        return [value if isinstance(value, list) else [value] for value in self.values]
 
     @property
     def flat(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """All outcomes."""
-        return np.array([x for each in self.runs for x in each], dtype=np.float64)
+        return np.array([x for run in self.runs for x in run], dtype=np.float64)
 
     @cached_property
     def mean(self) -> OneMean:

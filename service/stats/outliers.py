@@ -112,17 +112,17 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     n = values.size
     threshold = request.threshold or {"iqr": 1.5, "zscore": 3.0, "mad": 3.5}[request.method]
     reasons: dict[str, str] = {}
-    found = _RULES[request.method](values, threshold)
+    flagged = _RULES[request.method](values, threshold)
     possible = float(np.sqrt(n - 1)) if request.method == "zscore" else None
     if possible is None:
         reasons["max_possible_score"] = "only z-scores are bounded by n"
     fields = ("n_outliers", "positions", "outliers", "low_fence", "high_fence", "max_score")
-    if isinstance(found, str):
-        reasons |= dict.fromkeys(fields, found)
+    if isinstance(flagged, str):
+        reasons |= dict.fromkeys(fields, flagged)
         listed, low, high, largest = None, None, None, None
-        sentence = f"The {request.method} rule is undefined here ({found}); nothing is listed or removed."
+        sentence = f"The {request.method} rule is undefined here ({flagged}); nothing is listed or removed."
     else:
-        low, high, scores = found
+        low, high, scores = flagged
         listed = tuple(
             Outlier(
                 position=int(i), value=float(values[i]), score=None if scores is None else float(scores[i])

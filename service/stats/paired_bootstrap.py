@@ -96,22 +96,24 @@ def _cost(request: PairedBootstrapRequest) -> float:
     return scores_seconds(moves[:LOOK], arms.units.n_units, draws, alike=alike) + 1e-6 * n
 
 
-def _analysis(request: PairedBootstrapRequest, found: BootstrapDistribution) -> PairedBootstrapAnalysis:
+def _analysis(
+    request: PairedBootstrapRequest, distribution: BootstrapDistribution
+) -> PairedBootstrapAnalysis:
     arms = request.pair
     delta = arms.delta
     units = arms.units if arms.counts is None or arms.codes is not None else arms.units.distinct
     reading = resampling.Reading(
         request,
         delta,
-        resampling.resolution_of(found, arms.units.n_units),
+        resampling.resolution_of(distribution, arms.units.n_units),
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
         support=_support(request, arms),
     )
-    read = reading.fields(found)
+    read = reading.fields(distribution)
     warnings: list[StatWarning] = [*read.pop("warnings"), *cluster_warnings(arms.sizes)]
-    if isinstance(found, MetricDraws):
-        warnings += arms.undefined(found.undefined, "resamples")
+    if isinstance(distribution, MetricDraws):
+        warnings += arms.undefined(distribution.undefined, "resamples")
     if arms.n_discordant == 0:
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:

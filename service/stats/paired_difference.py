@@ -119,10 +119,10 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
     def p(b: Ints, m: Ints) -> Floats:
         if alternative == "two-sided":
-            found = special.erfc(np.abs(z(b, m)) / math.sqrt(2))
+            p = special.erfc(np.abs(z(b, m)) / math.sqrt(2))
         else:
-            found = special.ndtr(-z(b, m) if alternative == "greater" else z(b, m))
-        return np.where(m > 0, found, 1.0)
+            p = special.ndtr(-z(b, m) if alternative == "greater" else z(b, m))
+        return np.where(m > 0, p, 1.0)
 
     if path == ("z",):
         return cells.valued(path, z, "rising")

@@ -361,16 +361,16 @@ def _warnings(
     )
     ratios = [score.normalized for score in tests] + [finding.normalized for finding in findings]
     above = sum(ratio is not None and ratio > 1 for ratio in ratios)
-    found: list[StatWarning] = []
+    warnings: list[StatWarning] = []
     if request.variant == "reference_code":
-        found.append(REFERENCE_CODE())
+        warnings.append(REFERENCE_CODE())
     if opposed and request.variant != "three_state":
-        found.append(DIRECTION_IGNORED(n=opposed))
+        warnings.append(DIRECTION_IGNORED(n=opposed))
     if above:
-        found.append(CEILING_EXCEEDED(n=above))
+        warnings.append(CEILING_EXCEEDED(n=above))
     if flagged or not tests:
-        found.append(FALLBACK_USED(n=max(flagged, 1)))
-    return tuple(found)
+        warnings.append(FALLBACK_USED(n=max(flagged, 1)))
+    return tuple(warnings)
 
 
 def _reasons(

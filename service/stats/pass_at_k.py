@@ -146,23 +146,23 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
     attempts, correct = request.arrays()
     codes = None if request.clusters is None else codes_of(request.clusters)
     reasons: dict[str, str] = {}
-    found = []
+    curve = []
     for index, k in enumerate(request.k):
         values = estimate(attempts, correct, k)
-        found.append(_summary(values, k, codes, request.level, f"estimates.{index}", reasons))
+        curve.append(_summary(values, k, codes, request.level, f"estimates.{index}", reasons))
     if codes is None:
         reasons["n_clusters"] = NO_CLUSTERS
     warnings: list[StatWarning] = []
     if 2 * max(request.k) > attempts.min() and max(request.k) > 1:
         warnings.append(FEW_ATTEMPTS(k=max(request.k), least=int(attempts.min())))
-    first = found[0]
+    first = curve[0]
     interval = (
         f"{level_text(request.level)} CI {first.ci.low:.1%} to {first.ci.high:.1%} over items"
         if first.ci.low is not None and first.ci.high is not None
         else "no interval: a single item"
     )
     return PassAtKAnalysis(
-        estimates=found,
+        estimates=curve,
         items=estimate(attempts, correct, request.k[0])[:SHOWN].tolist(),
         n=len(correct),
         n_clusters=None if codes is None else int(codes.max()) + 1,

@@ -98,7 +98,7 @@ class PredictionPoweredRequest(Request):
 
         And what rounding can make of one.
         """
-        found, noise = [], 0.0
+        columns, noise = [], 0.0
         for name in ("people", "judge", "unlabelled"):
             column = np.array(getattr(self.candidate, name), dtype=np.float64)
             require_size(column, f"candidate.{name}")
@@ -107,8 +107,8 @@ class PredictionPoweredRequest(Request):
                 require_size(other, f"baseline.{name}")
                 noise = max(noise, difference_noise(other, column))
                 column = paired_differences(other, column)
-            found.append(column)
-        return found, noise
+            columns.append(column)
+        return columns, noise
 
 
 class PredictionPoweredAnalysis(Analysis):
@@ -181,24 +181,24 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         others, so lambda .543 takes the estimate to .591.
     """
     columns, noise = request.columns()
-    size = max(binary_unit(each) for each in columns)
-    people, judge, others = (each / size for each in columns)
+    size = max(binary_unit(column) for column in columns)
+    people, judge, others = (column / size for column in columns)
     clusters = None
     if request.clusters is not None and request.clusters_unlabelled is not None:
-        both = codes_of([str(each) for each in (*request.clusters, *request.clusters_unlabelled)])
+        both = codes_of([str(cluster) for cluster in (*request.clusters, *request.clusters_unlabelled)])
         clusters = both[: len(people)], both[len(people) :]
-    found = powered(people, judge, others, request.weight, clusters, noise=noise / size)
+    estimate = powered(people, judge, others, request.weight, clusters, noise=noise / size)
     plain = powered(people, judge, others, 0.0, clusters, noise=noise / size)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     p = None
-    se = math.sqrt(found.variance)
+    se = math.sqrt(estimate.variance)
     if request.baseline is None:
         reasons["p_value"] = "a mean has no difference to test: send a baseline"
     elif se == 0:
         reasons["p_value"] = "nothing varies"
     else:
-        p = floored(t_tail(found.estimate / se, found.df), "p_value", bounds)
+        p = floored(t_tail(estimate.estimate / se, estimate.df), "p_value", bounds)
     if se == 0:
         reasons["worth"] = "nothing varies"
     n_clusters = None if clusters is None else len(np.unique(clusters[0]))
@@ -208,50 +208,50 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     units = len(people) if n_clusters is None else n_clusters
     if units < FEWEST:
         warnings.append(FEW_LABELS(n=units, unit="items" if n_clusters is None else "clusters"))
-    if request.weight is None and found.weight == 0:
+    if request.weight is None and estimate.weight == 0:
         warnings.append(JUDGE_UNUSED())
     arms = (request.candidate,) if request.baseline is None else (request.candidate, request.baseline)
     binary = all(
         is_binary(np.asarray(column)) for arm in arms for column in (arm.people, arm.judge, arm.unlabelled)
     )
-    ci = _interval(found, request.level, size, "ci", reasons)
+    ci = _interval(estimate, request.level, size, "ci", reasons)
     labels_ci = _interval(plain, request.level, size, "labels_ci", reasons)
     n, many = len(people), len(others)
     return PredictionPoweredAnalysis(
-        estimate=found.estimate * size,
+        estimate=estimate.estimate * size,
         ci=ci,
         se=se * size,
-        df=found.df,
+        df=estimate.df,
         p_value=p,
-        weight=found.weight,
+        weight=estimate.weight,
         tuned=request.weight is None,
         labels_alone=plain.estimate * size,
         labels_ci=labels_ci,
         judge_alone=float((judge.mean() * n + others.mean() * many) / (n + many)) * size,
         judge_bias=float(judge.mean() - people.mean()) * size,
-        worth=None if se == 0 else plain.variance / found.variance,
+        worth=None if se == 0 else plain.variance / estimate.variance,
         n_labelled=n,
         n_unlabelled=many,
         n_clusters=n_clusters,
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, found, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
+        sentence=_sentence(request, estimate, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
     )
 
 
-def _interval(found: Powered, level: float, size: float, path: str, reasons: dict[str, str]) -> Interval:
-    if found.variance == 0:
+def _interval(estimate: Powered, level: float, size: float, path: str, reasons: dict[str, str]) -> Interval:
+    if estimate.variance == 0:
         reasons[f"{path}.low"] = reasons[f"{path}.high"] = "nothing varies, which is no certainty"
         return Interval(low=None, high=None, level=level, method="t")
-    half = t_quantile(0.5 + level / 2, found.df) * math.sqrt(found.variance)
-    ends = ((found.estimate + side * half) * size for side in (-1, 1))
+    half = t_quantile(0.5 + level / 2, estimate.df) * math.sqrt(estimate.variance)
+    ends = ((estimate.estimate + side * half) * size for side in (-1, 1))
     return Interval(low=next(ends), high=next(ends), level=level, method="t")
 
 
 def _sentence(
     request: PredictionPoweredRequest,
-    found: Powered,
+    estimate: Powered,
     plain: Powered,
     size: float,
     ci: Interval,
@@ -265,7 +265,7 @@ def _sentence(
     difference = request.baseline is not None
     told = [
         amount(each, binary=binary) if difference else f"{each:.4g}"
-        for each in (found.estimate * size, ci.low, ci.high)
+        for each in (estimate.estimate * size, ci.low, ci.high)
         if each is not None
     ]
     interval = (
@@ -275,8 +275,8 @@ def _sentence(
     )
     what = "The candidate differs from the baseline by" if difference else "People would give a mean of"
     helped = (
-        f"; {plain.variance / found.variance:.3g} times as many labels alone would do the same"
-        if found.variance > 0
+        f"; {plain.variance / estimate.variance:.3g} times as many labels alone would do the same"
+        if estimate.variance > 0
         else ""
     )
     test = (
@@ -286,5 +286,5 @@ def _sentence(
     )
     return (
         f"{what} {told[0]} ({interval}; {n} labelled and {many} other items, judge's weight "
-        f"{found.weight:.3g}{helped}){test or '.'}"
+        f"{estimate.weight:.3g}{helped}){test or '.'}"
     )

@@ -249,16 +249,16 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
     difference = after - before
     delta = float(np.quantile(difference, request.q)) if request.of == "differences" else own[1] - own[0]
     noise = difference_noise(before, after)
-    found = (
+    result = (
         _ordered(request, difference, noise)
         if request.exact
         else _drawn(request, before, after, codes, noise)
     )
-    p = floored(found.p, "p_value", bounds)
-    ends = {"low": found.low, "high": found.high}
+    p = floored(result.p, "p_value", bounds)
+    ends = {"low": result.low, "high": result.high}
     reasons |= {f"ci.{name}": "infinite" for name, end in ends.items() if end is None}
     method: Literal["order_statistics", "bootstrap"] = "order_statistics" if request.exact else "bootstrap"
-    ci = Interval(low=found.low, high=found.high, level=request.level, method=method)
+    ci = Interval(low=result.low, high=result.high, level=request.level, method=method)
     return QuantileDifferenceAnalysis(
         delta=delta,
         ci=ci,
@@ -273,13 +273,13 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         n_clusters=None if request.clusters is None else units,
         reasons=reasons,
         bounds=bounds,
-        within=dict(found.within),
-        undecided=dict.fromkeys(("ci", "p_value"), FLAT) if found.flat else {},
-        warnings=(*_warnings(request, codes, flat=found.flat), *([BEYOND_ZERO()] if found.beyond else [])),
+        within=dict(result.within),
+        undecided=dict.fromkeys(("ci", "p_value"), FLAT) if result.flat else {},
+        warnings=(*_warnings(request, codes, flat=result.flat), *([BEYOND_ZERO()] if result.beyond else [])),
         resampling=Resampling(exact=True)
         if request.exact
         else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
-        sentence=_sentence(request, delta, ci, p, bounds, units, found),
+        sentence=_sentence(request, delta, ci, p, bounds, units, result),
     )
 
 
@@ -381,9 +381,9 @@ def _sentence(
     p: float,
     bounds: dict[str, str],
     units: int,
-    found: _Found,
+    result: _Found,
 ) -> str:
-    most = 1.0 if found.flat else found.within["p_value"][1] if found.beyond else None
+    most = 1.0 if result.flat else result.within["p_value"][1] if result.beyond else None
     named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
     says = (
         f"The {named} of the items' differences is {amount(delta, binary=False)}"
@@ -396,7 +396,7 @@ def _sentence(
     how = "order-statistic" if request.exact else "bootstrap"
     interval = (
         "no interval: no resample moves it"
-        if found.flat
+        if result.flat
         else f"{level_text(request.level)} {how} CI {low} to {high}"
     )
     return f"{says} ({interval}, {where}); {request.alternative}, " + decision(

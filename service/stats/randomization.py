@@ -78,9 +78,9 @@ class RandomizationRequest(ArmsRequest):
         if self.convention == "seed":
             return None
         if self.scores:
-            found = _exact_mean(self.pair, self.alternative)
-            if (found.error or 0.0) <= TOLERATED:
-                return found
+            result = _exact_mean(self.pair, self.alternative)
+            if (result.error or 0.0) <= TOLERATED:
+                return result
         flips = listed_flips(self.pair.units)
         return None if flips is None else _read(flips, self)
 
@@ -161,8 +161,8 @@ def _draws(request: RandomizationRequest, drawn: Drawn | None) -> int:
     asked = request.n_resamples or DEFAULT_DRAWS
     if drawn is None or request.n_resamples is not None:
         return asked
-    found = _drawn(request, drawn, asked)
-    near = found.mc_se is not None and abs(found.p - request.alpha) <= 3 * found.mc_se
+    result = _drawn(request, drawn, asked)
+    near = result.mc_se is not None and abs(result.p - request.alpha) <= 3 * result.mc_se
     return MOST_DRAWS if near else asked
 
 
@@ -178,27 +178,27 @@ def _draw(request: RandomizationRequest, which: range) -> Drawn:
 
 def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
     arms = request.pair
-    found = request.exact or _drawn(request, drawn, _draws(request, drawn))
-    was_drawn = found.n_resamples is not None
+    result = request.exact or _drawn(request, drawn, _draws(request, drawn))
+    was_drawn = result.n_resamples is not None
     bounds: dict[str, str] = {}
     reasons: dict[str, str] = {}
     swappable = arms.n_differing
-    least = floored(_least(found, swappable, request), "min_attainable_p", bounds)
-    p = floored(found.p, "p_value", bounds, P_FLOOR if found.n_resamples is None else least)
-    warnings: list[StatWarning] = list(arms.undefined(found.undefined, "swaps"))
+    least = floored(_least(result, swappable, request), "min_attainable_p", bounds)
+    p = floored(result.p, "p_value", bounds, P_FLOOR if result.n_resamples is None else least)
+    warnings: list[StatWarning] = list(arms.undefined(result.undefined, "swaps"))
     if swappable == 0:
         warnings.append(NO_DISCORDANT())
     elif least >= request.alpha:
         noun = "items" if arms.codes is None else "clusters"
-        warnings.append(_floor(found, swappable, least, request.alpha, noun))
+        warnings.append(_floor(result, swappable, least, request.alpha, noun))
     warnings += cluster_warnings(arms.sizes)
     warnings += arms.skewed()
     if arms.largest_share > LARGE_SHARE:
         warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
-    if found.mc_se is not None and abs(p - request.alpha) <= 3 * found.mc_se:
-        warnings.append(MC_UNRESOLVED(p=p, se=found.mc_se, alpha=request.alpha))
-    warnings += unresolved(p, found.error, request.alpha)
-    if found.mc_se is None:
+    if result.mc_se is not None and abs(p - request.alpha) <= 3 * result.mc_se:
+        warnings.append(MC_UNRESOLVED(p=p, se=result.mc_se, alpha=request.alpha))
+    warnings += unresolved(p, result.error, request.alpha)
+    if result.mc_se is None:
         reasons["p_mc_se"] = "nothing was drawn"
     if arms.codes is None:
         reasons["n_clusters"] = NO_CLUSTERS
@@ -221,17 +221,17 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
         n_swappable=swappable,
         counts=arms.counts,
         convention=request.convention,
-        route=found.route,
-        p_mc_se=found.mc_se,
+        route=result.route,
+        p_mc_se=result.mc_se,
         min_attainable_p=least,
         reasons=reasons,
         bounds=bounds,
-        within={} if found.n_resamples is None else {"p_value": of_share(found.p, found.n_resamples)},
+        within={} if result.n_resamples is None else {"p_value": of_share(result.p, result.n_resamples)},
         warnings=tuple(warnings),
         resampling=Resampling(
             exact=not was_drawn,
-            error_bound=found.error,
-            n_resamples=found.n_resamples,
+            error_bound=result.error,
+            n_resamples=result.n_resamples,
             seed=first_seed(request.seed) if was_drawn else None,
             bit_generator=BIT_GENERATOR if was_drawn else None,
         ),
@@ -371,18 +371,18 @@ def _read(flips: Flips, request: RandomizationRequest) -> _Found:
     return _Found(p, flips.route, flips.undefined, flips.n_resamples, flips.error)
 
 
-def _least(found: _Found, swappable: int, request: RandomizationRequest) -> float:
+def _least(result: _Found, swappable: int, request: RandomizationRequest) -> float:
     """The observed swap alone is counted, and its mirror image when two-sided."""
-    if found.n_resamples is not None:
-        return 1 / (found.n_resamples + (request.convention == "standard"))
+    if result.n_resamples is not None:
+        return 1 / (result.n_resamples + (request.convention == "standard"))
     return float(min(1.0, 2.0 ** -(swappable - (request.alternative == "two-sided"))))
 
 
-def _floor(found: _Found, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
+def _floor(result: _Found, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
     """What sets the floor: the draws, or the units."""
     what, more = f"swapping {swappable} {noun}", noun
-    if found.n_resamples is not None:
-        what, more = f"counting {found.n_resamples} draws", "draws"
+    if result.n_resamples is not None:
+        what, more = f"counting {result.n_resamples} draws", "draws"
     return FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=alpha, more=more)
 
 

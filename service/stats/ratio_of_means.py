@@ -111,9 +111,9 @@ class RatioOfMeansRequest(PairedItems):
             np.bincount(codes, weights=x / unit).astype(np.float64)
             for x, unit in zip((before, after), units, strict=True)
         ]
-        found = PairedRatio.of(sums[0], sums[1], np.bincount(codes).astype(np.float64))
+        ratio = PairedRatio.of(sums[0], sums[1], np.bincount(codes).astype(np.float64))
         return PairedRatio(
-            found.baseline, found.candidate, found.sizes, (found.unit[0] * units[0], found.unit[1] * units[1])
+            ratio.baseline, ratio.candidate, ratio.sizes, (ratio.unit[0] * units[0], ratio.unit[1] * units[1])
         )
 
 
@@ -169,16 +169,16 @@ SHOWS: shows.Shows = {
 def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
     if units.arms is None:
         return None
-    found = _SimulatedRatios(*units.arms, units.sizes.astype(np.float64), units.generator(3))
+    ratios = _SimulatedRatios(*units.arms, units.sizes.astype(np.float64), units.generator(3))
     if path == ("ratio", "value"):
-        return found.ratio
+        return ratios.ratio
     method = asked.parameter("method")
     null, alternative = float(asked.parameter("null")), str(asked.parameter("alternative"))
     if path == ("ratio", "ci"):
         tail = (1 - asked.level) / 2
-        return found.fieller(tail) if method == "fieller" else found.bootstrapped(tail)
+        return ratios.fieller(tail) if method == "fieller" else ratios.bootstrapped(tail)
     if path == ("p_value",):
-        return found.t_p(null, alternative) if method == "fieller" else found.pivot_p(null, alternative)
+        return ratios.t_p(null, alternative) if method == "fieller" else ratios.pivot_p(null, alternative)
     return None
 
 
@@ -322,16 +322,16 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         log_se = pairs.log_error
     else:
         reasons["log_se"] = "the candidate is 0 throughout, which has no logarithm"
-    found = (
+    result = (
         _NOTHING
         if not spread
         else _fieller(request)
         if request.method == "fieller"
         else _bootstrap_t(request, log_se)
     )
-    reasons |= found.reasons
-    p = None if found.p is None else floored(found.p, "p_value", bounds)
-    ci = Interval(low=found.low, high=found.high, level=request.level, method=request.method)
+    reasons |= result.reasons
+    p = None if result.p is None else floored(result.p, "p_value", bounds)
+    ci = Interval(low=result.low, high=result.high, level=request.level, method=request.method)
     return RatioOfMeansAnalysis(
         ratio=Ratio(value=pairs.value, ci=ci),
         p_value=p,
@@ -340,19 +340,19 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         baseline_mean=before,
         candidate_mean=after,
         log_se=log_se,
-        statistic=found.statistic,
-        df=found.df,
+        statistic=result.statistic,
+        df=result.df,
         method=request.method,
         alternative=request.alternative,
         n=n,
         n_clusters=None if request.clusters is None else units,
         reasons=reasons,
         bounds=bounds,
-        within=found.within,
-        warnings=tuple(_warnings(request, found, spread=spread)),
+        within=result.within,
+        warnings=tuple(_warnings(request, result, spread=spread)),
         resampling=Resampling(exact=True)
-        if found.draws is None
-        else Resampling.drawn(found.draws, first_seed(request.seed)),
+        if result.draws is None
+        else Resampling.drawn(result.draws, first_seed(request.seed)),
         sentence=_sentence(request, ci, p, bounds),
     )
 
@@ -425,15 +425,15 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
     )  # fmt: skip
 
 
-def _warnings(request: RatioOfMeansRequest, found: _Found, *, spread: bool) -> list[StatWarning]:
+def _warnings(request: RatioOfMeansRequest, result: _Found, *, spread: bool) -> list[StatWarning]:
     pairs = request.pairs
     clustered = request.clusters is not None
     said = list(cluster_warnings(pairs.sizes)) if clustered else []
     if not spread:
         return [*said, RATIO_FLAT(unit="cluster" if clustered else "item")]
-    if found.df is not None and found.df < LEAST_DF:
-        said.append(LOW_DF(df=found.df))
-    if found.reasons.get("ratio.ci.high") == "infinite":
+    if result.df is not None and result.df < LEAST_DF:
+        said.append(LOW_DF(df=result.df))
+    if result.reasons.get("ratio.ci.high") == "infinite":
         said.append(RATIO_UNBOUNDED())
     if request.method == "fieller" and not said:
         said += skewed(pairs.residuals, "clusters" if clustered else "items")

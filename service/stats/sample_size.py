@@ -207,10 +207,10 @@ def _reachable(request: SampleSizeRequest) -> bool:
 
 def _first(request: SampleSizeRequest, power_of: kernel.PowerCurve) -> int | None:
     """Smallest n of a power curve that only rises."""
-    found, _ = kernel.smallest_n(
+    n, _ = kernel.smallest_n(
         power_of, request.target_power, designs.least_n(request), request.max_n, lambda _n: 0
     )
-    return found
+    return n
 
 
 def _continuous(request: SampleSizeRequest, n: int) -> float:

@@ -349,10 +349,10 @@ def _split_points(request: TypeOneErrorRequest, drawn: Drawn) -> Iterator[RatePo
 
 def _flip_point(request: TypeOneErrorRequest, drawn: Drawn) -> RatePoint:
     flips = request.flips
-    found = flips.exact or null_flips.drawn_flips(
+    rejections = flips.exact or null_flips.drawn_flips(
         flips.weights, flips.critical, drawn["sums"][: request.n_splits]
     )
-    return _point(request, len(request.baseline or ()), found)
+    return _point(request, len(request.baseline or ()), rejections)
 
 
 def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:
@@ -368,17 +368,19 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
     return None if least < 0 else float(m - 2 * least)
 
 
-def _point(request: TypeOneErrorRequest, n: int, found: null_flips.Rejections) -> RatePoint:
+def _point(request: TypeOneErrorRequest, n: int, rejections: null_flips.Rejections) -> RatePoint:
     mc_ci = None
-    if not found.enumerated and found.n_looked_at:
+    if not rejections.enumerated and rejections.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))
-        low, high = wilson_interval(round(found.rate * found.n_looked_at), found.n_looked_at, z)
+        low, high = wilson_interval(
+            round(rejections.rate * rejections.n_looked_at), rejections.n_looked_at, z
+        )
         mc_ci = Interval(low=low, high=high, level=request.level, method="wilson, Monte-Carlo error")
     return RatePoint(
         n=n,
-        rate=found.rate,
+        rate=rejections.rate,
         mc_ci=mc_ci,
-        enumerated=found.enumerated,
-        n_looked_at=found.n_looked_at,
-        n_undefined=found.n_undefined,
+        enumerated=rejections.enumerated,
+        n_looked_at=rejections.n_looked_at,
+        n_undefined=rejections.n_undefined,
     )

@@ -142,7 +142,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     noise, total = parts.noise_of_means, parts.of_means
     true = _sum(parts.between_items, 0.0 if codes is None else parts.between_clusters)
     many_runs = None if se is None or noise is None else math.sqrt(max(se * se - noise / n, 0.0))
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "se": _times(se, size),
         "se_many_runs": _times(many_runs, size),
         "within_items": _times(within, size, size),
@@ -156,7 +156,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     n_clusters = None if codes is None else int(codes.max()) + 1
     if n_clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
-    for name, value in found.items():
+    for name, value in fields.items():
         if value is None:
             reasons[name] = _why(name, n, within is None, codes is not None)
     warnings: list[StatWarning] = []
@@ -166,12 +166,12 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
     elif spare < FEW_DF:
         warnings.append(FEW_REPEATS(df=spare))
     for name in ("between_items", "between_clusters"):
-        component = found[name]
+        component = fields[name]
         if component is not None and component < 0:
             warnings.append(NEGATIVE_COMPONENT(name=name))
     return VarianceComponentsAnalysis(
         mean=float(means.mean()) * size,
-        **found,
+        **fields,
         n=n,
         n_values=len(flat),
         n_clusters=n_clusters,
@@ -179,7 +179,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
         most_runs=int(sizes.max()),
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(float(means.mean()) * size, n, len(flat), found),
+        sentence=_sentence(float(means.mean()) * size, n, len(flat), fields),
     )
 
 
@@ -221,8 +221,8 @@ def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
     return "nothing varies, or every cluster has one item"
 
 
-def _sentence(mean: float, n: int, n_values: int, found: dict[str, Any]) -> str:
-    se, reliability = found["se"], found["reliability"]
+def _sentence(mean: float, n: int, n_values: int, fields: dict[str, Any]) -> str:
+    se, reliability = fields["se"], fields["reliability"]
     spread = "no standard error: a single item" if se is None else f"standard error {se:.3g}"
     opening = f"The mean is {mean:.4g} ({spread}; {n_values} runs of {n} items); "
     if reliability is None:
@@ -230,5 +230,5 @@ def _sentence(mean: float, n: int, n_values: int, found: dict[str, Any]) -> str:
     return (
         opening + f"{reliability:.0%} of the variance of item means lies between items and the rest is "
         f"run-to-run noise, so with endless runs of these items the standard error would be "
-        f"{found['se_many_runs'] or 0.0:.3g}; only more items take it lower."
+        f"{fields['se_many_runs'] or 0.0:.3g}; only more items take it lower."
     )

@@ -35,7 +35,7 @@ def listed(
     shared.reads.note(visitor, "audit.read", None)
     shared.reads.write(everything=True)  # whoever looks sees what they have read themselves
     with shared.database.read() as session:
-        found, following = audit.page(
+        events, following = audit.page(
             session,
             visitor.project_id,
             action=asked.get("action"),
@@ -44,11 +44,11 @@ def listed(
         )
     lines = [
         (
-            each,
-            view.moment("", each.created_at),
-            json.dumps(each.facts, ensure_ascii=False) if each.facts else "",
+            event,
+            view.moment("", event.created_at),
+            json.dumps(event.facts, ensure_ascii=False) if event.facts else "",
         )
-        for each in found
+        for event in events
     ]
     return html(
         request,

@@ -61,14 +61,14 @@ async def asked(
     """The answer to what is in the form, as the API would give it."""
     test, text = registry.find(name), form.text("request")
     try:
-        found = await answer_to(request, visitor, test, text.encode())
+        answer = await answer_to(request, visitor, test, text.encode())
     except ForelockError as error:
         if error.status not in (400, 413, 422):
             return refusal(request, error)
         return _page(request, visitor, test, text, error=error)
-    if isinstance(found, jobs.Job):
-        return RedirectResponse(f"{PATH}/{name}?job={found.id}", 303, HEADERS)
-    return _page(request, visitor, test, text, told=await shown(request, test, found, language_of(request)))
+    if isinstance(answer, jobs.Job):
+        return RedirectResponse(f"{PATH}/{name}?job={answer.id}", 303, HEADERS)
+    return _page(request, visitor, test, text, told=await shown(request, test, answer, language_of(request)))
 
 
 def _page(

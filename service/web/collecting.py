@@ -52,7 +52,7 @@ def missing(
     """Planned rows that are not in, in the plan's order."""
     record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
-    found = progress.progress(session, record, now=clock.now(session))
+    standing = progress.progress(session, record, now=clock.now(session))
     rows, following = progress.missing(session, record, arm=arm or None, cursor=cursor, limit=ROWS)
     base = f"{LIST}/{record.id}/missing"
     asked = {"arm": arm} if arm else {}
@@ -63,8 +63,8 @@ def missing(
         title=view.title_of(record.plan.title, Say(language_of(request))),
         back=f"{LIST}/{record.id}",
         base=base,
-        cells=found.cells,
-        arms=list(dict.fromkeys(cell.arm for cell, _received in found.cells)),
+        cells=standing.cells,
+        arms=list(dict.fromkeys(cell.arm for cell, _received in standing.cells)),
         arm=arm,
         rows=rows,
         following=f"{base}?{urlencode({**asked, 'cursor': following})}" if following else "",

@@ -51,12 +51,12 @@ async def answer_to(
     Raises:
         ForelockError: as the API refuses it.
     """
-    found = await found_answer(request, Content([body], JSON), test, AT_ONCE_SECONDS)
-    if isinstance(found, aside.Computed):
-        answer: dict[str, Any] = json.loads(found.answer)
+    outcome = await found_answer(request, Content([body], JSON), test, AT_ONCE_SECONDS)
+    if isinstance(outcome, aside.Computed):
+        answer: dict[str, Any] = json.loads(outcome.answer)
         return answer
     shared = services(request)
-    job = await to_thread.run_sync(computed, shared, visitor, computation(test, found))
+    job = await to_thread.run_sync(computed, shared, visitor, computation(test, outcome))
     await shared.watch.ended(job.id, WAIT_SECONDS)
     job = await to_thread.run_sync(job_of, request, visitor, test, job.id)
     return job if job.result is None else job.result

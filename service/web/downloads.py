@@ -54,11 +54,11 @@ async def report(request: Request, preregistration_id: str, form: str) -> Respon
     """The report of a verdict, from its page."""
     wanted, language = known_report(form), language_of(request)
     key = await to_thread.run_sync(signed_in, request)
-    found = await to_thread.run_sync(
+    gathered = await to_thread.run_sync(
         report_of_record, services(request), key, known(preregistration_id), language
     )
     services(request).reads.note(key, "report.read", preregistration_id)
-    return await reported(request, found, wanted, language)
+    return await reported(request, gathered, wanted, language)
 
 
 @routes.get(ONE + "/bundle")

@@ -61,12 +61,12 @@ def reads_form(most: int = SMALL) -> Callable[[Request], Coroutine[Any, Any, For
 def _parsed(body: bytes, content_type: str) -> Form:
     if not content_type.lower().startswith(WITH_FILES):
         try:
-            found = parse_qs(
+            fields = parse_qs(
                 body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS, keep_blank_values=True
             )
         except ValueError:
             raise InvalidData(_LEFT) from None
-        return Form(found)
+        return Form(fields)
     return _with_files(body, content_type)
 
 

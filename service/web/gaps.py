@@ -51,14 +51,14 @@ class Gaps:
 
 
 def gaps_of(
-    plan: Plan, facts: Mapping[str, ManifestFacts], say: Say, found: Sequence[Finding] | None = None
+    plan: Plan, facts: Mapping[str, ManifestFacts], say: Say, findings: Sequence[Finding] | None = None
 ) -> Gaps:
     """Lint and power of a plan; `found` is what lint said at its lock. It may take seconds."""
-    found = lint(plan, facts) if found is None else found
+    findings = lint(plan, facts) if findings is None else findings
     return Gaps(
-        errors=tuple(each for each in found if each.severity == "error"),
-        asked=tuple(each for each in found if each.asks),
-        advice=tuple(each for each in found if each.severity == "warning" and not each.asks),
+        errors=tuple(finding for finding in findings if finding.severity == "error"),
+        asked=tuple(finding for finding in findings if finding.asks),
+        advice=tuple(finding for finding in findings if finding.severity == "warning" and not finding.asks),
         rules=tuple(_rules(plan, facts, say)),
     )
 

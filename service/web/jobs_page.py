@@ -40,7 +40,7 @@ def listed(
     if state and state not in get_args(JobState):
         known = ", ".join(get_args(JobState))
         raise InvalidData.field("state", "is none that a job can be in", f"choose one of {known}")
-    found, following = jobs.page(
+    rows, following = jobs.page(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )
     asked = {"state": state} if state else {}
@@ -49,13 +49,13 @@ def listed(
             "job": told,
             "created": view.moment("", told.created_at),
             "finished": None if told.finished_at is None else view.moment("", told.finished_at),
-            "record": each.subject if each.kind in OF_RECORDS else None,
-            "may_cancel": each.state in UNFINISHED
-            and each.kind not in OF_RECORDS
+            "record": row.subject if row.kind in OF_RECORDS else None,
+            "may_cancel": row.state in UNFINISHED
+            and row.kind not in OF_RECORDS
             and visitor.allows("tests:run"),
         }
-        for each in found
-        for told in [job_view(each)]
+        for row in rows
+        for told in [job_view(row)]
     ]
     return html(
         request,

@@ -77,14 +77,14 @@ def _page(
     made: Key | None = None,
     secret: str = "",
 ) -> Response:
-    found, following = keys.page(session, visitor.project_id, cursor=cursor)
+    rows, following = keys.page(session, visitor.project_id, cursor=cursor)
     now = clock.now(session)
     return html(
         request,
         "keys.html",
         201 if made else 200,
         visitor=visitor,
-        lines=[Line.of(each, now) for each in found],
+        lines=[Line.of(row, now) for row in rows],
         scopes=[(each, SCOPE_WORDS[each]) for each in SCOPES if visitor.allows(each)],
         made=made,
         secret=secret,
@@ -116,8 +116,8 @@ def _asked(form: Form) -> KeyRequest:
     }
     if form.one("ends"):
         body["expires_at"] = _end_of(form.one("ends"))
-    found: KeyRequest = validate(_REQUEST, json.dumps(body).encode())
-    return found
+    wanted: KeyRequest = validate(_REQUEST, json.dumps(body).encode())
+    return wanted
 
 
 def _end_of(day: str) -> str:

@@ -46,14 +46,14 @@ async def ranked(
     test = registry.serving("ranked")
     try:
         body, columns = await to_thread.run_sync(_body, text, better, limiter=services(request).slow)
-        found = await answer_to(request, visitor, test, body)
+        answer = await answer_to(request, visitor, test, body)
     except ForelockError as error:
         if error.status not in (400, 413, 422):
             return refusal(request, error)
         return _page(request, visitor, text, better, error=error)
-    if isinstance(found, jobs.Job):
-        return RedirectResponse(f"/tests/{test.name}?job={found.id}", 303, HEADERS)
-    told = await shown(request, test, found, language_of(request))
+    if isinstance(answer, jobs.Job):
+        return RedirectResponse(f"/tests/{test.name}?job={answer.id}", 303, HEADERS)
+    told = await shown(request, test, answer, language_of(request))
     return _page(request, visitor, text, better, told=told, columns=columns)
 
 

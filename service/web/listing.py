@@ -45,12 +45,15 @@ def listed(
     records, next_cursor = preregistrations.page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
-    judged = [each.id for each in records if each.judged_at is not None]
-    found = verdicts.several(session, visitor.project_id, judged) if judged else {}
+    judged = [record.id for record in records if record.judged_at is not None]
+    judged_verdicts = verdicts.several(session, visitor.project_id, judged) if judged else {}
     if judged:
         services(request).reads.note(visitor, "verdicts.list", None)
     today, say = clock.now(session).date(), Say(language_of(request))
-    lines = [view.line_of(each, _outcomes(session, found.get(each.id)), today, say) for each in records]
+    lines = [
+        view.line_of(record, _outcomes(session, judged_verdicts.get(record.id)), today, say)
+        for record in records
+    ]
     asked = {name: value for name, value in (("q", words), ("state", state)) if value}
     return html(
         request,

@@ -64,8 +64,8 @@ async def plan(request: Request, preregistration_id: str) -> Response:
         state_sentence=say(view.STATES[record.state]),
         gaps=gaps,
         populations=[
-            Population(each.id, each.n, each.clusters is not None, facts.get(each.id))
-            for each in record.plan.populations or ()
+            Population(population.id, population.n, population.clusters is not None, facts.get(population.id))
+            for population in record.plan.populations or ()
         ],
     )
 

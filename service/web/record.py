@@ -89,18 +89,18 @@ def _opened(request: Request, preregistration_id: str) -> Opened:
         if verdict is None:
             return visitor, page, None, None, {}
         report = reports.of_verdict(session, record, verdict)
-        more = {each.id: _pictures(record, each) for each in verdict.hypotheses}
+        more = {hypothesis.id: _pictures(record, hypothesis) for hypothesis in verdict.hypotheses}
         return visitor, page, report, forest_of(record.plan, verdict, language), more
 
 
 def _pictures(record: Preregistration, judged: HypothesisVerdict) -> list[str]:
     """Pictures of a hypothesis whose rows are open, beside the two that every page shows."""
-    found = ["arms"]
+    pictures = ["arms"]
     if counts_of(record.plan, judged) is not None:
-        found.append("discordance")
+        pictures.append("discordance")
     if len(record.plan.endpoints_of(judged.population)) > 1:
-        found.append("pareto")
-    return [*found, "multiverse"]
+        pictures.append("pareto")
+    return [*pictures, "multiverse"]
 
 
 def page_of_record(

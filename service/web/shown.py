@@ -54,7 +54,7 @@ class HypothesisView:
 
 @dataclass(frozen=True, slots=True)
 class WarningView:
-    """A lint warning that the lock acknowledged."""
+    """A lint warning that stood at the lock: acknowledged there, or advice."""
 
     code: str
     message: str

@@ -50,11 +50,11 @@ def visitor_of(request: Request, session: PageSession) -> Key:
     """The key that the browser's session names, if it may still read."""
     shared = services(request)
     now = datetime.now(UTC)
-    found = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
-    if found is None or ended_sessions.ended(session, found.cookie_sha256):
+    session_ = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
+    if session_ is None or ended_sessions.ended(session, session_.cookie_sha256):
         raise Unauthorized("sign in first")
     try:
-        key = keys.get(session, found.project_id, found.key_id)
+        key = keys.get(session, session_.project_id, session_.key_id)
     except NotFound:
         raise Unauthorized("the key of this session is gone") from None
     if not key.valid(now):
@@ -125,10 +125,10 @@ def logout(request: Request) -> Response:
     """End the browser's session, wherever its cookie was copied to."""
     refuse_other_sites(request)
     shared, cookie = services(request), request.cookies.get(sessions.COOKIE)
-    found = sessions.read(shared.keyring.fingerprint, cookie, datetime.now(UTC))
-    if found is not None:
+    ended = sessions.read(shared.keyring.fingerprint, cookie, datetime.now(UTC))
+    if ended is not None:
         with shared.database.write() as session:
-            ended_sessions.end(session, found.cookie_sha256, found.ends_at)
+            ended_sessions.end(session, ended.cookie_sha256, ended.ends_at)
     response = RedirectResponse("/login", 303, HEADERS)
     response.delete_cookie(sessions.COOKIE, httponly=True, samesite="strict")
     return response

@@ -55,16 +55,16 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     shared, ids = services(request), request.path_params
     shared.strangers.take(turns, "what is read without a key")
     if "token" in ids:
-        found = view_links.opened_by(session, ids["token"])
+        opened = view_links.opened_by(session, ids["token"])
     elif is_id(ids["prereg_id"]):
-        found = view_links.public(session, ids["prereg_id"])
+        opened = view_links.public(session, ids["prereg_id"])
     else:
         raise NotFound("no public preregistration has such an id")
-    if found.link is not None:
-        shared.reads.note_stranger(found.record.project_id, "viewlink.read", found.link.id)
+    if opened.link is not None:
+        shared.reads.note_stranger(opened.record.project_id, "viewlink.read", opened.link.id)
     else:
-        shared.reads.note_stranger(found.record.project_id, "public.read", found.record.id)
-    return found
+        shared.reads.note_stranger(opened.record.project_id, "public.read", opened.record.id)
+    return opened
 
 
 def _from_path(request: Request, session: PageSession) -> Opened:
@@ -79,12 +79,12 @@ Visited = Annotated[Opened, Depends(_from_path)]
 def page(request: Request, session: PageSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
-    say, found = Say(language_of(request)), verdict_of(session, record)
-    intervals = None if found is None else forest_of(record.plan, found, say.language)
+    say, verdict = Say(language_of(request)), verdict_of(session, record)
+    intervals = None if verdict is None else forest_of(record.plan, verdict, say.language)
     return html(
         request,
         "shared.html",
-        page=page_of_record(session, record, found, say=say),
+        page=page_of_record(session, record, verdict, say=say),
         report=None,
         forest=None,
         pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",
@@ -99,8 +99,8 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
 @files.get(PUBLIC + "/verdict.json")
 def verdict(session: PageSession, visited: Visited) -> Response:
     """The verdict as it is stored; before it is there refused as `GET /v1/preregistrations/{id}/verdict` is."""
-    found = require_verdict(session, visited.record)
-    return Response(found.text, 200, _NOT_KEPT, "application/json")
+    stored = require_verdict(session, visited.record)
+    return Response(stored.text, 200, _NOT_KEPT, "application/json")
 
 
 @files.get(SHARED + "/receipt.json")

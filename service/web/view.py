@@ -107,7 +107,7 @@ def page_of(
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed."""
     plan = record.plan
-    judged = {} if verdict is None else {each.id: each for each in verdict.hypotheses}
+    judged = {} if verdict is None else {hypothesis.id: hypothesis for hypothesis in verdict.hypotheses}
     marks = () if verdict is None else verdict.marks
     return Page(
         id=record.id,
@@ -118,7 +118,8 @@ def page_of(
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
         hypotheses=tuple(
-            _hypothesis(plan, each, judged.get(each.id), marks, say) for each in plan.hypotheses or ()
+            _hypothesis(plan, hypothesis, judged.get(hypothesis.id), marks, say)
+            for hypothesis in plan.hypotheses or ()
         ),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
         warnings=tuple(
@@ -128,13 +129,15 @@ def page_of(
         ),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
-        voided=() if verdict is None else tuple((each.batch, each.reason) for each in verdict.voided_batches),
+        voided=()
+        if verdict is None
+        else tuple((batch.batch, batch.reason) for batch in verdict.voided_batches),
         overdue=overdue,
         family="" if family is None else say(FAMILY, number=family.registration, of=family.of),
         happened=happened,
         marks=tuple(_marks(verdict, unblindings, erasure, say)),
         links=tuple(
-            LinkView(each.name, KINDS[each.kind], each.url, each.external_id or "") for each in links
+            LinkView(link.name, KINDS[link.kind], link.url, link.external_id or "") for link in links
         ),
     )
 
@@ -144,9 +147,9 @@ def _marks(
 ) -> Iterable[str]:
     """Those of the verdict, or before it that results were opened; and that the rows are gone."""
     if verdict is not None:
-        yield from (getattr(each, say.language) for each in marks_in_words(verdict))
+        yield from (getattr(mark, say.language) for mark in marks_in_words(verdict))
     else:
-        yield from (sentences(each)[say.language == "zh"] for each in unblindings)
+        yield from (sentences(unblinding)[say.language == "zh"] for unblinding in unblindings)
     if erasure is not None:
         at = f"{erasure.at:%Y-%m-%d %H:%M} UTC"
         yield say(ERASED, at=at, reason=erasure.reason)
@@ -192,15 +195,15 @@ def _timeline(record: Preregistration, say: Say) -> Iterable[Moment]:
 
 
 def _populations(plan: Plan, say: Say) -> Iterable[str]:
-    for each in plan.populations or ():
-        if each.clusters is not None:
-            n_clusters, key = each.clusters.n, each.clusters.key
-            grouped = say("pages.n_items_in_n_clusters", n=each.n, n_clusters=n_clusters, key=key)
-        elif each.independence:
-            grouped = say("pages.n_items_independent_why", n=each.n, why=each.independence)
+    for population in plan.populations or ():
+        if population.clusters is not None:
+            n_clusters, key = population.clusters.n, population.clusters.key
+            grouped = say("pages.n_items_in_n_clusters", n=population.n, n_clusters=n_clusters, key=key)
+        elif population.independence:
+            grouped = say("pages.n_items_independent_why", n=population.n, why=population.independence)
         else:
-            grouped = say("pages.n_items", n=each.n)
-        yield f"{each.id}: {each.dataset} ({grouped})"
+            grouped = say("pages.n_items", n=population.n)
+        yield f"{population.id}: {population.dataset} ({grouped})"
 
 
 def _hypothesis(
@@ -253,7 +256,9 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)
         + (say("pages.n_left_out", n=left_out) if left_out else "")
         + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
-        clauses=tuple(_clause(each, say, points=binary and each.text in effects) for each in judged.clauses),
+        clauses=tuple(
+            _clause(clause, say, points=binary and clause.text in effects) for clause in judged.clauses
+        ),
         analyses=tuple(_analyses(judged, say)),
     )
 

@@ -86,3 +86,51 @@ def test_columns_of_other_names_and_the_order_of_arms_are_said(table):
         "item_id is the column qid, arm is the column model, run is the column epoch, judge is the column rater; "
         "--set item_id=… names another",
     )
+
+
+def test_one_system_is_told_by_its_reliability(table, capsys, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    rows = [
+        f"t{task},{trial},{int((task + trial) % 4 > task % 3)}" for trial in range(4) for task in range(12)
+    ]
+    path = table("\n".join(["task,trial,reward", *rows]))
+    assert main(["noise", path]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("pass^4 is ")
+    assert "  pass@2 " in told
+    assert "  flaky       12: " in told
+    assert "(2 of 4)" in " ".join(told.split())
+    assert "next: look at the flaky items" in told
+    assert main(["noise", path, "--json", "--at-least", "60%"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["test"], answer["analysis"]["least_share"]) == ("reliability", 0.6)
+    assert answer["item_ids"][answer["analysis"]["flaky"][0]["item"]].startswith("t")
+
+
+def test_one_of_several_arms_is_named_and_judgements_of_a_run_are_averaged(table):
+    request, _ = request_of(table(lines(ROWS)), "new")
+    assert request["item_ids"] == list("abcdef")
+    assert request["values"][0] == [(1 / 2 + 1) / 2, (1 / 2 + 0) / 2]
+    alone, _ = request_of(table(lines([row for row in ROWS if row[1] == "new"])), None)
+    assert alone == request
+    assert "baseline" in request_of(table(lines(ROWS)), "old,new")[0]
+
+
+def test_a_budget_is_for_two_arms(table, capsys):
+    path = table("item,run,value\na,1,1\na,2,0\n")
+    assert main(["noise", path, "--budget", "5"]) == 2
+    assert "--budget and --most-items are for two arms" in capsys.readouterr().err
+
+
+def test_scores_of_one_system_have_a_worst_of_k(table, capsys, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    path = table(
+        "item,run,value\n" + "".join(f"q{at},{run},{at + run}\n" for at in range(4) for run in (1, 2))
+    )
+    assert main(["noise", path, "--ascii"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("The mean of the worst of 2 is 2.5")
+    assert "best of 2" in told
+    assert "q0 (mean 1.5 of 2)" in " ".join(told.split())

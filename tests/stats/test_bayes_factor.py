@@ -14,7 +14,7 @@ from scipy import integrate, special, stats
 
 from service.errors import InvalidData
 from service.kernels.effects import bayes_factors as kernel
-from service.stats.bayes_factor import BayesFactorRequest, bayes_factor
+from service.stats.bayes_factor import LABELS, BayesFactorRequest, bayes_factor, label_of
 from service.stats.shared.declaring import registry
 from tests.stats.cases import Cases
 from tests.stats.oracle import named
@@ -345,6 +345,11 @@ def test_the_sentence_of_a_mismatch_calls_no_effect_impossible():
     told = analyse(body).sentence
     assert "probability of an effect" not in told
     assert "against the stated direction" in told
+
+
+@pytest.mark.parametrize(("limit", "word"), LABELS)
+def test_a_factor_on_the_limit_of_two_words_has_the_weaker(limit, word):
+    assert label_of(math.log(limit)) == label_of(-math.log(limit)) == word
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,14 @@ def test_bootstrap_warns_below_forty_values_only():
         assert ("BOOTSTRAP_FEW_VALUES" in codes(answer)) == warned
 
 
+def test_values_are_skewed_about_their_mean_wherever_that_lies():
+    even, skewed = [float(k) for k in range(20)], [0.0] * 19 + [1.0]
+    for column, fires in ((even, False), (skewed, True)):
+        for shift in (0.0, 100.0, -100.0):
+            moved = [value + shift for value in column]
+            assert ("SKEWED" in codes(ask("describe", {"values": moved}))) is fires
+
+
 def test_the_error_that_the_warning_names_is_that_of_normal_values():
     """The interval of normal theory, mean +- 1.96 SD (ddof 0) / sqrt(n), on 20,000 columns of 20 values."""
     rng = np.random.default_rng(7)

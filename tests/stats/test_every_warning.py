@@ -361,6 +361,7 @@ CASES = {
         {"values": [1, 0] * 150, "method": "wilson"},
     ),
     "NO_RANGE": ("one-sample-mean", {"values": [1.0, 5.0]}, {"values": [1, 5], "range": {"low": 1, "high": 5}}),
+    "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
     "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
     "ZEROS_AND_ONES": ("describe", {"values": [0.0, 1.0, 1.0]}, {"values": [0.0, 1.0, 0.5]}),
     "UNEQUAL_CLUSTERS": (

@@ -166,6 +166,12 @@ def test_too_few_differences_for_alpha_are_told(differences, options, fires):
         assert answer.analysis.p_value >= options.get("alpha", 0.05)
 
 
+@pytest.mark.parametrize(("alternative", "p"), [("greater", 0.5), ("less", 1.0), ("two-sided", 1.0)])
+@pytest.mark.parametrize("differences", [[2.0], [0.0, 2.0, 0.0]])
+def test_one_item_that_differs_is_one_toss_of_a_coin(differences, alternative, p):
+    assert analyse("wilcoxon", body_of(differences), alternative=alternative).p_value == p
+
+
 def test_zeros_split_to_both_sides_add_no_variance_as_they_do_in_scipy():
     differences = [0.0] * 6 + [1.0, -2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 8.0, 9.0, -10.0, 11.0, 12.0]
     ours = analyse("wilcoxon", body_of(differences), zero_method="zsplit", method="asymptotic")

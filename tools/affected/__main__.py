@@ -22,8 +22,9 @@ SPARE_SECONDS = 15.0
 
 def main(everything: bool = False) -> int:
     """Chooses, runs and reports; gives the exit status."""
-    coverage = load_map()
-    choice = choose_tests(read_changes(), ImportGraph(), coverage, float("inf") if everything else SECONDS)
+    graph = ImportGraph()
+    coverage = load_map().follow_moves(graph.texts.keys())
+    choice = choose_tests(read_changes(), graph, coverage, float("inf") if everything else SECONDS)
     if not coverage.tests:
         _say("no map of what tests run (./do map makes one); chosen by imports alone")
     began = time.monotonic()

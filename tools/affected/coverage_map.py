@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +47,33 @@ class CoverageMap:
         tests = [self.tests[row] for row in kept] + newer.tests
         return CoverageMap(parts, tests, np.concatenate([self.seconds[kept], newer.seconds]), bits)
 
+    def follow_moves(self, present: Collection[str]) -> CoverageMap:
+        """The map with today's paths: a file that went stands for the one file of its name in the same two rooms.
+
+        Where a file was recorded under both paths, a test that ran either counts, and of a test the later row.
+        """
+        places: dict[tuple[str, str], list[str]] = {}
+        for path in present:
+            places.setdefault(_identify(path), []).append(path)
+
+        def rename(name: str) -> str:
+            path, colons, rest = name.partition("::")
+            candidates = (
+                places.get(_identify(path), []) if path.endswith(".py") and path not in present else []
+            )
+            return candidates[0] + colons + rest if len(candidates) == 1 else name
+
+        rows = {rename(name): row for row, name in enumerate(self.tests)}
+        rows |= {name: row for row, name in enumerate(self.tests) if rename(name) == name}
+        columns = [rename(part) for part in self.parts]
+        parts = sorted(set(columns))
+        place = {part: index for index, part in enumerate(parts)}
+        bits = np.zeros((len(rows), len(parts)), bool)
+        kept = list(rows.values())
+        for column, part in enumerate(columns):
+            bits[:, place[part]] |= self.bits[kept, column]
+        return CoverageMap(parts, list(rows), self.seconds[kept], bits)
+
     def save(self, place: Path = PLACE) -> None:
         """Write the map; whoever reads meanwhile sees the earlier one whole."""
         half = place.with_suffix(f".{os.getpid()}.npz")
@@ -57,6 +85,12 @@ class CoverageMap:
             bits=np.packbits(self.bits, axis=1),
         )
         half.replace(place)
+
+
+def _identify(path: str) -> tuple[str, str]:
+    """What a file keeps as it moves within service/stats: that, and its name."""
+    rooms, name = path.split("/")[:2], path.rpartition("/")[2]
+    return "/".join(rooms if len(rooms) > 1 and rooms[1] != name else rooms[:1]), name
 
 
 def load_map(place: Path = PLACE) -> CoverageMap:

@@ -35,6 +35,7 @@ _runs = bytearray(CAPACITY)
 _columns: dict[str, int] = {}
 _functions = iter(range(OTHER_FILES, CAPACITY))
 _files = iter(range(OTHER_FILES))
+_caches: dict[str, list[Any]] = {}
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -117,6 +118,17 @@ def _take() -> np.ndarray:
     return taken
 
 
+def _clear_caches() -> None:
+    """What one test left in the caches of functions, the next would find there and not run."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in PACKAGES and name not in _caches:
+            kept = [value for value in vars(module).values() if callable(getattr(value, "cache_clear", None))]
+            _caches[name] = kept
+    for functions in _caches.values():
+        for function in functions:
+            function.cache_clear()
+
+
 def _read_seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
@@ -158,6 +170,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """One row of the map."""
+        _clear_caches()
         _take()
         began = _read_seconds()
         try:

@@ -61,7 +61,8 @@ def main() -> None:
     for line in results.read_text("utf-8").splitlines() if results.exists() else ():
         row = json.loads(line)
         known[_key(row)] = row
-    graph, coverage = ImportGraph(), load_map()
+    graph = ImportGraph()
+    coverage = load_map().follow_moves(graph.texts.keys())
     rows = []
     for number, fault in enumerate(faults, 1):
         row = asdict(fault)
@@ -118,9 +119,6 @@ def try_fault(
     change = Change(fault.path, frozenset({fault.function}) if fault.function else None)
     quick = choose_tests([change], graph, coverage, SECONDS)
     wider = choose_tests([change], graph, coverage, SECONDS + seconds)
-    wider.tests = [name for name in wider.tests if name not in set(quick.tests)]
-    if quick.tests:
-        quick.importing = []  # files that the map has not seen
     wider.importing = []
     module = checkout / fault.path
     source = module.read_bytes()

@@ -101,6 +101,8 @@ def _visit(node: ast.AST, function: str, inside: bool) -> Iterator[Site]:
         children = iter([node.value] if node.value else [])
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         function = f"{function}.{node.name}" if function else node.name
+    elif isinstance(node, ast.keyword) and node.arg == "strict":  # of zip, whose lengths agree
+        return
     # Outside of functions stand tables and declarations: of those only the numbers.
     if isinstance(node, ast.expr | ast.stmt) and (inside or isinstance(node, ast.Constant)):
         for replacement in _replace(node):

@@ -33,10 +33,12 @@ _OWN = """\
 
 def stub() -> str:
     """The stub's text."""
-    (made,) = (each for each in _functions("connection.py") if each.name == "__init__")
-    calls = [each for source in SOURCES for each in _functions(source) if not each.name.startswith("_")]
+    (made,) = (function for function in _functions("connection.py") if function.name == "__init__")
+    calls = [
+        function for source in SOURCES for function in _functions(source) if not function.name.startswith("_")
+    ]
     return f"{_HEAD}    def {_signature(made)}: ...\n{_OWN}" + "".join(
-        f"    {_call(each)}\n" for each in calls
+        f"    {_call(call)}\n" for call in calls
     )
 
 
@@ -56,8 +58,8 @@ def _call(function: ast.FunctionDef) -> str:
 
 def _signature(function: ast.FunctionDef) -> str:
     """Name, arguments and answer."""
-    function.args.defaults = [_default(each) for each in function.args.defaults]
-    function.args.kw_defaults = [each and _default(each) for each in function.args.kw_defaults]
+    function.args.defaults = [_default(default) for default in function.args.defaults]
+    function.args.kw_defaults = [default and _default(default) for default in function.args.kw_defaults]
     answer = ast.unparse(function.returns) if function.returns else "None"
     return f"{function.name}({ast.unparse(function.args)}) -> {answer}"
 

@@ -20,16 +20,16 @@ def given_warnings(test: StatTest[Any, Any]) -> tuple[WarningKind, ...]:
     Names and closures are followed, not values: a class that is reached counts with all its methods.
     """
     seen: set[int] = set()
-    found: dict[str, WarningKind] = {}
+    given: dict[str, WarningKind] = {}
     open_: list[object] = [test.compute, test.request]
     while open_:
         thing = open_.pop()
         if isinstance(thing, WarningKind):
-            found[thing.code] = thing
+            given[thing.code] = thing
         elif id(thing) not in seen:
             seen.add(id(thing))
             open_ += _named_by(thing)
-    return tuple(found[code] for code in sorted(found))
+    return tuple(given[code] for code in sorted(given))
 
 
 def _named_by(thing: object) -> Iterator[object]:
@@ -46,7 +46,7 @@ def _named_by(thing: object) -> Iterator[object]:
         case classmethod(__func__=inner) | staticmethod(__func__=inner):
             yield inner
         case Blocks():
-            yield from (getattr(thing, each.name) for each in fields(thing))
+            yield from (getattr(thing, field.name) for field in fields(thing))
         case {**values}:
             yield from values.values()
         case tuple():

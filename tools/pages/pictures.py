@@ -56,7 +56,7 @@ def write_arms(directory: Path) -> None:
         systems = ("words", "char_ngrams", "bm25")
         writer.writerow(("item_id", *systems, "cluster"))
         writer.writerows(
-            (row["item_id"], *(row[f"{each}.hit"] for each in systems), module[row["item_id"]])
+            (row["item_id"], *(row[f"{system}.hit"] for system in systems), module[row["item_id"]])
             for row in rows
         )
 

@@ -114,14 +114,14 @@ def _name(field: Schema) -> str:
 def _nested(schema: Schema, without: frozenset[str]) -> list[str]:
     """Names of the records below the fields, in the order they are met."""
     definitions = schema.get("$defs", {})
-    found: dict[str, None] = {}
+    nested: dict[str, None] = {}
     open_ = [field for name, field in schema["properties"].items() if name not in without]
     while open_:
         for name in _references(open_.pop(0)):
-            if name not in found and "properties" in definitions[name]:
-                found[name] = None
+            if name not in nested and "properties" in definitions[name]:
+                nested[name] = None
                 open_.append(definitions[name]["properties"])
-    return list(found)
+    return list(nested)
 
 
 def _references(part: object) -> Iterator[str]:

@@ -41,8 +41,8 @@ def nav() -> list[dict[str, Any]]:
 
 
 def _pages(folder: str) -> list[str]:
-    found = (ROOT / "docs" / folder).glob("*.md")
-    return sorted(f"{folder}/{each.name}" for each in found if each.name != "README.md")
+    pages = (ROOT / "docs" / folder).glob("*.md")
+    return sorted(f"{folder}/{page.name}" for page in pages if page.name != "README.md")
 
 
 def inside(text: str, page: str) -> str:
@@ -52,16 +52,16 @@ def inside(text: str, page: str) -> str:
         `inside("[the code](../service/app.py), [more](ledger.md)", "audit.md")` is `the code, [more](ledger.md)`.
     """
 
-    def link(found: re.Match[str]) -> str:
-        words, target = found[1], found[2]
+    def link(match: re.Match[str]) -> str:
+        words, target = match[1], match[2]
         if "://" in target or target.startswith(("#", "mailto:")):
-            return found[0]
+            return match[0]
         path, _, anchor = target.partition("#")
         place = _normal(PurePosixPath("docs", page).parent / path)
         if place == PurePosixPath("README.md"):
             up = "../" * (len(PurePosixPath(page).parts) - 1)
             return f"[{words}]({up}index.md{'#' + anchor if anchor else ''})"
-        return found[0] if place.parts[:1] == ("docs",) and place.suffix == ".md" else words
+        return match[0] if place.parts[:1] == ("docs",) and place.suffix == ".md" else words
 
     return _LINK.sub(link, text)
 
@@ -82,7 +82,7 @@ def first_page(readme: str) -> str:
     Example:
         `first_page("[the ledger](docs/ledger.md)")` is `[the ledger](ledger.md)`.
     """
-    return re.sub(r"(\]\()(?!\w+://|#)([^)]+)\)", lambda found: f"{found[1]}{_from_docs(found[2])})", readme)
+    return re.sub(r"(\]\()(?!\w+://|#)([^)]+)\)", lambda match: f"{match[1]}{_from_docs(match[2])})", readme)
 
 
 def _from_docs(target: str) -> str:

@@ -54,15 +54,15 @@ def pages(docs: Path = DOCS) -> dict[str, str]:
 def read_words(path: Path) -> Words:
     """The hand-written words of a test by heading; every heading is there, in order, with something below."""
     parts = re.split(r"^## (.+)\n", path.read_text("utf-8"), flags=re.MULTILINE)
-    found = dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
-    if tuple(found) != HEADINGS or parts[0].strip():
+    words = dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+    if tuple(words) != HEADINGS or parts[0].strip():
         raise ValueError(f"{path.name} needs the headings {', '.join(HEADINGS)}, in that order")
-    empty = [heading for heading, text in found.items() if not text]
+    empty = [heading for heading, text in words.items() if not text]
     if empty:
         raise ValueError(f"{path.name} says nothing under {', '.join(empty)}")
-    if found["Family"] not in FAMILIES:
+    if words["Family"] not in FAMILIES:
         raise ValueError(f"{path.name}: the families are {', '.join(FAMILIES)}")
-    return found
+    return words
 
 
 def page(test: StatTest[Any, Any], words: Words) -> str:
@@ -156,8 +156,8 @@ def shortened(value: object) -> object:
 def answer_to_example(test: StatTest[Any, Any]) -> dict[str, Any]:
     """The whole answer to the test's example, as JSON gives it."""
     request = test.request.model_validate_json(json.dumps(test.example))
-    found: dict[str, Any] = json.loads(test.answer(request).model_dump_json())
-    return found
+    answer: dict[str, Any] = json.loads(test.answer(request).model_dump_json())
+    return answer
 
 
 def _example(test: StatTest[Any, Any], reading: str) -> str:
@@ -274,9 +274,9 @@ def main(arguments: Sequence[str] | None = None, docs: Path = DOCS) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a page is stale")
     options = parser.parse_args(arguments)
     if options.check:
-        found = stale(docs)
-        sys.stdout.write("".join(f"docs/{path} is stale\n" for path in found))
-        return int(bool(found))
+        paths = stale(docs)
+        sys.stdout.write("".join(f"docs/{path} is stale\n" for path in paths))
+        return int(bool(paths))
     for path, text in pages(docs).items():
         (docs / path).write_text(text, "utf-8")
     return 0

@@ -51,4 +51,4 @@ class Report:
 
     def has(self, state: State) -> bool:
         """Whether anything was found so."""
-        return any(each.state == state for each in self.checks)
+        return any(check.state == state for check in self.checks)

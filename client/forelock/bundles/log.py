@@ -31,7 +31,7 @@ class Prover(Protocol):
 
 def path_text(hashes: Iterable[bytes]) -> bytes:
     """A consistency proof as a bundle holds it: a hash per line."""
-    return b"".join(base64_text(each).encode() + b"\n" for each in hashes)
+    return b"".join(base64_text(digest).encode() + b"\n" for digest in hashes)
 
 
 def read_path(data: bytes) -> tuple[bytes, ...]:
@@ -55,10 +55,10 @@ def open_log(note: str, keys: Sequence[str], handovers: Sequence[Entry]) -> Log:
     """
     if not keys:
         raise Broken("the bundle names no key")
-    notes = [each.body.get("note") for each in handovers]
-    if not all(isinstance(each, str) for each in notes):
+    notes = [handover.body.get("note") for handover in handovers]
+    if not all(isinstance(note, str) for note in notes):
         raise Broken("a change of the log's key has no note")
-    named, followed = open_chain(keys, [str(each) for each in notes])
+    named, followed = open_chain(keys, [str(note) for note in notes])
     return Log(named, followed, open_checkpoint(note, [named[-1]], origin=named[-1].name))
 
 
@@ -85,12 +85,12 @@ def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
     if len(stamped) > MAX_STAMPED:
         raise Broken(f"the bundle holds stamps of more than {MAX_STAMPED} checkpoints")
     for name in reader.members:
-        found = NOTE.fullmatch(name)
-        if found is None:
+        match = NOTE.fullmatch(name)
+        if match is None:
             continue
         note = reader.read(name, MAX_NOTE)
         old = log.checkpoint_of(note)
-        if str(old.size) != found[1]:
+        if str(old.size) != match[1]:
             raise Broken(f"{name} is a checkpoint of another size")
         path = _path(reader, old.size)
         if path is None and old.size != log.checkpoint.size:

@@ -57,7 +57,7 @@ class Receipts:
             Unproven: a leaf is not in the log where its proof says.
         """
         indexes = sorted(
-            {int(found[1]) for name in self._reader.members if (found := RECEIPT.fullmatch(name))}
+            {int(match[1]) for name in self._reader.members if (match := RECEIPT.fullmatch(name))}
         )
         for index in indexes:
             yield self._single(index)
@@ -76,8 +76,8 @@ class Receipts:
         before = -1
         for number, line in enumerate(self._reader.lines(BATCHES, MAX_LINE), 1):
             where = f"line {number} of {BATCHES}"
-            found = canonical.read(line, where, most=MAX_VALUES)
-            index, leaf, path = _line(found, where)
+            receipt = canonical.read(line, where, most=MAX_VALUES)
+            index, leaf, path = _line(receipt, where)
             if index <= before:
                 raise Broken(f"{where} is not in the log's order")
             before = index
@@ -95,16 +95,16 @@ class Receipts:
             raise type(fault)(f"entry {index} of the log: {fault}") from None
 
 
-def _line(found: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
-    if not isinstance(found, dict) or set(found) != {"index", "leaf", "proof"}:
+def _line(receipt: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
+    if not isinstance(receipt, dict) or set(receipt) != {"index", "leaf", "proof"}:
         raise Broken(f"{where} is not an entry with its proof")
-    index, leaf, path = found["index"], found["leaf"], found["proof"]
+    index, leaf, path = receipt["index"], receipt["leaf"], receipt["proof"]
     hashes: list[Any] = path if isinstance(path, list) and len(path) < 64 else [None]
     if type(index) is not int or not 0 <= index <= MAX_SIZE or not isinstance(leaf, str):
         raise Broken(f"{where} is not an entry with its proof")
-    if not all(isinstance(each, str) for each in hashes):
+    if not all(isinstance(digest, str) for digest in hashes):
         raise Broken(f"{where} is not an entry with its proof")
-    decoded = tuple(base64_bytes(each, "a hash", length=merkle.HASH_BYTES) for each in hashes)
+    decoded = tuple(base64_bytes(digest, "a hash", length=merkle.HASH_BYTES) for digest in hashes)
     return index, leaf.encode(errors="replace"), decoded
 
 
@@ -114,11 +114,11 @@ def _entry(index: int, leaf: bytes, where: str) -> Entry:
     Raises:
         Broken: it is not the canonical text of an event of version 1.
     """
-    found = canonical.read(leaf, where, most=MAX_VALUES)
-    if not isinstance(found, dict) or set(found) != {"version", "kind", "body", "salt"}:
+    entry = canonical.read(leaf, where, most=MAX_VALUES)
+    if not isinstance(entry, dict) or set(entry) != {"version", "kind", "body", "salt"}:
         raise Broken(f"{where} is not an entry of a ledger")
-    kind, body, salt = found["kind"], found["body"], found["salt"]
-    if found["version"] != 1 or not isinstance(kind, str) or not isinstance(body, dict):
+    kind, body, salt = entry["kind"], entry["body"], entry["salt"]
+    if entry["version"] != 1 or not isinstance(kind, str) or not isinstance(body, dict):
         raise Broken(f"{where} is of a version that this program does not know")
     if not isinstance(salt, str) or not SALT.fullmatch(salt):
         raise Broken(f"{where} has no salt")

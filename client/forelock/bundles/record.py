@@ -56,11 +56,11 @@ def read_index(reader: Reader) -> Index:
     Raises:
         Broken: it is another format, or names other members than there are.
     """
-    found = canonical.read(reader.read(INDEX, MAX_INDEX), INDEX)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    index = canonical.read(reader.read(INDEX, MAX_INDEX), INDEX)
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise Broken(f"{INDEX} is of a format that this program does not know")
-    name, keys, files = (found.get(each) for each in ("preregistration_id", "keys", "files"))
-    known = set(found) == {"format", "preregistration_id", "keys", "files"}
+    name, keys, files = (index.get(each) for each in ("preregistration_id", "keys", "files"))
+    known = set(index) == {"format", "preregistration_id", "keys", "files"}
     if (
         not known
         or not isinstance(name, str)
@@ -72,9 +72,9 @@ def read_index(reader: Reader) -> Index:
         raise Broken(f"{INDEX} is not the index of a bundle")
     if set(files) != set(reader.members) - {INDEX}:
         raise Broken(f"{INDEX} names other files than the bundle holds")
-    for each in files:
-        if each not in DOCUMENTS and not RECEIPT.fullmatch(each) and not _OTHERS.fullmatch(each):
-            raise Broken(f"the bundle holds {each}, which no bundle has")
+    for file in files:
+        if file not in DOCUMENTS and not RECEIPT.fullmatch(file) and not _OTHERS.fullmatch(file):
+            raise Broken(f"the bundle holds {file}, which no bundle has")
     return Index(name, tuple(keys), files)
 
 
@@ -156,11 +156,11 @@ class Record:
 
     def stops(self) -> list[Entry]:
         """Looks that ended the collection before every planned result was in."""
-        return [each for each in self.looks if each.body.get("decision") == "stop"]
+        return [look for look in self.looks if look.body.get("decision") == "stop"]
 
     def of_kind(self, kind: str) -> list[Entry]:
         """Entries that have no place of their own, by kind."""
-        return [each for each in self.others if each.kind == kind]
+        return [other for other in self.others if other.kind == kind]
 
 
 def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
@@ -169,7 +169,7 @@ def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
     Raises:
         Broken: a plan is absent, or is not what was locked.
     """
-    found: Any = None
+    plan: Any = None
     sha256 = ""
     for version, entry in enumerate(record.locks, 1):
         name = f"plans/{version}.json"
@@ -178,12 +178,12 @@ def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
         kind = "plan_locked" if version == 1 else "plan_amended"
         if (entry.kind, entry.body.get("version"), entry.body.get("plan_sha256")) != (kind, version, sha256):
             raise Broken(f"{name} is not the plan that entry {entry.index} of the log has the hash of")
-        found = canonical.read(text, name)
-    if not isinstance(found, dict):
+        plan = canonical.read(text, name)
+    if not isinstance(plan, dict):
         raise Broken("the bundle holds no entry of a lock")
     if f"plans/{len(record.locks) + 1}.json" in reader.members:
         raise Broken("the bundle holds a plan without an entry of the log")
-    return found, sha256
+    return plan, sha256
 
 
 def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, int]]:
@@ -232,7 +232,7 @@ def read_deviations(reader: Reader, record: Record) -> int:
             raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
         canonical.read(reader.read(name, MAX_PLAN), name)
         named.add(name)
-    if {each for each in reader.members if each.startswith("deviations/")} != named:
+    if {member for member in reader.members if member.startswith("deviations/")} != named:
         raise Broken("the bundle holds a deviation or a decision without an entry of the log")
     return filed
 
@@ -255,21 +255,21 @@ def read_verdict(
     text = reader.read(VERDICT, MAX_VERDICT)
     if hashlib.sha256(text).hexdigest() != entry.body.get("verdict_sha256"):
         raise Broken(f"{VERDICT} is not the verdict that entry {entry.index} of the log has the hash of")
-    found = canonical.read(text, VERDICT)
-    if not isinstance(found, dict):
+    verdict = canonical.read(text, VERDICT)
+    if not isinstance(verdict, dict):
         raise Broken(f"{VERDICT} is not a verdict")
-    outcomes = [each.get("outcome") for each in _objects(found.get("hypotheses"))]
-    if not outcomes or not all(isinstance(each, str) and each in EXIT_CODES for each in outcomes):
+    outcomes = [each.get("outcome") for each in _objects(verdict.get("hypotheses"))]
+    if not outcomes or not all(isinstance(outcome, str) and outcome in EXIT_CODES for outcome in outcomes):
         raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
-    if _named(found) != _named(plan):
+    if _named(verdict) != _named(plan):
         raise Broken(f"{VERDICT} judges other hypotheses than the plan has")
-    if not plan_sha256 == entry.body.get("plan_sha256") == found.get("plan_sha256"):
+    if not plan_sha256 == entry.body.get("plan_sha256") == verdict.get("plan_sha256"):
         raise Broken(f"{VERDICT} is of another plan")
-    if found.get("preregistration_id") != record.preregistration_id:
+    if verdict.get("preregistration_id") != record.preregistration_id:
         raise Broken(f"{VERDICT} is of another record")
-    if [each.get("batch") for each in _objects(found.get("voided_batches"))] != sorted(record.voids):
+    if [each.get("batch") for each in _objects(verdict.get("voided_batches"))] != sorted(record.voids):
         raise Broken(f"{VERDICT} names other struck batches than the log")
-    return found
+    return verdict
 
 
 def check_marks(record: Record, verdict: dict[str, Any]) -> None:
@@ -292,7 +292,7 @@ def check_end(record: Record, coverage: Coverage) -> None:
     counted = f"{coverage.received} of {coverage.expected} planned results are there"
     if coverage.received != coverage.expected and not closings and not stops:
         raise Broken(f"{counted}, and no entry ended it early")
-    if any(record.last_batch > each.index for each in (*closings, *stops)):
+    if any(record.last_batch > closing.index for closing in (*closings, *stops)):
         raise Broken("results came in, or were struck, after an entry that ended the collection")
     for each in closings:
         if [each.body.get(name) for name in ("received", "expected")] != [
@@ -332,7 +332,7 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
     ]
     ended = any(openings and each.index > openings[0] for each in record.of_kind("close"))
     wanted = [("invalid" if late or ended else "flag", late)] if openings else []
-    if [(each.get("effect"), each.get("batches")) for each in marks] != wanted:
+    if [(mark.get("effect"), mark.get("batches")) for mark in marks] != wanted:
         raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
     outcomes = {each["outcome"] for each in verdict["hypotheses"]}
     if (late or ended) and outcomes != {"invalid"}:
@@ -344,15 +344,17 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
 def _check_close(record: Record, verdict: dict[str, Any]) -> None:
     closings = [each.body for each in record.of_kind("close")]
     marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
-    said = [re.findall(r"\d+", str(each.get("says"))) for each in marks]  # its words may be others one day
-    wanted = [[str(each.get(name)) for name in ("received", "expected", "deviation")] for each in closings]
+    said = [re.findall(r"\d+", str(mark.get("says"))) for mark in marks]  # its words may be others one day
+    wanted = [
+        [str(closing.get(name)) for name in ("received", "expected", "deviation")] for closing in closings
+    ]
     if said != wanted:
         raise Broken(f"{VERDICT} says something else of an early close than the log")
 
 
 def _objects(values: Any) -> list[dict[str, Any]]:
     """The objects of a list; none where it holds anything else."""
-    whole = isinstance(values, list) and all(isinstance(each, dict) for each in values)
+    whole = isinstance(values, list) and all(isinstance(value, dict) for value in values)
     return list(values) if whole else []
 
 
@@ -362,4 +364,4 @@ def _named(text: dict[str, Any]) -> list[Any]:
 
 
 def _texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(each, str) for each in values)
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)

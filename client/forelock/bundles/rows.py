@@ -85,7 +85,7 @@ class Batches:
         """
         names = batch.population, batch.arm, batch.endpoint, batch.run
         if names not in self._named:
-            self._characters += sum(len(each or "") for each in names) + len(names) * 20
+            self._characters += sum(len(name or "") for name in names) + len(names) * 20
             self._named[names] = len(self._names)
             self._names.append(names)
         if len(self) == MAX_BATCHES or self._characters > MAX_NAMES:
@@ -150,10 +150,10 @@ class OpenBatch:
 
 def _native(code: Literal["i", "H"], column: memoryview[int]) -> array[int]:
     """Little-endian integers as this machine counts."""
-    found = array(code, column.tobytes())
+    values = array(code, column.tobytes())
     if sys.byteorder == "big":
-        found.byteswap()
-    return found
+        values.byteswap()
+    return values
 
 
 class Blocks:

@@ -38,16 +38,16 @@ def check_stamps(
         Broken: a stamp without its checkpoint.
     """
     for name in reader.members:
-        found = STAMP.fullmatch(name)
-        if found is None:
+        match = STAMP.fullmatch(name)
+        if match is None:
             continue
-        size = int(found[1])
+        size = int(match[1])
         if size not in notes:
             raise Broken(f"{name} is of a checkpoint that the bundle does not hold")
         holds = "the lock and " if lock < size else ""
         try:
             said = verify(
-                Stamp(KINDS[found[2]], reader.read(name, MAX_STAMP_BYTES)),
+                Stamp(KINDS[match[2]], reader.read(name, MAX_STAMP_BYTES)),
                 notes[size],
                 witnesses.roots,
                 witnesses.headers,

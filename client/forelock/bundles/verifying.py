@@ -171,9 +171,9 @@ def _verify(
 def _check_keys(log: Log, keys: Sequence[VerifierKey], report: Report) -> None:
     signed = f"signed by {log.keys[-1].name}"
     report.log = str(log.keys[-1])
-    for each in log.handovers:
-        what = f"begun anew: {each.reason}" if each.is_resumption else "given another key"
-        report.marks.append(f"The log was {what} (entry {each.size} or later).")
+    for handover in log.handovers:
+        what = f"begun anew: {handover.reason}" if handover.is_resumption else "given another key"
+        report.marks.append(f"The log was {what} (entry {handover.size} or later).")
     if not keys:
         report.add(
             "signature", "pass", f"the checkpoint is {signed}, by the key that the bundle itself names"
@@ -245,7 +245,7 @@ def _mark(record: Record, report: Report) -> None:
         report.marks.append(
             f"{runs} runs were bound to the record; what the verdict says of them is not checked here."
         )
-    for entry in [each for each in record.others if each.kind != "run"][:MOST_TOLD]:
+    for entry in [other for other in record.others if other.kind != "run"][:MOST_TOLD]:
         said = {
             "unblinding": "Outcomes were made readable before the end, by hand",
             "withdrawal": "The preregistration was withdrawn; what was judged stays",
@@ -289,7 +289,7 @@ def _batches(reader: Reader, record: Record) -> Iterable[OpenBatch]:
 def _judge_again(
     reader: Reader, record: Record, plan: dict[str, Any], report: Report, recompute: Recompute
 ) -> None:
-    found = recompute(
+    judged = recompute(
         Opened(
             plan=reader.read(f"plans/{len(record.locks)}.json", 1 << 32),
             manifests={
@@ -299,11 +299,11 @@ def _judge_again(
             verdict=reader.read("verdict.json", 1 << 32),
             closed=bool(record.of_kind("close")),
             batches=lambda: (
-                each for each in _batches(reader, record) if each.facts.sequence not in record.voids
+                batch for batch in _batches(reader, record) if batch.facts.sequence not in record.voids
             ),
         )
     )
-    report.differing = list(found.differing)
+    report.differing = list(judged.differing)
     report.add(
-        "recomputed", "pass" if found.same else "differs" if found.explained else "fail", found.sentence
+        "recomputed", "pass" if judged.same else "differs" if judged.explained else "fail", judged.sentence
     )

@@ -21,12 +21,12 @@ def as_text(report: Report, file: str, status: int) -> str:
         head += f", {_brief(report.title)}"
     lines = [head, ""]
     lines += [
-        hanging(f"{each.name}: {_brief(each.sentence)}", f"  {_MARKS[each.state]:>11}  ")
-        for each in report.checks
+        hanging(f"{check.name}: {_brief(check.sentence)}", f"  {_MARKS[check.state]:>11}  ")
+        for check in report.checks
     ]
     if report.marks:
         lines += ["", "Read beside it"]
-        lines += [hanging(_brief(each), "  - ") for each in report.marks]
+        lines += [hanging(_brief(mark), "  - ") for mark in report.marks]
     lines += ["", _conclusion(report, status)]
     if not report.has("fail"):
         lines += ["", "No check can show"]
@@ -49,7 +49,7 @@ def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
         "log_key": report.log,
         "outcomes": _outcomes(report),
         "checks": [
-            {"name": each.name, "state": each.state, "sentence": each.sentence} for each in report.checks
+            {"name": check.name, "state": check.state, "sentence": check.sentence} for check in report.checks
         ],
         "marks": list(report.marks),
         "differing": list(report.differing),
@@ -65,12 +65,12 @@ def _outcomes(report: Report) -> dict[str, str]:
 
 
 def _conclusion(report: Report, status: int) -> str:
-    failed = sum(each.state == "fail" for each in report.checks)
+    failed = sum(check.state == "fail" for check in report.checks)
     if failed:
         return f"DOES NOT HOLD: {failed} of {len(report.checks)} checks failed. Believe nothing it says."
     if report.verdict is None:
         return "Everything that was checked holds. There is no verdict in it."
-    found = [
+    lines = [
         f"  {plain(name)}: {OUTCOMES.get(outcome, plain(outcome))}"
         for name, outcome in _outcomes(report).items()
     ]
@@ -79,4 +79,4 @@ def _conclusion(report: Report, status: int) -> str:
         if report.has("differs")
         else "Everything that was checked holds."
     )
-    return "\n".join([f"{said} The verdict (exit status {status}):", *found])
+    return "\n".join([f"{said} The verdict (exit status {status}):", *lines])

@@ -40,10 +40,10 @@ def option_told(said: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except ForelockProblem as problem:
-        found = [match[1] for fault in problem.errors if (match := _FIX.search(fault.fix)) is not None]
-        if problem.code != "warnings_not_acknowledged" or not found:
+        missing = [match[1] for fault in problem.errors if (match := _FIX.search(fault.fix)) is not None]
+        if problem.code != "warnings_not_acknowledged" or not missing:
             raise
-        codes = ",".join(dict.fromkeys([*codes_of(said), *found]))
+        codes = ",".join(dict.fromkeys([*codes_of(said), *missing]))
         raise ForelockProblem(
             problem.status,
             problem.code,

@@ -42,8 +42,8 @@ def _deviations(options: argparse.Namespace, client: Client) -> int:
     if options.file is not None:
         filed = client.file_deviation(options.id, read_object(options.file))
         return show(options, filed, _deviation(filed))
-    found = list(client.deviations(options.id))
-    return show(options, found, "\n".join(map(_deviation, found)) or "no deviation was filed")
+    deviations = list(client.deviations(options.id))
+    return show(options, deviations, "\n".join(map(_deviation, deviations)) or "no deviation was filed")
 
 
 def _looks(options: argparse.Namespace, client: Client) -> int:
@@ -63,18 +63,24 @@ def _looks(options: argparse.Namespace, client: Client) -> int:
 
 
 def _multiverse(options: argparse.Namespace, client: Client) -> int:
-    found = client.multiverse(options.id)
-    sentences = [plain(each["sentence"]) for each in found["hypotheses"]]
-    return show(options, found, "\n".join([*sentences, *map(plain, found["reasons"]), plain(found["note"])]))
+    multiverse = client.multiverse(options.id)
+    sentences = [plain(each["sentence"]) for each in multiverse["hypotheses"]]
+    return show(
+        options,
+        multiverse,
+        "\n".join([*sentences, *map(plain, multiverse["reasons"]), plain(multiverse["note"])]),
+    )
 
 
 def _calibrate(options: argparse.Namespace, client: Client) -> int:
     request = {"runs": options.runs, "seed": options.seed}
     if options.pilot is not None:
         request |= read_object(options.pilot)
-    found = client.calibrate(options.id, request, timeout=options.timeout)
+    calibration = client.calibrate(options.id, request, timeout=options.timeout)
     return show(
-        options, found, "\n".join(_rate(each) for each in found.get("hypotheses", [])) or "nothing was run"
+        options,
+        calibration,
+        "\n".join(_rate(each) for each in calibration.get("hypotheses", [])) or "nothing was run",
     )
 
 

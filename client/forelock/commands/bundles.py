@@ -105,13 +105,13 @@ def _key(argument: str) -> VerifierKey:
 
 
 def _receipts(options: argparse.Namespace, client: Client) -> int:
-    found = list(islice(client.receipts(options.id), options.limit))
+    receipts = list(islice(client.receipts(options.id), options.limit))
     lines = [
-        f"{each['sequence']}  {each['at']}  {text.plain(each['kind'])}  {each['leaf_sha256']}"
-        + ("" if each["checkpoint"] else "  (not signed yet)")
-        for each in found
+        f"{receipt['sequence']}  {receipt['at']}  {text.plain(receipt['kind'])}  {receipt['leaf_sha256']}"
+        + ("" if receipt["checkpoint"] else "  (not signed yet)")
+        for receipt in receipts
     ]
-    return show(options, found, "\n".join(lines) or "the ledger has nothing of it yet")
+    return show(options, receipts, "\n".join(lines) or "the ledger has nothing of it yet")
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:
@@ -157,10 +157,10 @@ def _checkpoint(options: argparse.Namespace, client: Client) -> int:
 def _keys(client: Client) -> tuple[list[str], list[str]]:
     """The log's keys, oldest first, and the handovers between them, as the service tells them: to be checked."""
     signers = client.ledger_keys()
-    whole = all(isinstance(each, dict) and isinstance(each.get("vkey"), str) for each in signers)
-    if not whole or not all(isinstance(each.get("handover"), str) for each in signers[1:]):
+    whole = all(isinstance(signer, dict) and isinstance(signer.get("vkey"), str) for signer in signers)
+    if not whole or not all(isinstance(signer.get("handover"), str) for signer in signers[1:]):
         raise ForelockProblem(200, "not_forelock", "the service does not tell which keys sign its ledger")
-    return [each["vkey"] for each in signers], [each["handover"] for each in signers[1:]]
+    return [signer["vkey"] for signer in signers], [signer["handover"] for signer in signers[1:]]
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -202,19 +202,19 @@ def _witnesses(options: argparse.Namespace) -> Witnesses:
 def _recompute() -> Recompute | None:
     """How the server package judges again, where it is installed."""
     for entry in entry_points(group="forelock.recompute"):
-        found: Recompute = entry.load()
-        return found
+        recompute: Recompute = entry.load()
+        return recompute
     return None
 
 
 def _proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
     try:
-        found = client.consistency(first, second)
+        proof = client.consistency(first, second)
     except ForelockError as error:
         tell(f"forelock: the service gave no proof from {first} to {second} entries: {text.plain(error)}")
         return None
     try:
-        return [bytes.fromhex(each) for each in found]
+        return [bytes.fromhex(each) for each in proof]
     except ValueError:
         return None
 

@@ -73,12 +73,12 @@ def _export(options: argparse.Namespace, client: Client) -> int:
 
 
 def _save(options: argparse.Namespace, client: Client) -> int:
-    found = client.stamps(options.id)
+    stamps = client.stamps(options.id)
     if options.json:
-        print(text.json_text({"items": found}))
+        print(text.json_text({"items": stamps}))
     files: dict[Path, bytes] = {}
-    for each in found:
-        files |= _files(options.directory, each)
+    for stamp in stamps:
+        files |= _files(options.directory, stamp)
     if files:
         try:
             options.directory.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
         _write(path, content)
         if not options.json:
             print(text.plain(path))
-    if not found and not options.json:
+    if not stamps and not options.json:
         print("no witness has stamped this record yet")
     return 0
 
@@ -155,13 +155,13 @@ def _check(options: argparse.Namespace) -> int:
         require_size(checkpoint, "checkpoint")
         roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
         kind: Kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
-        found: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
+        attested: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
     except WitnessFault as fault:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN
     if options.json:
-        print(text.json_text({"state": found.state, "sentences": list(found.sentences)}))
+        print(text.json_text({"state": attested.state, "sentences": list(attested.sentences)}))
     else:
-        for sentence in found.sentences:
+        for sentence in attested.sentences:
             print(text.plain(sentence))
-    return VERIFIED if found.state == "verified" else NOT_PROVEN
+    return VERIFIED if attested.state == "verified" else NOT_PROVEN

@@ -81,15 +81,17 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     body = {**rows.body, "alpha": options.alpha, "missing": options.missing}
     body |= {"prefers": "lower"} if options.lower else {}
     body |= {"unseen": options.unseen} if options.unseen != "items" else {}
-    found = asked_of.compare(body)
-    found["next"] = found["next"].replace("BASE CAND", shlex.join(options.inputs))
+    answer = asked_of.compare(body)
+    answer["next"] = answer["next"].replace("BASE CAND", shlex.join(options.inputs))
     encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
     show(
-        options, {**found, "read": rows.section}, gate_text.gate_text(found, rows.remarks, encoding=encoding)
+        options,
+        {**answer, "read": rows.section},
+        gate_text.gate_text(answer, rows.remarks, encoding=encoding),
     )
     if options.markdown is not None:
-        files.write_bytes(options.markdown, gate_text.markdown(found, rows.remarks).encode())
-    return gate_text.exit_code(found)
+        files.write_bytes(options.markdown, gate_text.markdown(answer, rows.remarks).encode())
+    return gate_text.exit_code(answer)
 
 
 def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
@@ -100,7 +102,7 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
     plan = client.preregistration(options.plan)["plan"]
     hypotheses = plan.get("hypotheses") or ()
-    arms = {(each["baseline"], each["candidate"]) for each in hypotheses}
+    arms = {(hypothesis["baseline"], hypothesis["candidate"]) for hypothesis in hypotheses}
     if options.arms is not None:
         arms = {tuple(options.arms.split(",", 1))}
     if len(arms) != 1 or len(options.inputs) != 2:

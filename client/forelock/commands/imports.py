@@ -141,21 +141,21 @@ def _check(options: argparse.Namespace, client: Client) -> int:
     said = section.get("format") if isinstance(section, dict) else None
     form, ones = imports_of(options.inputs, options.format or (said if said in FORMATS else None))
     items = frozenset(read_items(options.items).columns["item_ids"]) if options.items else None
-    found, status = [], 0
+    surveys, status = [], 0
     for one in ones:
         read_ = read(client, one, form, section if isinstance(section, dict) else None, options.arm)
-        found.append({"files": [str(path) for path in one.paths], **read_})
+        surveys.append({"files": [str(path) for path in one.paths], **read_})
         status = status or int(read_["problem"] is not None)
-    lines = [line for one, each in zip(ones, found, strict=True) for line in _told(one, each, items)]
+    lines = [line for one, each in zip(ones, surveys, strict=True) for line in _told(one, each, items)]
     if not isinstance(section, dict):
-        lines += ["", '"import": ' + text.json_text(found[0]["survey"]["section"])]
+        lines += ["", '"import": ' + text.json_text(surveys[0]["survey"]["section"])]
         lines.append("paste this into the plan and look at every line: it says what the file leaves open")
-    show(options, found, "\n".join(lines))
+    show(options, surveys, "\n".join(lines))
     return status
 
 
-def _told(one: OneImport, found: Json, items: frozenset[str] | None) -> list[str]:
-    survey = found["survey"]
+def _told(one: OneImport, read: Json, items: frozenset[str] | None) -> list[str]:
+    survey = read["survey"]
     lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
     if survey["partial"]:
         lines.append(f"  the run {survey['partial']}")
@@ -169,23 +169,23 @@ def _told(one: OneImport, found: Json, items: frozenset[str] | None) -> list[str
     lines += [f"  ids: {text.plain(path)} ({n})" for path, n in survey["ids"].items()]
     lines += [f"  clusters: {text.plain(path)} ({n})" for path, n in survey["clusters"].items()]
     lines += [
-        f"  arm: {text.plain(path)} = {', '.join(text.plain(each) for each in values)}"
+        f"  arm: {text.plain(path)} = {', '.join(text.plain(value) for value in values)}"
         for path, values in survey["arms"].items()
         if "arm" in path.lower()
         or path in ("model", "provider.label", "prompt.label", "identifier", "run_name")
     ]
     if survey["replicates"] > 1:
         lines.append(f"  {survey['replicates']} replicates")
-    if found["problem"] is not None:
+    if read["problem"] is not None:
         lines += ["  the plan's import section does not read it:"]
-        faults = found["problem"].get("errors") or [
-            {"path": "", "message": found["problem"]["detail"], "fix": ""}
+        faults = read["problem"].get("errors") or [
+            {"path": "", "message": read["problem"]["detail"], "fix": ""}
         ]
         lines += [
-            f"    {text.plain(each['path'])}: {text.plain(each['message'])}; {text.plain(each['fix'])}"
-            for each in faults
+            f"    {text.plain(fault['path'])}: {text.plain(fault['message'])}; {text.plain(fault['fix'])}"
+            for fault in faults
         ]
-    for table in found["table"] or ():
+    for table in read["table"] or ():
         lines.append(_overlap(table, items))
     return lines
 

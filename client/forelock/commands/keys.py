@@ -52,13 +52,13 @@ def _create(options: argparse.Namespace, client: Client) -> int:
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.keys())
+    keys = list(client.keys())
     lines = [
-        f"{text.plain(each['id'])}  {text.plain(each['prefix'])}…  {each['kind']:<6}  {text.plain(each['name'])}: "
-        f"{', '.join(each['scopes'])}" + (", revoked" if each.get("revoked_at") else "")
-        for each in found
+        f"{text.plain(key['id'])}  {text.plain(key['prefix'])}…  {key['kind']:<6}  {text.plain(key['name'])}: "
+        f"{', '.join(key['scopes'])}" + (", revoked" if key.get("revoked_at") else "")
+        for key in keys
     ]
-    return show(options, found, "\n".join(lines) or "no keys")
+    return show(options, keys, "\n".join(lines) or "no keys")
 
 
 def _revoke(options: argparse.Namespace, client: Client) -> int:

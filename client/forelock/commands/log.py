@@ -35,8 +35,8 @@ def _log(options: argparse.Namespace, client: Client) -> int:
         since=options.since,
         deployment=options.deployment,
     )
-    found = list(islice(events, options.limit))
-    return show(options, found, "\n".join(map(_line, found)) or "no events")
+    shown = list(islice(events, options.limit))
+    return show(options, shown, "\n".join(map(_line, shown)) or "no events")
 
 
 def _line(event: dict[str, Any]) -> str:

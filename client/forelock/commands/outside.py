@@ -108,11 +108,11 @@ def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.webhooks())
+    hooks = list(client.webhooks())
     lines = [
-        f"{text.plain(each['id'])}  {text.plain(each['url'])}: {', '.join(each['events'])}" for each in found
+        f"{text.plain(hook['id'])}  {text.plain(hook['url'])}: {', '.join(hook['events'])}" for hook in hooks
     ]
-    return show(options, found, "\n".join(lines) or "no webhooks")
+    return show(options, hooks, "\n".join(lines) or "no webhooks")
 
 
 def _delete(options: argparse.Namespace, client: Client) -> int:
@@ -126,9 +126,12 @@ def _ping(options: argparse.Namespace, client: Client) -> int:
 
 
 def _deliveries(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.deliveries(options.id))
-    lines = [f"{text.plain(each['id'])}  {text.plain(each['event'])}: {_became(each)}" for each in found]
-    return show(options, found, "\n".join(lines) or "nothing was sent")
+    deliveries = list(client.deliveries(options.id))
+    lines = [
+        f"{text.plain(delivery['id'])}  {text.plain(delivery['event'])}: {_became(delivery)}"
+        for delivery in deliveries
+    ]
+    return show(options, deliveries, "\n".join(lines) or "nothing was sent")
 
 
 def _became(delivery: dict[str, Any]) -> str:
@@ -158,8 +161,8 @@ def _line_of(path: Path) -> str:
 
 
 def _shown(options: argparse.Namespace, client: Client) -> int:
-    found = client.mlflow()
-    return show(options, found, f"{text.plain(found['url'])} ({found['auth']})")
+    tracker = client.mlflow()
+    return show(options, tracker, f"{text.plain(tracker['url'])} ({tracker['auth']})")
 
 
 def _forget(options: argparse.Namespace, client: Client) -> int:
@@ -178,12 +181,12 @@ def _unlink(options: argparse.Namespace, client: Client) -> int:
 
 
 def _runs(options: argparse.Namespace, client: Client) -> int:
-    found = client.linked_runs(options.id)
+    runs = client.linked_runs(options.id)
     lines = [
-        f"{text.plain(each['run'])}: {_became(each['last']) if each['last'] else 'nothing is kept of it'}"
-        for each in found
+        f"{text.plain(run['run'])}: {_became(run['last']) if run['last'] else 'nothing is kept of it'}"
+        for run in runs
     ]
-    return show(options, found, "\n".join(lines) or "no runs")
+    return show(options, runs, "\n".join(lines) or "no runs")
 
 
 def _set_link(options: argparse.Namespace, client: Client) -> int:
@@ -194,9 +197,9 @@ def _set_link(options: argparse.Namespace, client: Client) -> int:
 
 
 def _list_links(options: argparse.Namespace, client: Client) -> int:
-    found = client.links(options.id)
-    lines = [f"{text.plain(each['name'])}  {each['kind']:<10}  {text.plain(each['url'])}" for each in found]
-    return show(options, found, "\n".join(lines) or "no links")
+    links = client.links(options.id)
+    lines = [f"{text.plain(link['name'])}  {link['kind']:<10}  {text.plain(link['url'])}" for link in links]
+    return show(options, links, "\n".join(lines) or "no links")
 
 
 def _delete_link(options: argparse.Namespace, client: Client) -> int:

@@ -181,8 +181,8 @@ def _takes_items(parser: argparse.ArgumentParser) -> None:
 
 
 def _manifest(argument: str) -> tuple[str, str]:
-    population, found, path = argument.partition("=")
-    if not (population and found and path):
+    population, equals, path = argument.partition("=")
+    if not (population and equals and path):
         raise argparse.ArgumentTypeError("write POPULATION=FILE")
     return population, path
 
@@ -192,13 +192,13 @@ Manifests = list[tuple[str, bytes]]
 
 def _manifests(options: argparse.Namespace) -> Manifests:
     """Every population's items as JSON columns; they are read here, so that a fault names its line."""
-    found = []
+    manifests = []
     for population, path in options.items:
         items = read_items(path)
         if items.unused:
             tell(f"{text.plain(path)}: not used: {text.plain(', '.join(items.unused))}")
-        found.append((population, items.body()))
-    return found
+        manifests.append((population, items.body()))
+    return manifests
 
 
 def _power(options: argparse.Namespace, client: Client) -> int:
@@ -265,13 +265,13 @@ def _show(options: argparse.Namespace, client: Client) -> int:
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.preregistrations(state=options.state))
+    records = list(client.preregistrations(state=options.state))
     lines = [
-        f"{text.plain(each['created_at'])}  {text.plain(each['id'])}  {each['state']:<10}  "
-        f"{text.plain(each['title'] or '')}".rstrip()
-        for each in found
+        f"{text.plain(record['created_at'])}  {text.plain(record['id'])}  {record['state']:<10}  "
+        f"{text.plain(record['title'] or '')}".rstrip()
+        for record in records
     ]
-    return show(options, found, "\n".join(lines) or "no preregistrations")
+    return show(options, records, "\n".join(lines) or "no preregistrations")
 
 
 def _delete(options: argparse.Namespace, client: Client) -> int:

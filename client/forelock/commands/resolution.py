@@ -58,22 +58,28 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
     columns, remarks = _pilot(options, asked_of)
-    found = asked_of.resolve({**columns, **_asked(options)})
-    lines = [text.wrapped(found["sentence"]), "", *_reaches(found["reach"], points=found["binary"])]
+    resolution = asked_of.resolve({**columns, **_asked(options)})
+    lines = [
+        text.wrapped(resolution["sentence"]),
+        "",
+        *_reaches(resolution["reach"], points=resolution["binary"]),
+    ]
     spread = (
-        f"differ on {found['discordance']:.1%} of the items" if found["binary"] else f"SD {found['sd']:.4g}"
+        f"differ on {resolution['discordance']:.1%} of the items"
+        if resolution["binary"]
+        else f"SD {resolution['sd']:.4g}"
     )
-    icc = "" if found["icc"] is None else f", intraclass correlation {found['icc']:.3f}"
+    icc = "" if resolution["icc"] is None else f", intraclass correlation {resolution['icc']:.3f}"
     return show(
         options,
-        found,
+        resolution,
         "\n".join(
             [
                 *lines,
                 f"  the pilot's arms {spread}{icc}",
                 "",
                 *remarks,
-                text.wrapped(f"next: {found['next']}"),
+                text.wrapped(f"next: {resolution['next']}"),
             ]
         ),
     )
@@ -97,7 +103,7 @@ def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[
             fields=fields,
         )
         rows = rows_of(asked_of, options.inputs, asked)
-        return paired_pilot(rows.body), [text.wrapped(f"note: {each}") for each in rows.remarks]
+        return paired_pilot(rows.body), [text.wrapped(f"note: {remark}") for remark in rows.remarks]
     (pilot, *others) = read_pilot(options.inputs[0])
     if others:
         raise FileFault(f"{options.inputs[0]}: holds pilots of several hypotheses; give one")
@@ -108,12 +114,12 @@ def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
     asked = {"n": options.n, "baseline": options.baseline, "candidate": options.candidate, **_asked(options)}
     asked |= {} if options.clusters is None else {"n_clusters": options.clusters}
     asked |= {} if options.icc is None else {"icc": options.icc}
-    found = asked_of.audit(asked)
-    lines = [text.wrapped(found["sentence"])]
-    for each, words in ((found["least"], "as few"), (found["most"], "as many")):
+    assessed = asked_of.audit(asked)
+    lines = [text.wrapped(assessed["sentence"])]
+    for each, words in ((assessed["least"], "as few"), (assessed["most"], "as many")):
         lines += ["", f"  {words} discordant items as the accuracies allow ({each['n_discordant']}):"]
         lines += _reaches(each["reach"], points=True)
-    return show(options, found, "\n".join([*lines, "", text.wrapped(f"next: {found['next']}")]))
+    return show(options, assessed, "\n".join([*lines, "", text.wrapped(f"next: {assessed['next']}")]))
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

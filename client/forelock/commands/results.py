@@ -77,14 +77,14 @@ def _progress(options: argparse.Namespace, client: Client) -> int:
 
 
 def _batches(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.batches(options.id))
+    batches = list(client.batches(options.id))
     lines = [
-        f"{each['batch']:>6}  {text.plain(each['received_at'])}  {text.plain(each['population'])} / "
-        f"{text.plain(each['arm'])} / {text.plain(each['endpoint'])}: {each['n']} results"
-        + (f", struck: {text.plain(each['void_reason'])}" if each.get("void_reason") else "")
-        for each in found
+        f"{batch['batch']:>6}  {text.plain(batch['received_at'])}  {text.plain(batch['population'])} / "
+        f"{text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {batch['n']} results"
+        + (f", struck: {text.plain(batch['void_reason'])}" if batch.get("void_reason") else "")
+        for batch in batches
     ]
-    return show(options, found, "\n".join(lines) or "no batches")
+    return show(options, batches, "\n".join(lines) or "no batches")
 
 
 def _void(options: argparse.Namespace, client: Client) -> int:

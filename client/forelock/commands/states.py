@@ -85,33 +85,33 @@ def _bind(options: argparse.Namespace, client: Client) -> int:
 
 
 def _runs(options: argparse.Namespace, client: Client) -> int:
-    found = client.runs(options.id)
+    runs = client.runs(options.id)
     lines = [
         f"{text.plain(each['run'])}  {text.plain(each['arm'])}, bound {text.plain(each['bound_at'])} "
         f"by {text.plain(each['bound_by'])}"
-        for each in found["items"]
+        for each in runs["items"]
     ]
     lines += [
         f"{text.MARKED.get(each['effect'], text.plain(each['effect']))}: {text.plain(each['says'])}"
-        for each in found["marks"]
+        for each in runs["marks"]
     ]
-    return show(options, found, "\n".join(lines) or "no runs")
+    return show(options, runs, "\n".join(lines) or "no runs")
 
 
 def _family(options: argparse.Namespace, client: Client) -> int:
     place = client.preregistration(options.id)["family"]
     if place is None:
         return show(options, None, "a draft belongs to no family: it promises nothing yet")
-    found = client.family(place["id"])
+    family = client.family(place["id"])
     lines = [
         f"registration {place['registration']} of {place['of']} on these items in this project",
         *(
             f"{each['registration']:>4}  {text.plain(each['preregistration_id'])}  {text.plain(each['state'])}  "
             f"{text.plain(each['title'] or 'without title')}{_outcomes(each)}"
-            for each in found["items"]
+            for each in family["items"]
         ),
     ]
-    return show(options, found, "\n".join(lines))
+    return show(options, family, "\n".join(lines))
 
 
 def _outcomes(registration: text.Json) -> str:
@@ -120,7 +120,7 @@ def _outcomes(registration: text.Json) -> str:
 
 
 def _pair(argument: str) -> tuple[str, str]:
-    name, found, value = argument.partition("=")
-    if not found or not name or not value:
+    name, equals, value = argument.partition("=")
+    if not equals or not name or not value:
         raise argparse.ArgumentTypeError("must be NAME=VALUE")
     return name, value

@@ -24,22 +24,24 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace, client: Client | Local) -> int:
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
-    found = answer["analysis"]
-    lines = [text.plain(found["sentence"])]
+    analysis = answer["analysis"]
+    lines = [text.plain(analysis["sentence"])]
     lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]
-    if any(found.get(name) is not None for name in ("p_value", "ci")):  # of data, and not of a size to plan
+    if any(
+        analysis.get(name) is not None for name in ("p_value", "ci")
+    ):  # of data, and not of a size to plan
         lines += ["", "exploratory: no plan was locked before these data"]
     return show(options, answer, "\n".join(lines))
 
 
 def _tests(options: argparse.Namespace, client: Client | Local) -> int:
     if options.name is None:
-        found = client.tests()
-        width = max((len(each["name"]) for each in found), default=0)
+        tests = client.tests()
+        width = max((len(test["name"]) for test in tests), default=0)
         return show(
             options,
-            found,
-            "\n".join(f"{each['name']:<{width}}  {text.plain(each['title'])}" for each in found),
+            tests,
+            "\n".join(f"{test['name']:<{width}}  {text.plain(test['title'])}" for test in tests),
         )
     test = client.describe(options.name)
     lines = [f"{test['name']}: {text.plain(test['title'])}"]

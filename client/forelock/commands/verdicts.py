@@ -38,10 +38,12 @@ def _wait(options: argparse.Namespace, client: Client) -> int:
 
 
 def _verdicts(options: argparse.Namespace, client: Client) -> int:
-    found = list(client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since))
+    verdicts = list(
+        client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since)
+    )
     lines = [
-        f"{text.plain(each['judged_at'])}  {text.plain(each['preregistration_id'])}  "
-        f"{text.plain(each['hypothesis'])}: {each['outcome'] or 'altered'}  {text.plain(each['title'])}"
-        for each in found
+        f"{text.plain(verdict['judged_at'])}  {text.plain(verdict['preregistration_id'])}  "
+        f"{text.plain(verdict['hypothesis'])}: {verdict['outcome'] or 'altered'}  {text.plain(verdict['title'])}"
+        for verdict in verdicts
     ]
-    return show(options, found, "\n".join(lines) or "no verdicts")
+    return show(options, verdicts, "\n".join(lines) or "no verdicts")

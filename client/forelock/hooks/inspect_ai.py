@@ -90,13 +90,13 @@ class ForelockHooks(Hooks):
 
 def fields_of(sample: EvalSample) -> Mapping[str, Any]:
     """A sample as the log has it, without what is large."""
-    found: Mapping[str, Any] = to_jsonable_python(
+    fields: Mapping[str, Any] = to_jsonable_python(
         {name: getattr(sample, name) for name in type(sample).model_fields if name not in LARGE},
         exclude_none=True,
         inf_nan_mode="constants",
         fallback=lambda _: None,
     )
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _head(target: Target, spec: EvalSpec) -> Head:

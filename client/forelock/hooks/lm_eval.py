@@ -55,7 +55,7 @@ class ForelockTracker(EvaluationTracker):
         super().save_results_samples(task_name, samples)
 
 
-def _plain(found: dict[str, Any]) -> dict[str, Any]:
+def _plain(sample: dict[str, Any]) -> dict[str, Any]:
     """What the harness would write of it."""
-    plain: dict[str, Any] = json.loads(json.dumps(found, default=handle_non_serializable))
+    plain: dict[str, Any] = json.loads(json.dumps(sample, default=handle_non_serializable))
     return plain

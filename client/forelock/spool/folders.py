@@ -49,8 +49,8 @@ class Journal:
         lines = text.split(b"\n")[:-1]
         if not lines:
             return cls(begin)
-        found = json.loads(lines[-1])
-        return cls(found["cut"], tuple(Batch(**each) for each in found["open"]))
+        state = json.loads(lines[-1])
+        return cls(state["cut"], tuple(Batch(**each) for each in state["open"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Spool:
         """Records that have rows here."""
         if not self.folder.is_dir():
             return []
-        return sorted(unquote(each.name) for each in self.folder.iterdir() if each.is_dir())
+        return sorted(unquote(path.name) for path in self.folder.iterdir() if path.is_dir())
 
     def files(self, record: str) -> list[Path]:
         """The files of a record, the oldest first."""

@@ -41,23 +41,23 @@ def send(
 
     A round that is cut off at any point is taken up by the next one. Files that another process sends are left to it.
     """
-    found = Sending()
+    total = Sending()
     for name in spool.records() if record is None else [record]:
         for path in spool.files(name):
             try:
-                _send_file(client, name, Spooled(path), found, again=again, key=key)
+                _send_file(client, name, Spooled(path), total, again=again, key=key)
             except FileNotFoundError:  # another process has sent it
                 continue
             except (Unreachable, ForelockProblem) as error:
-                found.away = str(error)
-                return found
+                total.away = str(error)
+                return total
             except ForelockError as error:
-                found.refused.append(str(error))
-    return found
+                total.refused.append(str(error))
+    return total
 
 
 def _send_file(
-    client: Client, record: str, spooled: Spooled, found: Sending, *, again: bool, key: Callable[[], str]
+    client: Client, record: str, spooled: Spooled, total: Sending, *, again: bool, key: Callable[[], str]
 ) -> None:
     if spooled.head.whole and not spooled.ended():
         return
@@ -66,20 +66,20 @@ def _send_file(
             return
         for batch in spooled.journal.open:
             if again or batch.refused is None:
-                _send_batch(client, record, spooled, batch, found)
+                _send_batch(client, record, spooled, batch, total)
         while (batch_ := spooled.cut(key(), rows=ROWS, size=SIZE)) is not None:
-            _send_batch(client, record, spooled, batch_, found)
+            _send_batch(client, record, spooled, batch_, total)
         spooled.remove_if_done()
 
 
-def _send_batch(client: Client, record: str, spooled: Spooled, batch: Batch, found: Sending) -> None:
+def _send_batch(client: Client, record: str, spooled: Spooled, batch: Batch, total: Sending) -> None:
     try:
         post(client, record, spooled.head, spooled.lines(batch), batch.key)
     except ForelockProblem as problem:
         if problem.status not in REFUSALS or problem.code == "idempotency_in_flight":
             raise
         spooled.refused(batch, f"{problem.code}: {problem.detail}")
-        found.refused.append(f"{problem.code}: {problem.detail}")
+        total.refused.append(f"{problem.code}: {problem.detail}")
         return
     spooled.done(batch)
-    found.rows += batch.rows
+    total.rows += batch.rows

@@ -36,10 +36,10 @@ class Head:
     @classmethod
     def read(cls, line: bytes) -> Self:
         """A head from its line."""
-        found = json.loads(line)
-        if found.pop("version") != VERSION:
+        head = json.loads(line)
+        if head.pop("version") != VERSION:
             raise ValueError("another version wrote it")
-        return cls(**found)
+        return cls(**head)
 
     def line(self) -> bytes:
         """The head as a line."""

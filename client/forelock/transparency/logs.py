@@ -38,9 +38,9 @@ class Log:
 
     def lost(self, old: Checkpoint) -> Handover | None:
         """The resumption that gave up what a checkpoint covers, if one did."""
-        for each in self.handovers:
-            if each.is_resumption and each.before.name == old.origin and old.size > each.size:
-                return each
+        for handover in self.handovers:
+            if handover.is_resumption and handover.before.name == old.origin and old.size > handover.size:
+                return handover
         return None
 
     def require_kept(self, note: bytes | str) -> Checkpoint:
@@ -69,7 +69,7 @@ def open_chain(
     """
     if not keys or len(keys) > MAX_KEYS:
         raise Malformed(f"a log has a key, and {MAX_KEYS} at most")
-    named = tuple(VerifierKey.parse(each) for each in keys)
+    named = tuple(VerifierKey.parse(key) for key in keys)
     followed = tuple(follow(named[0], notes))
     if (named[0], *(each.after for each in followed)) != named or len(followed) != len(notes):
         raise Unproven("the keys of the log are not those that its handovers lead to")

@@ -47,19 +47,19 @@ def verify_inclusion(*, index: int, size: int, leaf: bytes, proof: Sequence[byte
     if not 0 <= index < size <= MAX_SIZE:
         raise Unproven(f"a tree of {size} leaves has no leaf {index}")
     _require_hashes(leaf, root, *proof)
-    node, last, found = index, size - 1, leaf
+    node, last, digest = index, size - 1, leaf
     for sibling in proof:
         if last == 0:
             raise Unproven("the inclusion proof is longer than the tree is high")
         if node & 1 or node == last:
-            found = node_hash(sibling, found)
+            digest = node_hash(sibling, digest)
             node, last = _while_even(node, last)
         else:
-            found = node_hash(found, sibling)
+            digest = node_hash(digest, sibling)
         node, last = node >> 1, last >> 1
     if last != 0:
         raise Unproven("the inclusion proof is shorter than the tree is high")
-    if found != root:
+    if digest != root:
         raise Unproven("the inclusion proof leads to another root")
 
 
@@ -113,5 +113,5 @@ def _while_even(node: int, last: int) -> tuple[int, int]:
 
 
 def _require_hashes(*hashes: bytes) -> None:
-    if any(len(each) != HASH_BYTES for each in hashes):
+    if any(len(digest) != HASH_BYTES for digest in hashes):
         raise Unproven(f"a hash has {HASH_BYTES} bytes")

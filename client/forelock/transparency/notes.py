@@ -166,12 +166,12 @@ def open_note(note: bytes | str, keys: Iterable[VerifierKey]) -> OpenedNote:
     known = {(key.name, key.key_id): key for key in keys}
     signers: list[VerifierKey] = []
     unknown: list[Signature] = []
-    for each in read.signatures:
-        key = known.get((each.name, each.key_id))
+    for signature in read.signatures:
+        key = known.get((signature.name, signature.key_id))
         if key is None:
-            unknown.append(each)
+            unknown.append(signature)
             continue
-        key.verify(read.text, each.data)
+        key.verify(read.text, signature.data)
         if key not in signers:
             signers.append(key)
     if not signers:

@@ -31,7 +31,7 @@ class TlogProof:
             raise Malformed(f"a log has no leaf {self.index}")
         if len(self.hashes) > MAX_HASHES:
             raise Malformed(f"a proof has more than {MAX_HASHES} hashes")
-        if any(len(each) != merkle.HASH_BYTES for each in self.hashes):
+        if any(len(digest) != merkle.HASH_BYTES for digest in self.hashes):
             raise Malformed(f"a hash has {merkle.HASH_BYTES} bytes")
         if self.extra is not None and not 0 < len(self.extra) <= MAX_EXTRA:
             raise Malformed(f"extra data are 1 to {MAX_EXTRA} bytes, or left out")
@@ -41,7 +41,7 @@ class TlogProof:
         if self.extra is not None:
             lines.append(f"extra {base64_text(self.extra)}")
         lines.append(f"index {self.index}")
-        lines.extend(base64_text(each) for each in self.hashes)
+        lines.extend(base64_text(digest) for digest in self.hashes)
         return "\n".join([*lines, "", self.checkpoint])
 
     @classmethod

@@ -50,7 +50,7 @@ def read_header(data: bytes) -> Header:
 
 def read_headers(headers: Sequence[bytes]) -> list[Header]:
     """Every header that was given."""
-    return [read_header(each) for each in headers]
+    return [read_header(header) for header in headers]
 
 
 def _target(bits: int) -> int:

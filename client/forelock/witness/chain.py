@@ -54,14 +54,14 @@ def read_certificates(pem: bytes) -> list[x509.Certificate]:
     if len(pem) > MAX_ROOTS_BYTES:
         raise WitnessFault(f"the file of roots has more than {MAX_ROOTS_BYTES} bytes")
     try:
-        found = x509.load_pem_x509_certificates(pem)
-        for each in found:
-            _read_names(each)
+        certificates = x509.load_pem_x509_certificates(pem)
+        for certificate in certificates:
+            _read_names(certificate)
     except UNREADABLE as error:
         raise WitnessFault(
             "the file of roots holds no certificate in PEM, or one that cannot be read"
         ) from error
-    return found
+    return certificates
 
 
 def read_certificate(der: bytes) -> x509.Certificate:
@@ -71,11 +71,11 @@ def read_certificate(der: bytes) -> x509.Certificate:
         WitnessFault: it was damaged.
     """
     try:
-        found = x509.load_der_x509_certificate(der)
-        _read_names(found)
+        certificate = x509.load_der_x509_certificate(der)
+        _read_names(certificate)
     except UNREADABLE as error:
         raise WitnessFault("a certificate in the time stamp cannot be read") from error
-    return found
+    return certificate
 
 
 def _read_names(certificate: x509.Certificate) -> None:
@@ -144,7 +144,7 @@ def require_chain(leaf: x509.Certificate, others: Certificates, given: Certifica
         WitnessFault: nothing leads there.
     """
     roots = [each for each in given if each.issuer == each.subject]
-    way = [each for each in (*others, *given) if each.issuer != each.subject][:MAX_CERTIFICATES]
+    way = [other for other in (*others, *given) if other.issuer != other.subject][:MAX_CERTIFICATES]
     if not roots:
         raise WitnessFault("none of the certificates given is a root: a root names itself as its issuer")
     verifier = (

@@ -88,21 +88,28 @@ def require_signed(
 
 
 def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
-    elements = [each for each in signed.certificates or [] if asn1.tag(each) == CONSTRUCTED_SEQUENCE]
+    elements = [
+        certificate
+        for certificate in signed.certificates or []
+        if asn1.tag(certificate) == CONSTRUCTED_SEQUENCE
+    ]
     if len(elements) > MAX_CERTIFICATES:
         raise WitnessFault(f"the time stamp brings more than {MAX_CERTIFICATES} certificates")
-    return [read_certificate(asn1.whole(each)) for each in elements]
+    return [read_certificate(asn1.whole(element)) for element in elements]
 
 
 def _certificate_of(signer: asn1.Signer, candidates: Sequence[x509.Certificate]) -> x509.Certificate:
     tag = asn1.tag(signer.signer)
-    for each in candidates:
+    for candidate in candidates:
         if tag == CONSTRUCTED_SEQUENCE:
             named = asn1.decode(asn1.IssuerAndSerial, signer.signer, "signer's name")
-            if named.serial == each.serial_number and asn1.whole(named.issuer) == each.issuer.public_bytes():
-                return each
-        elif tag == KEY_IDENTIFIER and _key_identifier(each) == bytes(signer.signer.data):
-            return each
+            if (
+                named.serial == candidate.serial_number
+                and asn1.whole(named.issuer) == candidate.issuer.public_bytes()
+            ):
+                return candidate
+        elif tag == KEY_IDENTIFIER and _key_identifier(candidate) == bytes(signer.signer.data):
+            return candidate
     raise WitnessFault(
         "the time stamp does not bring its signer's certificate: add that certificate to the file of roots"
     )
@@ -130,7 +137,9 @@ def _signed_bytes(signer: asn1.Signer) -> bytes:
 
 def _only(attributes: Sequence[asn1.Attribute], wanted: ObjectIdentifier, what: str) -> TLV:
     """The one value of an attribute that stands there once."""
-    values = [value for each in attributes if each.type == wanted for value in each.values.as_list()]
+    values = [
+        value for attribute in attributes if attribute.type == wanted for value in attribute.values.as_list()
+    ]
     if len(values) != 1:
         raise WitnessFault(
             f"the time stamp's signed attributes have the {what} {len(values)} times, not once"
@@ -141,7 +150,7 @@ def _only(attributes: Sequence[asn1.Attribute], wanted: ObjectIdentifier, what: 
 def _require_named(attributes: Sequence[asn1.Attribute], certificate: x509.Certificate) -> None:
     """The signer's certificate is named by its hash, so that no other one of the same key can stand in."""
     encoded = certificate.public_bytes(Encoding.DER)
-    found = 0
+    count = 0
     for attribute in attributes:
         if attribute.type not in {asn1.SIGNING_CERTIFICATE, asn1.SIGNING_CERTIFICATE_V2}:
             continue
@@ -161,8 +170,8 @@ def _require_named(attributes: Sequence[asn1.Attribute], certificate: x509.Certi
             identifier.issuer_serial, certificate
         ):
             raise WitnessFault("the time stamp names another certificate than the one whose key signed it")
-        found += 1
-    if not found:
+        count += 1
+    if not count:
         raise WitnessFault("the time stamp does not name its signer's certificate (ESSCertID)")
 
 

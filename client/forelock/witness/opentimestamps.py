@@ -125,13 +125,13 @@ def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> Found:
     if name != "sha256" or root.message != hashlib.sha256(data).digest():
         raise WitnessFault("the proof is of other bytes than these")
     given = read_headers(headers)
-    found: list[tuple[Attestation, Node]] = [
+    attestations: list[tuple[Attestation, Node]] = [
         (attestation, node) for node in root.nodes() for attestation in sorted(node.attestations)
     ]
-    blocks = [(each.block, node) for each, node in found if each.block is not None]
+    blocks = [(each.block, node) for each, node in attestations if each.block is not None]
     if blocks:
         return _of_blocks(blocks, given)
-    calendars = sorted({each.calendar for each, _ in found if each.calendar is not None})
+    calendars = sorted({each.calendar for each, _ in attestations if each.calendar is not None})
     if calendars:
         said = tuple(
             f"pending at the calendar {uri}: it proves nothing yet, upgrade it later" for uri in calendars

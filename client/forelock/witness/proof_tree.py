@@ -103,11 +103,11 @@ class Node:
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += [node.steps[each] for each in sorted(node.steps, reverse=True)]
+            waiting += [node.steps[step] for step in sorted(node.steps, reverse=True)]
 
     def attested_by_block(self) -> bool:
         """Whether a Bitcoin block attests this very message."""
-        return any(each.block is not None for each in self.attestations)
+        return any(attestation.block is not None for attestation in self.attestations)
 
     def merge(self, other: Node) -> None:
         """Add everything that another tree of the same message has."""
@@ -221,10 +221,10 @@ def write_tree(root: Node) -> bytes:
         if node is None:
             continue
         parts: list[tuple[bytes, Node | None]] = [
-            (bytes([ATTESTATION]) + each.tag + _counted(each.payload), None)
-            for each in sorted(node.attestations)
+            (bytes([ATTESTATION]) + attestation.tag + _counted(attestation.payload), None)
+            for attestation in sorted(node.attestations)
         ]
-        parts += [(_operation_bytes(each), node.steps[each]) for each in sorted(node.steps)]
+        parts += [(_operation_bytes(step), node.steps[step]) for step in sorted(node.steps)]
         if not parts:
             raise WitnessFault("a proof without an attestation says nothing")
         parts = [(bytes([FORK]) + part, below) for part, below in parts[:-1]] + parts[-1:]

@@ -82,7 +82,7 @@ def read(
     info = asn1.decode(asn1.TstInfo, signed.content.content, "time stamp's content")
     if info.version != 1:
         raise WitnessFault(f"the time stamp is of version {info.version}, and 1 is known")
-    if any(each.critical for each in info.extensions or ()):
+    if any(extension.critical for extension in info.extensions or ()):
         raise WitnessFault("the time stamp has a critical extension, and none is known here")
     _require_imprint(info, data)
     if nonce is not None and info.nonce != nonce:

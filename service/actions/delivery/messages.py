@@ -35,7 +35,9 @@ def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
     if due.preregistration_id is None or due.event == PING:
         return payload(PING, due.created_at, {})
     record = preregistrations.get(session, due.project_id, due.preregistration_id)
-    entry = next(each for each in ledger.entries(session, record.id) if each.receipt.sequence == due.sequence)
+    entry = next(
+        entry for entry in ledger.entries(session, record.id) if entry.receipt.sequence == due.sequence
+    )
     (receipt,) = proofs.proven(session, [entry.receipt])
     kind = entry.receipt.kind
     data: dict[str, Any] = {
@@ -50,13 +52,13 @@ def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
         data["outcome"] = outcome_of(verdict)
         data["hypotheses"] = [
             {
-                "id": each.id,
-                "outcome": each.outcome,
-                "delta": each.delta,
-                "n": each.n,
-                "sentence": each.sentence,
+                "id": hypothesis.id,
+                "outcome": hypothesis.outcome,
+                "delta": hypothesis.delta,
+                "n": hypothesis.n,
+                "sentence": hypothesis.sentence,
             }
-            for each in verdict.hypotheses
+            for hypothesis in verdict.hypotheses
         ]
     return payload(due.event, due.created_at, data)
 
@@ -66,8 +68,8 @@ def push_of(session: Session, due: Due, public_url: str | None) -> Push:
     record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
     verdict = _verdict(session, record)
     entries = ledger.entries(session, record.id, "plan_locked", "plan_amended", "verdict")
-    plan = [each.receipt for each in entries if each.receipt.kind != "verdict"][-1:]
-    judged = [each.receipt for each in entries if each.receipt.kind == "verdict"]
+    plan = [entry.receipt for entry in entries if entry.receipt.kind != "verdict"][-1:]
+    judged = [entry.receipt for entry in entries if entry.receipt.kind == "verdict"]
     receipts = proofs.proven(session, [*plan, *judged])
     tags = {
         "forelock.preregistration": record.id,
@@ -81,7 +83,7 @@ def push_of(session: Session, due: Due, public_url: str | None) -> Push:
     if verdict is None:
         return Push(record.id, tags)
     tags["forelock.verdict"] = outcome_of(verdict)
-    tags |= {f"forelock.verdict.{each.id}": each.outcome for each in verdict.hypotheses}
+    tags |= {f"forelock.verdict.{hypothesis.id}": hypothesis.outcome for hypothesis in verdict.hypotheses}
     at = int(verdict.judged_at.timestamp() * 1000)
     stored = verdicts.stored(session, record.project_id, record.id)
     return Push(
@@ -114,15 +116,19 @@ def _state(record: Preregistration) -> str:
 
 def _metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
     """What the clauses of every rule saw, and the difference; only what is defined."""
-    for each in verdict.hypotheses:
-        found: dict[str, float | None] = {"delta": each.delta, "n": each.n, "n_planned": each.n_planned}
-        for name, observed in _observed(each):
+    for hypothesis in verdict.hypotheses:
+        metrics: dict[str, float | None] = {
+            "delta": hypothesis.delta,
+            "n": hypothesis.n,
+            "n_planned": hypothesis.n_planned,
+        }
+        for name, observed in _observed(hypothesis):
             if isinstance(observed, Span):
-                found |= {f"{name}.low": observed.low, f"{name}.high": observed.high}
+                metrics |= {f"{name}.low": observed.low, f"{name}.high": observed.high}
             elif observed is not None:
-                found.setdefault(name, float(observed))
-        for name, value in found.items():
-            if value is not None and len(key := f"{each.id}.{name}") <= 240:
+                metrics.setdefault(name, float(observed))
+        for name, value in metrics.items():
+            if value is not None and len(key := f"{hypothesis.id}.{name}") <= 240:
                 yield key, float(value)
 
 
@@ -137,7 +143,10 @@ def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | b
 def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
     where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
     head = f"**Preregistered (Forelock {where}): {outcome_of(verdict).replace('_', ' ')}**"
-    lines = [f"- {each.id}: {each.outcome.replace('_', ' ')}. {each.sentence}" for each in verdict.hypotheses]
+    lines = [
+        f"- {hypothesis.id}: {hypothesis.outcome.replace('_', ' ')}. {hypothesis.sentence}"
+        for hypothesis in verdict.hypotheses
+    ]
     whole = "\n".join([head, "", *lines])
     if len(whole) <= MOST_NOTE:
         return whole
@@ -147,5 +156,5 @@ def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> 
 
 def _receipts(receipts: list[Receipt]) -> str:
     """Receipts as JSON: with the ledger's verifier key they are checked offline."""
-    said = [each.model_dump(mode="json") for each in receipts]
+    said = [receipt.model_dump(mode="json") for receipt in receipts]
     return json.dumps(said[0] if len(said) == 1 else said, ensure_ascii=False)

@@ -69,10 +69,10 @@ def _authorization(username: str | None, password: str | None, token: str | None
 
 def find(session: Session, project_id: str) -> Tracker:
     """The project's MLflow server."""
-    found = trackers.find(session, project_id, MLFLOW)
-    if found is None:
+    tracker = trackers.find(session, project_id, MLFLOW)
+    if tracker is None:
         raise NotFound("this project has no MLflow server")
-    return found
+    return tracker
 
 
 def delete(session: Session, caller: Key, *, now: datetime) -> None:
@@ -94,7 +94,7 @@ def link(session: Session, caller: Key, record: Preregistration, run: str, *, no
             "this project has no MLflow server: say where it is with PUT /v1/trackers/mlflow",
             code="tracker_missing",
         )
-    known = {each.run: each for each in trackers.runs(session, record.id)}
+    known = {run.run: run for run in trackers.runs(session, record.id)}
     if run in known:
         return known[run]
     if len(known) >= MOST_RUNS:

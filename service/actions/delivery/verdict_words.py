@@ -10,5 +10,5 @@ WORST_FIRST: tuple[Outcome, ...] = ("invalid", "inconclusive", "not_supported", 
 
 def outcome_of(verdict: Verdict) -> Outcome:
     """The first of `WORST_FIRST` that a hypothesis has."""
-    found = {each.outcome for each in verdict.hypotheses}
-    return next(each for each in WORST_FIRST if each in found)
+    outcomes = {hypothesis.outcome for hypothesis in verdict.hypotheses}
+    return next(each for each in WORST_FIRST if each in outcomes)

@@ -70,15 +70,15 @@ def claim(session: Session, record: Preregistration, hypothesis: str | None) -> 
 
 def stamped(session: Session, record: Preregistration) -> list[Stamped]:
     """What witnesses gave for the record's plans and its verdict, in the ledger's order."""
-    found = []
+    stamped_leaves = []
     for receipt in ledger.receipts(session, record.id):
         if receipt.kind not in WITNESSED:
             continue
         for stamp in stamps.covering(session, receipt.sequence):
             inclusion = proofs.inclusion(session, receipt.sequence, stamp.checkpoint.size)
             proof = str(TlogProof(inclusion.index, inclusion.hashes, stamp.checkpoint.note))
-            found.append(Stamped(receipt, stamp, proof))
-    return found
+            stamped_leaves.append(Stamped(receipt, stamp, proof))
+    return stamped_leaves
 
 
 def _lock(session: Session, record: Preregistration) -> Receipt:

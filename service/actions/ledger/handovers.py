@@ -65,7 +65,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
         head = ledger.head(session, for_update=True)
         lost = _lost(signer, session, remembered)
         signers = ledger_signers.every(session)
-        if origin in {lost.checkpoint.origin, *(each.origin for each in signers)}:
+        if origin in {lost.checkpoint.origin, *(signer.origin for signer in signers)}:
             raise InvalidData.field("origin", "is the name of a log before this one", "choose another")
         before, after = _same_key(signer, lost, origin)
         handover = Handover(

@@ -51,15 +51,15 @@ def latest(session: Session) -> StoredCheckpoint:
     Raises:
         NotFound: nothing is signed yet.
     """
-    found = checkpoints.latest(session)
-    if found is None:
+    checkpoint = checkpoints.latest(session)
+    if checkpoint is None:
         raise NotFound("the ledger has no signed checkpoint yet: it gets one with the first lock")
-    return found
+    return checkpoint
 
 
 def proven(session: Session, receipts: Sequence[Receipt]) -> list[Receipt]:
     """Receipts with the first checkpoint that holds the leaf, and its proof; as they are where none does yet."""
-    return [_proven(session, each) for each in receipts]
+    return [_proven(session, receipt) for receipt in receipts]
 
 
 def inclusion(session: Session, index: int, size: int | None) -> Inclusion:
@@ -119,10 +119,10 @@ def _proven(session: Session, receipt: Receipt) -> Receipt:
         if stored is None:
             return receipt
         checkpoint = _read(stored)
-        found = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
-        holds = found.leaf.hex() == receipt.leaf_sha256
+        inclusion = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
+        holds = inclusion.leaf.hex() == receipt.leaf_sha256
         integrity.require("ledger entry", str(receipt.sequence), holds=holds)
-        proof = stored.note, str(TlogProof(found.index, found.hashes, stored.note))
+        proof = stored.note, str(TlogProof(inclusion.index, inclusion.hashes, stored.note))
         kept.add(key, proof, 1)
     return receipt.model_copy(update={"checkpoint": proof[0], "proof": proof[1]})
 

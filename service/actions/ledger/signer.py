@@ -155,16 +155,16 @@ class Signer:
         if remembered is None and stored is not None:
             remembered = self._adopted(stored, signers)
         head = ledger.head(session, for_update=for_update)
-        found = Checkpoint(by.name, head.size, head.root())
+        checkpoint = Checkpoint(by.name, head.size, head.root())
         if remembered is not None:
-            self._require_grown(session, self._base(session, remembered.checkpoint, signers), found)
+            self._require_grown(session, self._base(session, remembered.checkpoint, signers), checkpoint)
         at = None if stored is None else (stored.size, stored.signer)
-        note = found.sign(by)
-        if stored is not None and at == (found.size, signers[-1].number) and stored.note != note:
+        note = checkpoint.sign(by)
+        if stored is not None and at == (checkpoint.size, signers[-1].number) and stored.note != note:
             raise CheckpointRefused(
                 f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
             )
-        return Seen(signers[-1], by, remembered, found, note, stored)
+        return Seen(signers[-1], by, remembered, checkpoint, note, stored)
 
     def signing_as(self, signer: LogSigner) -> notes.Signer:
         """The private key of a signer.
@@ -185,7 +185,7 @@ class Signer:
 
     def own(self, origin: str) -> list[notes.Signer]:
         """The keys that are here, under a name."""
-        return [notes.Signer(origin, Ed25519PrivateKey.from_private_bytes(each)) for each in self._keys()]
+        return [notes.Signer(origin, Ed25519PrivateKey.from_private_bytes(key)) for key in self._keys()]
 
     def found(self) -> None:
         """Give the log a name and a key, once; committed before anything is signed under them."""
@@ -234,7 +234,7 @@ class Signer:
 
     def _adopted(self, stored: StoredCheckpoint, signers: Sequence[LogSigner]) -> Remembered:
         """What the database has is the best that is known, where nothing is remembered."""
-        keys = [notes.VerifierKey.parse(each.vkey) for each in signers if each.number == stored.signer]
+        keys = [notes.VerifierKey.parse(signer.vkey) for signer in signers if signer.number == stored.signer]
         try:
             checkpoint = open_checkpoint(stored.note, keys)
         except TransparencyFault as fault:
@@ -252,8 +252,8 @@ class Signer:
         last = signers[-1]
         if before.origin == last.origin:
             return before
-        leaves = [ledger.leaf(session, each.sequence) for each in signers if each.sequence is not None]
-        said = [ledger.body_of(each)["note"] for each in leaves]
+        leaves = [ledger.leaf(session, signer.sequence) for signer in signers if signer.sequence is not None]
+        said = [ledger.body_of(leaf)["note"] for leaf in leaves]
         for number, note in enumerate(said):
             try:
                 resumed = read_handover(note)

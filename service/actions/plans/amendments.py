@@ -114,13 +114,13 @@ def versions(session: Session, record: Preregistration) -> list[Version]:
     }
     return [
         Version(
-            version=each.version,
-            plan_sha256=each.sha256,
-            prior_sha256=said[each.version].body.get("prior_sha256"),
-            reason=said[each.version].body.get("reason"),
-            locked_at=each.locked_at,
-            receipt=said[each.version].receipt,
+            version=version.version,
+            plan_sha256=version.sha256,
+            prior_sha256=said[version.version].body.get("prior_sha256"),
+            reason=said[version.version].body.get("reason"),
+            locked_at=version.locked_at,
+            receipt=said[version.version].receipt,
         )
-        for each in plans.versions(session, record.id)
-        if each.version in said
+        for version in plans.versions(session, record.id)
+        if version.version in said
     ]

@@ -20,4 +20,4 @@ def numbers(cursor: str, form: re.Pattern[str]) -> tuple[int, ...]:
             "is not one that this list returned",
             "use next_cursor of the previous page as it is",
         )
-    return tuple(int(each) for each in match.groups())
+    return tuple(int(group) for group in match.groups())

@@ -48,11 +48,11 @@ def place_of(session: Session, record: Preregistration) -> FamilyPlace | None:
     """Where a locked record stands; None of a draft."""
     if record.state == "draft":
         return None
-    found = families.standing(session, record.project_id, record.id)
-    if found is None:
+    standing = families.standing(session, record.project_id, record.id)
+    if standing is None:
         return None
-    family = family_id(record.project_id, found.items)
-    return FamilyPlace(id=family, registration=found.registration, of=found.of)
+    family = family_id(record.project_id, standing.items)
+    return FamilyPlace(id=family, registration=standing.registration, of=standing.of)
 
 
 def family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:
@@ -63,7 +63,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         InvalidData: the cursor is none that this list returned.
     """
     members = families.every(session, project_id)
-    items = next((each.items for each in members if family_id(project_id, each.items) == wanted), None)
+    items = next((member.items for member in members if family_id(project_id, member.items) == wanted), None)
     if items is None:
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = in_order(members, items)
@@ -74,7 +74,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         items=tuple(sorted(items)),
         n=len(ordered),
         states=dict(Counter(lines[each.preregistration_id].state for each in ordered)),
-        overlapping=sum(bool(each.items & items) and each.items != items for each in members),
+        overlapping=sum(bool(member.items & items) and member.items != items for member in members),
         registrations=_registrations(session, project_id, shown, start, lines),
         next_cursor=str(start + limit) if start + limit < len(ordered) else None,
     )
@@ -84,9 +84,9 @@ def _registrations(
     session: Session, project_id: str, shown: Sequence[Member], start: int, lines: dict[str, Line]
 ) -> list[Registration]:
     judged = [each.preregistration_id for each in shown if lines[each.preregistration_id].judged_at]
-    found = verdicts.several(session, project_id, judged) if judged else {}
+    stored = verdicts.several(session, project_id, judged) if judged else {}
     return [
-        Registration(number, lines[each.preregistration_id], _outcomes(found.get(each.preregistration_id)))
+        Registration(number, lines[each.preregistration_id], _outcomes(stored.get(each.preregistration_id)))
         for number, each in enumerate(shown, start + 1)
     ]
 
@@ -97,6 +97,6 @@ def _outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] |
     if isinstance(verdict, RecordAltered):
         return None
     try:
-        return {each.id: each.outcome for each in verdict.read().hypotheses}
+        return {hypothesis.id: hypothesis.outcome for hypothesis in verdict.read().hypotheses}
     except RecordAltered:
         return None

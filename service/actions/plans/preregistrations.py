@@ -73,7 +73,7 @@ def replace_plan(
     """Give a draft another plan."""
     record.require("draft")
     changed = preregistrations.replace_draft(session, record, plan)
-    populations.remove_others(session, record.id, {each.id for each in plan.populations or ()})
+    populations.remove_others(session, record.id, {population.id for population in plan.populations or ()})
     audit.record_act(
         session, caller, "preregistration.edit", record.id, {"revision": changed.revision}, now=now
     )
@@ -142,9 +142,9 @@ def power_by_pilot(
     Nothing is stored.
     """
     require_few(pilots)
-    plan, found = with_pilot(record.plan, pilots)
-    shaped = levels(record.plan, facts, differences_of(pilots, found))
-    return rule_powers(plan, facts), shaped, found, pasteable(plan)
+    plan, estimates = with_pilot(record.plan, pilots)
+    shaped = levels(record.plan, facts, differences_of(pilots, estimates))
+    return rule_powers(plan, facts), shaped, estimates, pasteable(plan)
 
 
 def lock(
@@ -167,9 +167,9 @@ def lock(
         InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
     """
     record.require("draft")
-    found, facts = linted.findings, linted.facts
-    refuse_errors(found)
-    read = acknowledged(found, acknowledge)
+    findings, facts = linted.findings, linted.facts
+    refuse_errors(findings)
+    read = acknowledged(findings, acknowledge)
     plan = record.plan.with_items(facts)
     text = plan.canonical_text()
     sha256 = sha256_hex(text.encode())
@@ -180,7 +180,7 @@ def lock(
         plan=plan,
         canonical_text=text,
         sha256=sha256,
-        findings=found,
+        findings=findings,
         acknowledged=read,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(private, seal_public, sealing.key_info(record.id, sha256)),
@@ -210,9 +210,9 @@ def clock_facts(session: Session, now: datetime) -> dict[str, bool]:
     return {"clock_set_back": True}
 
 
-def refuse_errors(found: Sequence[Finding]) -> None:
+def refuse_errors(findings: Sequence[Finding]) -> None:
     """Refuse a plan with lint errors."""
-    errors = [finding for finding in found if finding.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise InvalidData(
             f"the plan has {len(errors)} lint error(s); mend them and lock again",
@@ -224,13 +224,13 @@ def refuse_errors(found: Sequence[Finding]) -> None:
         )
 
 
-def acknowledged(found: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+def acknowledged(findings: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
     """The warnings that were acknowledged; refuses those that had to be and were not."""
-    warnings = {finding.code: finding for finding in found if finding.severity == "warning"}
+    warnings = {finding.code: finding for finding in findings if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))
     named = set(acknowledge)
-    open_warnings = [finding for finding in found if finding.asks and finding.code not in named]
+    open_warnings = [finding for finding in findings if finding.asks and finding.code not in named]
     if open_warnings:
         codes = sorted({finding.code for finding in open_warnings})
         raise InvalidData(

@@ -129,13 +129,13 @@ def opened_by(session: Session, token: str) -> Opened:
     Raises:
         NotFound: no such link; or it has ended, or its record is private: nobody is told which.
     """
-    found = view_links.by_token(session, secret_sha256(token)) if parse_token(token) else None
-    if found is None or not found.link.valid(clock.now(session)) or found.visibility == "private":
+    opened = view_links.by_token(session, secret_sha256(token)) if parse_token(token) else None
+    if opened is None or not opened.link.valid(clock.now(session)) or opened.visibility == "private":
         raise NotFound(
             "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
         )
-    record = preregistrations.get(session, found.project_id, found.link.preregistration_id)
-    return Opened(record, found.link)
+    record = preregistrations.get(session, opened.project_id, opened.link.preregistration_id)
+    return Opened(record, opened.link)
 
 
 def public(session: Session, preregistration_id: str) -> Opened:

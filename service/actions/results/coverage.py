@@ -49,7 +49,7 @@ class Rebuilt:
 
 def held(session: Session, record: Preregistration) -> Held:
     """What the stored batches hold, read from their positions alone."""
-    sizes = {each.id: each.n for each in record.plan.populations or ()}
+    sizes = {population.id: population.n for population in record.plan.populations or ()}
     cells: dict[Cell, Filled] = {}
     twice: set[int] = set()
     for batch in batches.placed(session, record.id):
@@ -72,18 +72,18 @@ def require_covered(session: Session, record: Preregistration, *, full: bool) ->
     Raises:
         RecordAltered: a cell was changed, or took a result twice.
     """
-    found = held(session, record)
-    whole = not full or found.received == expected_total(record.plan)
-    if found.twice or not whole or _differing(session, record, found):
+    standing = held(session, record)
+    whole = not full or standing.received == expected_total(record.plan)
+    if standing.twice or not whole or _differing(session, record, standing):
         raise RecordAltered("coverage", record.id)
 
 
-def save(session: Session, record: Preregistration, found: Held, cells: Collection[Cell]) -> None:
+def save(session: Session, record: Preregistration, standing: Held, cells: Collection[Cell]) -> None:
     """Store cells as the batches say that they are."""
     for cell in cells:
         planned = record.plan.population(cell[0])
         nothing = Filled.empty(0 if planned is None else planned.n)
-        filled = found.cells.get(cell, nothing)
+        filled = standing.cells.get(cell, nothing)
         coverage.save(session, record.id, cell, filled.bitmap(), filled.received)
 
 
@@ -95,11 +95,11 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
     project_id = preregistrations.project_of(session, prereg_id)
     record = preregistrations.get(session, project_id, prereg_id, for_update=True)
     record.require("locked", "collecting", action="rebuilding its coverage")
-    found, expected = held(session, record), expected_total(record.plan)
-    differing = _differing(session, record, found)
-    save(session, record, found, differing)
+    standing, expected = held(session, record), expected_total(record.plan)
+    differing = _differing(session, record, standing)
+    save(session, record, standing, differing)
     integrity.forget(session, kind="coverage", subject=record.id)
-    complete = record.state == "collecting" and not found.twice and found.received == expected
+    complete = record.state == "collecting" and not standing.twice and standing.received == expected
     if complete:
         record = preregistrations.move(session, record, "complete", moment.now)
         enqueue_verdict(session, record, moment)
@@ -111,18 +111,18 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
         key_id=None,
         action="coverage.rebuild",
         subject=record.id,
-        facts={"cells": len(differing), "twice": sorted(found.twice)},
+        facts={"cells": len(differing), "twice": sorted(standing.twice)},
         now=moment.now,
     )
-    return Rebuilt(len(differing), found.received, expected, found.twice, complete)
+    return Rebuilt(len(differing), standing.received, expected, standing.twice, complete)
 
 
-def _differing(session: Session, record: Preregistration, found: Held) -> list[Cell]:
+def _differing(session: Session, record: Preregistration, standing: Held) -> list[Cell]:
     """Cells that are stored otherwise than the batches say."""
     stored = coverage.every(session, record.id)
 
     def said(cell: Cell) -> tuple[bytes, int]:
-        filled = found.cells.get(cell)
+        filled = standing.cells.get(cell)
         return (bytes(len(stored[cell][0])), 0) if filled is None else (filled.bitmap(), filled.received)
 
-    return [cell for cell in sorted({*stored, *found.cells}) if stored.get(cell) != said(cell)]
+    return [cell for cell in sorted({*stored, *standing.cells}) if stored.get(cell) != said(cell)]

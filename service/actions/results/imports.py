@@ -249,10 +249,10 @@ def _facts(file: ImportedFile) -> dict[str, object]:
 
 
 def opened(
-    session: Session, record: Preregistration, found: Sequence[StoredImport]
+    session: Session, record: Preregistration, stored: Sequence[StoredImport]
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
     """Imports, with what they held once the verdict has released the plan's key."""
     key = None if record.judged_at is None else plan_keys.readable(session, record.id)
-    for each in found:
+    for each in stored:
         info = sealing.import_info(record.id, record.plan_sha256 or "", each.number)
         yield each, None if key is None else sealing.open_import(key, each.sealed, info)

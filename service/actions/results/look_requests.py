@@ -107,9 +107,9 @@ def require_unread(
         return
     seen = [*taken(session, record), *ledger.bodies(session, record.id, kind="reading")]
     most = max((int(each["units"].get(population, 0)) for each in seen), default=0)
-    found = record.plan.population(population)
+    locked = record.plan.population(population)
     manifest = manifests_of(session, record).get(population)
-    if found is None or manifest is None or int(ranks(found, manifest)[positions].min()) >= most:
+    if locked is None or manifest is None or int(ranks(locked, manifest)[positions].min()) >= most:
         return
     raise Conflict(
         "a look has seen rows of this batch, so they can no longer be replaced: file a deviation",
@@ -121,7 +121,7 @@ def _everywhere(
     session: Session, record: Preregistration, manifests: Mapping[str, Manifest]
 ) -> dict[str, NDArray[np.bool_]]:
     """Which items of each population are in for every arm, endpoint and replicate."""
-    found: dict[str, NDArray[np.bool_]] = {}
+    complete: dict[str, NDArray[np.bool_]] = {}
     for population in record.plan.populations or ():
         n = manifests[population.id].n
         inside = np.ones(n, dtype=np.bool_)
@@ -132,5 +132,5 @@ def _everywhere(
                     bits = coverage.bitmap(session, record.id, cell, n)
                     unpacked = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
                     inside &= unpacked[:n].astype(np.bool_)
-        found[population.id] = inside
-    return found
+        complete[population.id] = inside
+    return complete

@@ -226,7 +226,11 @@ class GroupReads:
             for project_id, of_project in ids.items()
         }
         # Only of records whose plan the caller could read: a sum over another project's cells takes its time.
-        placed = [(each, each.batch) for each in submissions if isinstance(each.batch, PlacedBatch)]
+        placed = [
+            (submission, submission.batch)
+            for submission in submissions
+            if isinstance(submission.batch, PlacedBatch)
+        ]
         self.intakes = intakes.asked(questions, {submission.preregistration_id for submission, _ in placed})
         sizes = {
             cell: len(submission.item_ids())

@@ -69,17 +69,17 @@ def missing(
     ]
     begin, offset = cursors.numbers(cursor or "0-0", _CURSOR)
     manifests = manifests_of(session, record)
-    found: list[MissingRow] = []
+    rows: list[MissingRow] = []
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:
         place = cell.population, cell.arm, cell.endpoint, replicate
         bits = coverage.bitmap(session, record.id, place, cell.n_items)
         positions = np.flatnonzero(~Filled(bits).holds(np.arange(cell.n_items, dtype=np.int32)))
         ids = manifests[cell.population].item_ids
         for position in positions[positions >= (offset if index == begin else 0)].tolist():
-            if len(found) == limit:
-                return found, f"{index}-{position}"
-            found.append(MissingRow(cell.population, cell.arm, cell.endpoint, replicate, ids[position]))
-    return found, None
+            if len(rows) == limit:
+                return rows, f"{index}-{position}"
+            rows.append(MissingRow(cell.population, cell.arm, cell.endpoint, replicate, ids[position]))
+    return rows, None
 
 
 def _status_counts(session: Session, record: Preregistration) -> Mapping[str, int] | None:

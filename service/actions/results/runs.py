@@ -67,10 +67,14 @@ def bind(
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:
-    arms = {arm for each in record.plan.hypotheses or () for arm in (each.baseline, each.candidate)}
+    arms = {
+        arm
+        for hypothesis in record.plan.hypotheses or ()
+        for arm in (hypothesis.baseline, hypothesis.candidate)
+    }
     if binding.arm not in arms:
         raise InvalidData.field("arm", "is not one of the plan's", f"the plan has {', '.join(sorted(arms))}")
-    endpoints = [each.id for each in record.plan.endpoints or ()]
+    endpoints = [endpoint.id for endpoint in record.plan.endpoints or ()]
     for name in binding.judges:
         if name not in endpoints:
             raise InvalidData.field(

@@ -58,10 +58,12 @@ def seals(session: Session, record: Preregistration) -> Seals:
     return seals_of(ledger.entries(session, record.id, *SEALS))
 
 
-def seals_of(found: Sequence[Entry]) -> Seals:
+def seals_of(entries: Sequence[Entry]) -> Seals:
     """The same, of the record's entries."""
-    opened = [Unblinding.model_validate(_said(each)) for each in found if each.receipt.kind == "unblinding"]
-    erased = [Erasure.model_validate(_said(each)) for each in found if each.receipt.kind == "erasure"]
+    opened = [
+        Unblinding.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "unblinding"
+    ]
+    erased = [Erasure.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "erasure"]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 

@@ -115,7 +115,7 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
     if open_now:
         _add_judged(session, record, writer)
     _add_log(session, record, writer, log, kept, open_now=open_now)
-    keys = [each.vkey for each in log.signers]
+    keys = [signer.vkey for signer in log.signers]
     index = {"format": FORMAT, "preregistration_id": record.id, "keys": keys, "files": writer.sha256}
     writer.add(INDEX, canonical(index))
     return writer.end()
@@ -123,7 +123,7 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
 
 def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
     last = last_entry(session, record)
-    stamped = [each.checkpoint.size - 1 for each in _stamps(session, record)]
+    stamped = [stamp.checkpoint.size - 1 for stamp in _stamps(session, record)]
     stored = checkpoints.latest(session) if newest else checkpoints.covering(session, max([last, *stamped]))
     if stored is None or stored.size <= last:
         raise NotFound("the ledger's checkpoint does not cover this record yet: ask again shortly")
@@ -137,19 +137,21 @@ def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
 def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
     """What outside witnesses gave for the checkpoints of its locks and its verdict."""
     wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
-    entries = [each.sequence for each in ledger.entries(session, record.id, *wanted)]
-    found = {
+    entries = [entry.sequence for entry in ledger.entries(session, record.id, *wanted)]
+    newest = {
         (each.checkpoint.size, each.kind): each
         for entry in entries
         for each in stamps.covering(session, entry)
     }
-    return [found[key] for key in sorted(found)]
+    return [newest[key] for key in sorted(newest)]
 
 
 def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
     """Whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
-    found = ledger.receipts(session, record.id, kind="verdict")
-    return record.judged_at is not None and any(each.sequence < log.checkpoint.size for each in found)
+    receipts = ledger.receipts(session, record.id, kind="verdict")
+    return record.judged_at is not None and any(
+        receipt.sequence < log.checkpoint.size for receipt in receipts
+    )
 
 
 def _add_judged(session: Session, record: Preregistration, writer: Writer) -> None:
@@ -157,18 +159,18 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
     if verdict is None:
         raise RecordAltered("verdict", record.id)
     writer.add(VERDICT, verdict.text.encode())
-    found = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [each.number for each in found])
-    for each in found:
+    filed = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in filed])
+    for each in filed:
         writer.add(f"deviations/{each.number}.json", canonical(each.model_dump(mode="json", by_alias=True)))
         for decision in decided[each.number]:
             name = f"deviations/{each.number}-decision-{decision.number}.json"
             writer.add(name, canonical(decision.model_dump(mode="json", by_alias=True)))
     said = print_deviations(
-        found,
+        filed,
         decided,
         plan_sha256=record.plan_sha256 or "",
-        consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
+        consequences=deviation_actions.effects_on_verdict(session, record) if filed else None,
         language="en",
     )
     writer.add("documents/DEVIATIONS.md", said.encode())
@@ -224,14 +226,14 @@ def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterat
 
 def _handovers(session: Session, log: _Log) -> list[Receipt]:
     """The entries that gave the log its later keys: the deployment's own, which tell of no record."""
-    found = []
-    for each in log.signers:
-        if each.sequence is not None:
-            leaf = ledger.leaf(session, each.sequence)
+    handovers = []
+    for signer in log.signers:
+        if signer.sequence is not None:
+            leaf = ledger.leaf(session, signer.sequence)
             kind = json.loads(leaf)["kind"]
             hashed = leaf_hash(leaf.encode()).hex()
-            found.append(Receipt(sequence=each.sequence, kind=kind, leaf_sha256=hashed, leaf=leaf))
-    return found
+            handovers.append(Receipt(sequence=signer.sequence, kind=kind, leaf_sha256=hashed, leaf=leaf))
+    return handovers
 
 
 def _proven(

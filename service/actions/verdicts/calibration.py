@@ -33,7 +33,7 @@ def of_record(session: Session, record: Preregistration, *, runs: int, seed: int
 
 def of_pilot(record: Preregistration, pilots: tuple[Pilot, ...], *, runs: int, seed: int) -> Case:
     """The case of the caller's own data under the record's plan."""
-    if sum(len(each.baseline) for each in pilots) > MAX_ROWS:
+    if sum(len(pilot.baseline) for pilot in pilots) > MAX_ROWS:
         raise InvalidData.field("pilot", f"has more than {MAX_ROWS} items", "send fewer items")
     return pilot_case(record.plan, pilots, runs=runs, seed=seed, about=_about(record, "pilot"))
 

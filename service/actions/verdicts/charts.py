@@ -53,9 +53,9 @@ def of_plan(session: Session, record: Preregistration, language: Language) -> Sp
 
 def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
     """The power of a plan's rules as it was worked out."""
-    found = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
-    margins = {each.hypothesis.id: _margins(plan, each) for each in settings(plan)}
-    return power_of_rules(found, margins=margins, subtitle=plan.title or "", language=language)
+    drawn = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
+    margins = {setting.hypothesis.id: _margins(plan, setting) for setting in settings(plan)}
+    return power_of_rules(drawn, margins=margins, subtitle=plan.title or "", language=language)
 
 
 def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
@@ -84,10 +84,10 @@ def of_verdict(
         Conflict: `erased`, too many rows, or `no_picture`: what it is made of is not in the verdict.
     """
     if name == "forest":
-        found = forest_of(record.plan, verdict, language)
-        if found is None:
+        forest = forest_of(record.plan, verdict, language)
+        if forest is None:
             _refuse("no analysis of the verdict has an interval of a difference")
-        return found
+        return forest
     judged = chosen(verdict, hypothesis)
     subtitle = f"{judged.id}: {judged.candidate} − {judged.baseline}, {judged.endpoint}, {judged.population}"
     if name == "discordance":
@@ -108,7 +108,7 @@ def of_verdict(
         curve = curve_of(session, record, judged.id)
         return cumulative(curve, binary=binary, subtitle=subtitle, language=language)
     if name == "arms":
-        rows = [each.model_dump() for each in summaries(session, record, judged.id)]
+        rows = [summary.model_dump() for summary in summaries(session, record, judged.id)]
         told = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle
         if not rows:
             _refuse(NO_ITEMS)
@@ -124,7 +124,7 @@ def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
     """The hypothesis that is asked for; the first where none is."""
     named = [each for each in verdict.hypotheses if hypothesis in (None, each.id)]
     if not named:
-        known = ", ".join(each.id for each in verdict.hypotheses[:20])
+        known = ", ".join(hypothesis.id for hypothesis in verdict.hypotheses[:20])
         raise InvalidData.field("query.hypothesis", "is not one of the verdict", f"ask for one of {known}")
     return named[0]
 
@@ -137,9 +137,9 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
     """
     known = record.id, hypothesis
     plan_keys.released(session, record.id)  # whoever asks must find the rows readable, every time
-    found = _CURVES.get(known)
-    if found is not None:
-        return found
+    curve = _CURVES.get(known)
+    if curve is not None:
+        return curve
     rows = open_rows(session, record)
     setting = resolve(rows.plan).of(hypothesis)
     request = None if setting is None else curve_request(setting, rows.manifests, rows.outcomes)
@@ -159,19 +159,19 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
     """Both arms of a hypothesis in numbers, on the items of the verdict."""
     known = record.id, hypothesis
     plan_keys.released(session, record.id)
-    found = _ARMS.get(known)
-    if found is None:
+    arms = _ARMS.get(known)
+    if arms is None:
         rows = open_rows(session, record)
         setting = resolve(rows.plan).of(hypothesis)
-        found = () if setting is None else arm_summaries(setting, rows.manifests, rows.outcomes)
-        _ARMS.add(known, found, 1)
-    return found
+        arms = () if setting is None else arm_summaries(setting, rows.manifests, rows.outcomes)
+        _ARMS.add(known, arms, 1)
+    return arms
 
 
 def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
     """The hypothesis' endpoint against another one: what its rule speaks of, else what its arms were measured by."""
     plan, population = rows.plan, judged.population
-    asked = [each.endpoint for each in judged.others or ()]
+    asked = [other.endpoint for other in judged.others or ()]
     others = (
         [each for each in plan.endpoints_of(population) if each.id in asked]
         or [
@@ -187,13 +187,13 @@ def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
     cost = others[0]
     points: list[Row] = []
     for each in dict.fromkeys(key[1] for key in rows.outcomes.cells if key[0] == population):
-        found = {
+        means = {
             name: _mean(rows, population, each, endpoint)
             for name, endpoint in (("quality", quality.id), ("cost", cost.id))
         }
-        if None not in found.values():
+        if None not in means.values():
             nothing = dict.fromkeys(("quality_low", "quality_high", "cost_low", "cost_high"))
-            points.append({"arm": each, **found, **nothing})
+            points.append({"arm": each, **means, **nothing})
     if not points:
         _refuse(NO_ITEMS)
     return pareto(

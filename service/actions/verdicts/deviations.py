@@ -175,14 +175,16 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
     known = record.id, len(changes)
     try:
         plan_keys.released(session, record.id)
-        found = _SEEN.get(known)
-        rows = open_rows(session, record) if found is None else None
+        effects = _SEEN.get(known)
+        rows = open_rows(session, record) if effects is None else None
     except Conflict as refused:  # the rows were erased, or are too many
         return nothing(refused.detail)
-    if found is None and rows is not None:
-        found = consequences(rows, changes, {each.id: each.outcome for each in verdict.hypotheses})
-        _SEEN.add(known, found, 1)
-    return found
+    if effects is None and rows is not None:
+        effects = consequences(
+            rows, changes, {hypothesis.id: hypothesis.outcome for hypothesis in verdict.hypotheses}
+        )
+        _SEEN.add(known, effects, 1)
+    return effects
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:

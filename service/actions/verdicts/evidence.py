@@ -25,7 +25,7 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
     """The five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
     verdict = _verdict(session, record)
     powers = _powers(session, record)
-    locks = [each.receipt for each in ledger.entries(session, record.id, "plan_locked", "plan_amended")]
+    locks = [entry.receipt for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended")]
     received = ledger.receipts(session, record.id, kind="batch")
     first = batches.first_received(session, record.id)
     return of_record(
@@ -57,9 +57,9 @@ def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tup
 
 def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:
     """The classification that counts now of every deviation, in the order they were filed."""
-    found = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [each.number for each in found])
-    return tuple(deviation.standing(each, decided[each.number]) for each in found)
+    filed = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [each.number for each in filed])
+    return tuple(deviation.standing(each, decided[each.number]) for each in filed)
 
 
 def _verdict(session: Session, record: Preregistration) -> Verdict | None:
@@ -70,7 +70,8 @@ def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
     """At the SESOI, from the plan and its items alone; remembered, since every reader asks for the same."""
     facts = facts_of(session, record)
     return {
-        each.hypothesis.id: power_at_reference(record.plan, facts, each) for each in settings(record.plan)
+        setting.hypothesis.id: power_at_reference(record.plan, facts, setting)
+        for setting in settings(record.plan)
     }
 
 

@@ -70,8 +70,8 @@ def compute(inputs: Inputs) -> Found:
     resolved = resolve(plan)
     units = stopping.units_in(plan, manifests, stopping.everywhere(outcomes))
     if inputs.first_look == 0:
-        found = stopping.read(resolved, manifests, outcomes, units)
-        return Found((), reading_of(plan, found), found.stop)
+        reading = stopping.read(resolved, manifests, outcomes, units)
+        return Found((), reading_of(plan, reading), reading.stop)
     decisions: list[tuple[int, Decision]] = []
     for look in range(inputs.first_look, stopping.look_due(plan, units) + 1):
         stop = stopping.read(resolved, manifests, outcomes, stopping.at_look(plan, look)).stop
@@ -83,7 +83,7 @@ def compute(inputs: Inputs) -> Found:
 
 def record(
     session: Session,
-    found: Preregistration,
+    stored: Preregistration,
     seen: Found,
     moment: Moment,
 ) -> Mapping[str, Any]:
@@ -91,29 +91,29 @@ def record(
 
     `found` is held for update. Looks that another runner has put on record stay as they are.
     """
-    known = len(taken(session, found))
-    fresh = [each for each in seen.decisions if each[0] > known]
+    known = len(taken(session, stored))
+    fresh = [decision for decision in seen.decisions if decision[0] > known]
     bodies: list[tuple[Literal["look", "reading"], Taken]] = [
-        ("look", {"look": look, "decision": decision, "units": stopping.at_look(found.plan, look)})
+        ("look", {"look": look, "decision": decision, "units": stopping.at_look(stored.plan, look)})
         for look, decision in fresh
     ]
     if seen.reading is not None:
         decision = "stop" if seen.stop else "continue"
         bodies.append(("reading", {"decision": decision, "units": dict(seen.reading.units)}))
     if seen.stop and bodies:
-        require_covered(session, found, full=False)
-        found = preregistrations.move(session, found, "complete", moment.now)
-        enqueue_verdict(session, found, moment)
+        require_covered(session, stored, full=False)
+        stored = preregistrations.move(session, stored, "complete", moment.now)
+        enqueue_verdict(session, stored, moment)
     elif not seen.stop:
-        enqueue_due(session, found, moment, known=known + len(fresh))
+        enqueue_due(session, stored, moment, known=known + len(fresh))
     audit.record_all(
         session,
         [
             audit.Done(
-                project_id=found.project_id,
+                project_id=stored.project_id,
                 key_id=None,
                 action=f"{kind}.record",
-                subject=found.id,
+                subject=stored.id,
                 facts={"look": body["look"]} if kind == "look" else {},
                 created_at=moment.now,
             )
@@ -121,8 +121,8 @@ def record(
         ],
     )
     for kind, body in bodies:
-        ledger.append_of(session, found, kind, body, moment)
-    answer: dict[str, Any] = {"preregistration_id": found.id, "stop": seen.stop}
+        ledger.append_of(session, stored, kind, body, moment)
+    answer: dict[str, Any] = {"preregistration_id": stored.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}
     return answer | {"looks": [{"look": look, "decision": decision} for look, decision in fresh]}

@@ -45,7 +45,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         deviations=[(each, decided[each.number]) for each in filed],
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
-        happened=[(each.receipt, each.created_at) for each in ledger.entries(session, record.id, *SHOWN)],
+        happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
     )
 
 
@@ -53,6 +53,6 @@ def _summaries(
     session: Session, record: Preregistration, verdict: Verdict
 ) -> dict[str, Sequence[ArmSummary]]:
     try:
-        return {each.id: summaries(session, record, each.id) for each in verdict.hypotheses}
+        return {hypothesis.id: summaries(session, record, hypothesis.id) for hypothesis in verdict.hypotheses}
     except Conflict:  # the rows were erased, or are too many
         return {}

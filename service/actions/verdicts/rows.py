@@ -63,8 +63,8 @@ def every(session: Session, record: Preregistration) -> Iterator[Row]:
     """
     cursor: str | None = None
     while True:
-        found, cursor = page(session, record, cursor=cursor, limit=PIECE)
-        yield from found
+        rows, cursor = page(session, record, cursor=cursor, limit=PIECE)
+        yield from rows
         if cursor is None:
             return
 

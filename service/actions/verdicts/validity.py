@@ -22,8 +22,8 @@ def marks(
     Args:
         observed: the earliest time of a row by run, once rows are open.
     """
-    found = [_unblinded(session, record), _closed(session, record)]
-    return (*(mark for mark in found if mark is not None), *_runs(session, record, observed or {}))
+    possible = [_unblinded(session, record), _closed(session, record)]
+    return (*(mark for mark in possible if mark is not None), *_runs(session, record, observed or {}))
 
 
 def _unblinded(session: Session, record: Preregistration) -> Mark | None:

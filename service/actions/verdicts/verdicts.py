@@ -74,7 +74,7 @@ def _stopped(session: Session, record: Preregistration) -> bool:
         *ledger.bodies(session, record.id, kind="look"),
         *ledger.bodies(session, record.id, kind="reading"),
     )
-    return is_sequential(record.plan) and any(each["decision"] == "stop" for each in looks)
+    return is_sequential(record.plan) and any(look["decision"] == "stop" for look in looks)
 
 
 def opened(
@@ -121,27 +121,27 @@ def record(
     session: Session, project_id: str, verdict: Verdict, moment: Moment, *, seal_private: bytes
 ) -> Mapping[str, Any]:
     """Store the verdict, release the plan's key and move the record to judged, all or nothing."""
-    found = preregistrations.get(session, project_id, verdict.preregistration_id, for_update=True)
-    if found.state == "judged":
+    stored = preregistrations.get(session, project_id, verdict.preregistration_id, for_update=True)
+    if stored.state == "judged":
         raise Conflict("this preregistration is judged already", code="already_judged")
-    found.require("complete")
-    private = _plan_private(session, found, seal_private)
+    stored.require("complete")
+    private = _plan_private(session, stored, seal_private)
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
-    preregistrations.move(session, found, "judged", moment.now)
-    plan_keys.release(session, found.id, private)
+    preregistrations.move(session, stored, "judged", moment.now)
+    plan_keys.release(session, stored.id, private)
     audit.record(
         session,
         project_id=project_id,
         key_id=None,
         action="verdict.record",
-        subject=found.id,
+        subject=stored.id,
         facts={},
         now=moment.now,
     )
     said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    receipt = ledger.append_of(session, found, "verdict", said, moment)
-    announce(session, found, Event.JUDGED, receipt.sequence, now=moment.now)
-    return {"preregistration_id": found.id}
+    receipt = ledger.append_of(session, stored, "verdict", said, moment)
+    announce(session, stored, Event.JUDGED, receipt.sequence, now=moment.now)
+    return {"preregistration_id": stored.id}
 
 
 def _plan_private(session: Session, record: Preregistration, seal_private: bytes) -> bytes:

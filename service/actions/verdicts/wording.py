@@ -18,11 +18,11 @@ def shown(
     session: Session, record: Preregistration | None, analyses: Sequence[Mapping[str, JsonValue]]
 ) -> Shown:
     """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
-    given = [(each.get("test"), each.get("analysis")) for each in analyses]
-    found = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
-    equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in found)
-    corrected = any(test == registry.serving("family").name for test, _ in found)
-    one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in found)
+    given = [(analysis.get("test"), analysis.get("analysis")) for analysis in analyses]
+    answers = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
+    equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in answers)
+    corrected = any(test == registry.serving("family").name for test, _ in answers)
+    one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in answers)
     if record is None:
         return Shown(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
     plan = record.plan
@@ -34,8 +34,8 @@ def shown(
         corrected=corrected or policy != "none",
         one_sided=one_sided
         or any(_is_one_sided(use.parameters.get("alternative")) for use in plan.tests or ()),
-        primary=[each.id for each in plan.endpoints or () if each.role == "primary"],
-        secondary=[each.id for each in plan.endpoints or () if each.role == "secondary"],
+        primary=[endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "primary"],
+        secondary=[endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "secondary"],
         outcomes={each.id: each.outcome for each in judged},
         sentences={each.id: each.sentence for each in judged},
     )

@@ -73,8 +73,8 @@ def results(body: bytes, limit: int | None, media_type: str, most: int) -> Recei
 
 def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Packed:
     """An item manifest, ready to be stored."""
-    found = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
-    return packed(found)
+    parsed = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+    return packed(parsed)
 
 
 def imported(
@@ -116,17 +116,17 @@ def test(
 
     Without `count` the job is not cut: how many blocks there are may take long to tell.
     """
-    found = registry.find(name, version)
-    adapter, closed = _adapter(cast(Any, found.request))
+    registered = registry.find(name, version)
+    adapter, closed = _adapter(cast(Any, registered.request))
     request = parsing.validate(adapter, _plain(body, limit), closed)
-    seconds = found.cost(request)
+    seconds = registered.cost(request)
     if seconds < most_seconds:
         begin(max(LEAST_SECONDS, MARGIN * seconds))
-        answer = found.answer(request)
+        answer = registered.answer(request)
         return Computed(answer.__pydantic_serializer__.to_json(answer, by_alias=True))
     begin(COUNT_SECONDS)
-    found.require_affordable(request)
-    return Long(request.sent_bytes(), found.block_count(request) if count else 0, seconds)
+    registered.require_affordable(request)
+    return Long(request.sent_bytes(), registered.block_count(request) if count else 0, seconds)
 
 
 @lru_cache(maxsize=64)
@@ -171,8 +171,8 @@ def audited(body: bytes, limit: int | None) -> bytes:
 
 def _told(request: R, work: Callable[[R], BaseModel]) -> bytes:
     begin(ANSWER_SECONDS)
-    found = work(request)
-    return found.__pydantic_serializer__.to_json(found, by_alias=True)
+    answer = work(request)
+    return answer.__pydantic_serializer__.to_json(answer, by_alias=True)
 
 
 CHART_SECONDS = 20.0

@@ -83,13 +83,13 @@ async def pictured(
 async def drawn_by_calculator(request: Request, spec: bytes, form: Form, tag: str | None = None) -> bytes:
     """The picture of a spec as JSON, from those that were drawn a moment ago where it is there."""
     key = (tag or hashlib.sha256(spec).hexdigest(), form)
-    found = _DRAWN.get(key)
-    if found is None:
+    picture = _DRAWN.get(key)
+    if picture is None:
         try:
-            found = await services(request).calculators.run(
+            picture = await services(request).calculators.run(
                 request, aside.picture, form, body=[spec], seconds=READ_SECONDS
             )
         except CalculatorLost:
             raise Unavailable("the picture could not be drawn in time: repeat the request shortly") from None
-        _DRAWN.add(key, found, len(found))
-    return found
+        _DRAWN.add(key, picture, len(picture))
+    return picture

@@ -81,16 +81,16 @@ class Following:
 
     def _read(self, record: Record, expected: dict[int, int]) -> Seen:
         with self._database.read() as session:
-            found = coverage.standing(session, *record)
-            if found is None:
+            standing = coverage.standing(session, *record)
+            if standing is None:
                 raise NotFound("no preregistration has such an id")
-            if found.state not in ("locked", "collecting"):
-                return Seen(found.state, 0, 0)
-            if found.version not in expected:
+            if standing.state not in ("locked", "collecting"):
+                return Seen(standing.state, 0, 0)
+            if standing.version not in expected:
                 plan = preregistrations.get(session, *record).plan
                 expected.clear()
-                expected[found.version] = expected_total(plan)
-            return Seen(found.state, found.received, expected[found.version])
+                expected[standing.version] = expected_total(plan)
+            return Seen(standing.state, standing.received, expected[standing.version])
 
 
 def _forgotten(reading: asyncio.Task[Seen]) -> None:

@@ -42,13 +42,13 @@ class Preferences:
 
 def preferences(headers: Iterable[str]) -> Preferences:
     """Read the header's values; of a preference that is named twice the first counts."""
-    found: dict[str, str] = {}
+    preferred: dict[str, str] = {}
     for part in ",".join(headers).split(","):
         match = _PREFERENCE.fullmatch(part)
         if match is not None:
-            found.setdefault(match[1].lower(), (match[2] or "").strip('"'))
-    wait = found.get("wait", "")
+            preferred.setdefault(match[1].lower(), (match[2] or "").strip('"'))
+    wait = preferred.get("wait", "")
     seconds = (
         min(int(wait), MOST_WAIT_SECONDS) if wait.isascii() and wait.isdecimal() and len(wait) < 10 else None
     )
-    return Preferences(respond_async="respond-async" in found, wait=seconds)
+    return Preferences(respond_async="respond-async" in preferred, wait=seconds)

@@ -97,11 +97,11 @@ def may_answer(*statuses: int, without: str | None = None) -> Callable[[F], F]:
 @cache
 def kinds() -> dict[str, type[ForelockError]]:
     """Every kind of problem by its default code."""
-    found = {ForelockError.code: ForelockError}
+    by_code = {ForelockError.code: ForelockError}
     for value in vars(errors).values():
         if isinstance(value, type) and issubclass(value, ForelockError):
-            found.setdefault(value.code, value)
-    return found
+            by_code.setdefault(value.code, value)
+    return by_code
 
 
 _BARE = {

@@ -59,30 +59,30 @@ def specs_of(
     session: Session, record: Preregistration, verdict: Verdict, language: Language
 ) -> dict[str, Spec]:
     """The pictures of a report that there are."""
-    found: dict[str, Spec] = {}
+    specs: dict[str, Spec] = {}
     wanted: tuple[pictures.OfVerdict, ...] = ("forest", "cumulative")
     for name in wanted:
         try:
-            found[name] = pictures.of_verdict(session, record, verdict, name, None, language)
+            specs[name] = pictures.of_verdict(session, record, verdict, name, None, language)
         except Conflict:  # nothing to draw, or the rows are not open
             continue
-    return found
+    return specs
 
 
-async def reported(request: Request, found: Gathered, form: ReportForm, language: Language) -> Response:
+async def reported(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> Response:
     """The report as an answer, named for the record."""
-    report = found.report
+    report = gathered.report
     name = f"{report.preregistration_id}-report.{form}"
     headers = {
         "Cache-Control": "private, no-cache",
         "Content-Security-Policy": CLOSED,
         "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
     }
-    return Response(await _printed(request, found, form, language), 200, headers, REPORTS[form])
+    return Response(await _printed(request, gathered, form, language), 200, headers, REPORTS[form])
 
 
-async def _printed(request: Request, found: Gathered, form: ReportForm, language: Language) -> bytes:
-    report = found.report
+async def _printed(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> bytes:
+    report = gathered.report
     if form == "json":
         return report.__pydantic_serializer__.to_json(report)
     if form == "md":
@@ -90,9 +90,9 @@ async def _printed(request: Request, found: Gathered, form: ReportForm, language
     if form == "tex":
         return print_latex(report, language).encode()
     if form == "html":
-        drawn = [await drawn_by_calculator(request, packed(spec), "svg") for spec in found.specs.values()]
+        drawn = [await drawn_by_calculator(request, packed(spec), "svg") for spec in gathered.specs.values()]
         return print_html(report, tuple(each.decode() for each in drawn), language).encode()
-    body = packed({"content": pdf_content(report, language), "pictures": found.specs})
+    body = packed({"content": pdf_content(report, language), "pictures": gathered.specs})
     try:
         return await services(request).calculators.run(request, aside.pdf, body=[body], seconds=READ_SECONDS)
     except CalculatorLost:

@@ -108,8 +108,8 @@ class Route(APIRoute):
     @property
     def problem_statuses(self) -> set[int]:
         """Statuses of the problems that the route's dependencies raise, and 404 where the path holds an id."""
-        found = {404} if self.dependant.path_params else set()
-        return found.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
+        statuses = {404} if self.dependant.path_params else set()
+        return statuses.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
 
     @property
     def required_headers(self) -> set[str]:
@@ -120,7 +120,11 @@ class Route(APIRoute):
     def scopes(self) -> tuple[str, ...] | None:
         """The scopes the caller needs; None when no key is needed."""
         return next(
-            (found for call in calls(self.dependant) if (found := getattr(call, "scopes", None)) is not None),
+            (
+                scopes
+                for call in calls(self.dependant)
+                if (scopes := getattr(call, "scopes", None)) is not None
+            ),
             None,
         )
 
@@ -197,7 +201,7 @@ class Shortcut:
 
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         self._app = app
-        own = [each for each in routes if isinstance(each, Route) and hasattr(each.endpoint, "asks")]
+        own = [route for route in routes if isinstance(route, Route) and hasattr(route.endpoint, "asks")]
         self._routes = _by_path(own)
         self._with_ids = [each for each in own if each.param_convertors]
 

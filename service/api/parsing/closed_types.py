@@ -36,7 +36,9 @@ class _Walk:
         if kind in ("union", "tagged-union"):
             choices = node["choices"]
             schemas = choices.values() if isinstance(choices, Mapping) else choices
-            return all(isinstance(each, Mapping) and self.closed(each, finite=finite) for each in schemas)
+            return all(
+                isinstance(schema, Mapping) and self.closed(schema, finite=finite) for schema in schemas
+            )
         if kind == "model":
             return self._closed_model(node)
         if kind == "definitions":

@@ -134,14 +134,14 @@ class _Limits(dict[str, Any]):
 
 
 def _merged(
-    found: Iterable[tuple[str, ErrorDetails]], document: Any, model: type[BaseModel] | None
+    errors: Iterable[tuple[str, ErrorDetails]], document: Any, model: type[BaseModel] | None
 ) -> Iterable[Fault]:
     """One fault per path: the branches of a union become `must be a string or must be an integer`."""
-    found = list(found)
+    errors = list(errors)
     messages: dict[str, dict[str, None]] = {}
     fixes: dict[str, str] = {}
-    for path, error in found:
-        if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in found):
+    for path, error in errors:
+        if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in errors):
             continue  # refused entries do not count; they are named themselves
         messages.setdefault(path, {})[message_of(error)] = None
         fixes.setdefault(path, fix_of(error, model, _sent(document, error["loc"])))

@@ -50,8 +50,8 @@ def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
         elif node["type"] not in _WRAPPERS:
             return None
         node = node["schema"]
-    found: type[BaseModel] = node["cls"]
-    return found
+    model: type[BaseModel] = node["cls"]
+    return model
 
 
 def fix_of(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> str:
@@ -87,10 +87,10 @@ def _of_model(error: ErrorDetails, model: type[BaseModel]) -> str:
     types = _types_at(model, loc)
     if kind.startswith(_LIST):
         inside = [get_args(each)[0] for each in types if get_origin(each) in (list, tuple) and get_args(each)]
-        return next((f"send [{_shape(each)}]" for each in _models(_plain(inside))), "")
+        return next((f"send [{_shape(model)}]" for model in _models(_plain(inside))), "")
     if kind.startswith(_OBJECT) or kind == "missing":
         verb = "add" if kind == "missing" else "send"
-        return next((f"{verb} {_shape(each)}" for each in _models(types)), "")
+        return next((f"{verb} {_shape(model)}" for model in _models(types)), "")
     return ""
 
 
@@ -130,16 +130,16 @@ def _inside(kind: Any, part: int | str) -> list[Any]:
 
 def _plain(types: Iterable[Any]) -> list[Any]:
     """Without `Annotated`, the choices of a union one by one."""
-    found: list[Any] = []
+    plain: list[Any] = []
     for each in types:
         origin = get_origin(each)
         if origin is Annotated:
-            found += _plain(get_args(each)[:1])
+            plain += _plain(get_args(each)[:1])
         elif origin in (Union, UnionType):
-            found += _plain(get_args(each))
+            plain += _plain(get_args(each))
         else:
-            found.append(each)
-    return found
+            plain.append(each)
+    return plain
 
 
 def _models(types: Iterable[Any]) -> list[type[BaseModel]]:

@@ -103,7 +103,7 @@ def _words(node: Schema, whole: Schema) -> str:
 
 
 def _one_of(choices: Sequence[Any]) -> str:
-    shown = [json.dumps(each) for each in choices[:MOST_CHOICES]]
+    shown = [json.dumps(choice) for choice in choices[:MOST_CHOICES]]
     more = (
         f" or {len(choices) - MOST_CHOICES} others, which /docs lists" if len(choices) > MOST_CHOICES else ""
     )

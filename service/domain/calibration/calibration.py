@@ -75,7 +75,7 @@ class Calibrator:
     @cached_property
     def counted(self) -> tuple[EnumeratedRule | None, ...]:
         """The rules that counts of discordant items decide."""
-        return tuple(by_counts(self.case, each) for each in self.settings)
+        return tuple(by_counts(self.case, setting) for setting in self.settings)
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -94,20 +94,20 @@ class Calibrator:
 
     def draw(self, which: range) -> Drawn:
         """What became of every hypothesis in the runs of consecutive blocks, shape (runs, hypotheses)."""
-        found = [self.run(flips) for block in which for flips in flips_of(self.case, block)]
-        return {"truths": np.array(found, dtype=np.uint8).reshape(len(found), len(self.hypotheses))}
+        truths = [self.run(flips) for block in which for flips in flips_of(self.case, block)]
+        return {"truths": np.array(truths, dtype=np.uint8).reshape(len(truths), len(self.hypotheses))}
 
     def run(self, flips: Mapping[str, Bools]) -> list[int]:
         """Every hypothesis with these items' labels flipped: `PASSES`, `FAILS` or `UNDECIDED`."""
         truths = [FAILS] * len(self.hypotheses)
         for number, group in enumerate(self.groups):
             alike = self._alike(group, flips)
-            found = self._known.get((number, alike)) if alike is not None else None
-            if found is None:
-                found = self._judge(group, flips)
+            known = self._known.get((number, alike)) if alike is not None else None
+            if known is None:
+                known = self._judge(group, flips)
                 if alike is not None:
-                    self._known[number, alike] = found
-            for index, truth in zip(group, found, strict=True):
+                    self._known[number, alike] = known
+            for index, truth in zip(group, known, strict=True):
                 truths[index] = truth
         return truths
 
@@ -203,7 +203,7 @@ def _hypothesis(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> Cali
     clustered = setting.population is not None and setting.population.clusters is not None
     error = hypothesis.claim in DIFFERENCE
     alpha, exact = nominal_alpha(setting), passed / runs if case.enumerated else _exact(made, index)
-    found = CalibratedHypothesis(
+    calibrated = CalibratedHypothesis(
         hypothesis=hypothesis.id,
         claim=hypothesis.claim,
         role="secondary" if is_secondary(case.plan, hypothesis) else "primary",
@@ -220,7 +220,9 @@ def _hypothesis(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> Cali
         reading=_reading(alpha, exact, mc_ci) if error else None,
         sentence="",
     )
-    return found.model_copy(update={"sentence": words.sentence(found, runs, enumerated=case.enumerated)})
+    return calibrated.model_copy(
+        update={"sentence": words.sentence(calibrated, runs, enumerated=case.enumerated)}
+    )
 
 
 def _exact(made: Calibrator, index: int) -> float | None:

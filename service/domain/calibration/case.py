@@ -58,9 +58,13 @@ class Case:
     @cached_property
     def units(self) -> dict[str, Units]:
         """By population, in the plan's order; those without a hypothesis have none."""
-        found = {}
+        units = {}
         for population in self.plan.populations or ():
-            here = [each for each in self.plan.hypotheses or () if each.population == population.id]
+            here = [
+                hypothesis
+                for hypothesis in self.plan.hypotheses or ()
+                if hypothesis.population == population.id
+            ]
             if here:
                 manifest = self.manifests[population.id]
                 clusters = manifest.clusters if population.clusters is not None else None
@@ -68,8 +72,8 @@ class Case:
                 differ = np.zeros(manifest.n, dtype=np.bool_)
                 for each in here:
                     differ |= self.differing(each)
-                found[population.id] = Units(codes, int(codes.max()) + 1, np.unique(codes[differ]))
-        return found
+                units[population.id] = Units(codes, int(codes.max()) + 1, np.unique(codes[differ]))
+        return units
 
     def arms(self, hypothesis: Hypothesis, endpoint: str | None = None) -> tuple[Cell, Cell]:
         """Baseline and candidate as they are, on the hypothesis' endpoint or another one."""
@@ -81,13 +85,13 @@ class Case:
 
     def differing(self, hypothesis: Hypothesis) -> Bools:
         """Items in which a hypothesis' arms differ, in a value or in what is missing."""
-        found = np.zeros(self.manifests[hypothesis.population].n, dtype=np.bool_)
+        differing = np.zeros(self.manifests[hypothesis.population].n, dtype=np.bool_)
         for endpoint in self.plan.endpoints_asked(hypothesis):
             before, after = self.arms(hypothesis, endpoint)
             both = (before.statuses == OK) & (after.statuses == OK)
             values = both & (before.values != after.values)
-            found |= np.any(values | (before.statuses != after.statuses), axis=1)
-        return found
+            differing |= np.any(values | (before.statuses != after.statuses), axis=1)
+        return differing
 
     @property
     def free(self) -> int:
@@ -107,15 +111,15 @@ class Case:
     def flipped(self, which: Mapping[str, Bools], hypotheses: Iterable[Hypothesis]) -> Outcomes:
         """The outcomes of some hypotheses with these items' labels flipped."""
         cells: dict[Key, Cell] = {}
-        for each in hypotheses:
-            up = which[each.population][:, None]
-            for endpoint in self.plan.endpoints_asked(each):
-                before, after = self.arms(each, endpoint)
+        for hypothesis in hypotheses:
+            up = which[hypothesis.population][:, None]
+            for endpoint in self.plan.endpoints_asked(hypothesis):
+                before, after = self.arms(hypothesis, endpoint)
                 for arm, one, other in (
-                    (each.baseline, before, after),
-                    (each.candidate, after, before),
+                    (hypothesis.baseline, before, after),
+                    (hypothesis.candidate, after, before),
                 ):
-                    cells[each.population, arm, endpoint] = Cell(
+                    cells[hypothesis.population, arm, endpoint] = Cell(
                         np.where(up, other.values, one.values), np.where(up, other.statuses, one.statuses)
                     )
         return Outcomes(cells)

@@ -62,7 +62,11 @@ def pilot_case(
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
     manifests = _manifests(pilots)
-    used = [(each, pilot) for pilot, hypotheses in zip(pilots, covered, strict=True) for each in hypotheses]
+    used = [
+        (hypothesis, pilot)
+        for pilot, hypotheses in zip(pilots, covered, strict=True)
+        for hypothesis in hypotheses
+    ]
     order = {each.id: at for at, each in enumerate(plan.hypotheses or ())}
     used.sort(key=lambda pair: order[pair[0].id])
     cells: dict[Key, Cell] = {}
@@ -75,9 +79,9 @@ def pilot_case(
         update={
             "hypotheses": tuple(apart),
             "populations": tuple(
-                each.of_items(manifests[each.id].n, manifests[each.id].n_clusters)
-                for each in plan.populations or ()
-                if each.id in manifests
+                population.of_items(manifests[population.id].n, manifests[population.id].n_clusters)
+                for population in plan.populations or ()
+                if population.id in manifests
             ),
         }
     )
@@ -109,8 +113,8 @@ def _covered(
             )
         else:
             covered[fits[0]].append(hypothesis)
-    for index, found in enumerate(covered):
-        if not found and not faults.total:
+    for index, covers in enumerate(covered):
+        if not covers and not faults.total:
             faults.add(
                 f"pilot[{index}]", "covers no hypothesis of the plan", "name a population that one has"
             )
@@ -128,13 +132,13 @@ def _check(plan: Plan, pilot: Pilot, hypotheses: Sequence[Hypothesis], path: str
         faults.add(f"{path}.clusters", "must be there just where the plan's population has clusters", fix)
     if pilot.clusters is not None and len(pilot.clusters) != len(pilot.baseline):
         faults.add(f"{path}.clusters", "has another length than baseline", "send one cluster per item")
-    if len({each.endpoint for each in hypotheses}) > 1:
+    if len({hypothesis.endpoint for hypothesis in hypotheses}) > 1:
         faults.add(f"{path}.endpoint", "is missing, and the hypotheses have several", "name one")
-    chosen = {each.id for each in hypotheses}
+    chosen = {hypothesis.id for hypothesis in hypotheses}
     for setting in settings(plan):
         if setting.hypothesis.id in chosen and setting.rule is None:
             faults.add(f"{setting.path}.rule", setting.rule_fault or "cannot be read", "mend the plan first")
-    for name in dict.fromkeys(each.endpoint for each in hypotheses):
+    for name in dict.fromkeys(hypothesis.endpoint for hypothesis in hypotheses):
         _check_endpoint(plan, name, pilot, path, faults)
 
 
@@ -158,20 +162,20 @@ def _check_endpoint(plan: Plan, name: str, pilot: Pilot, path: str, faults: Faul
 
 
 def _manifests(pilots: Sequence[Pilot]) -> dict[str, Manifest]:
-    found: dict[str, Manifest] = {}
+    manifests: dict[str, Manifest] = {}
     for index, pilot in enumerate(pilots):
         ids = [str(at) for at in range(1, len(pilot.baseline) + 1)]
         made = Manifest.create(ids, pilot.clusters)
-        if found.setdefault(pilot.population, made) != made:
+        if manifests.setdefault(pilot.population, made) != made:
             raise InvalidData.field(
                 f"pilot[{index}]",
                 "has other items than an earlier one of its population",
                 "send the same items",
             )
-    return found
+    return manifests
 
 
 def _cell(values: Sequence[float | None]) -> Cell:
     """One result per item."""
-    column = np.array([np.nan if each is None else each for each in values], dtype=np.float64)[:, None]
+    column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)[:, None]
     return Cell(column, np.where(np.isnan(column), MISSING, OK).astype(np.uint8))

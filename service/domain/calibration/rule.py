@@ -61,13 +61,13 @@ def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float 
     if n == 0:
         return 0.0
     m = np.array([len(where)], dtype=np.int64)
-    found = rule.on(n, m)
-    pieces = found.cuts[0, 1:] > found.cuts[0, :-1]
-    truths = found.truths[0]
+    region = rule.on(n, m)
+    pieces = region.cuts[0, 1:] > region.cuts[0, :-1]
+    truths = region.truths[0]
     if any(int(each) & TRUE and int(each) != TRUE for each in truths[pieces]):
         return None
     held = pieces & (truths == TRUE)
-    chance = binomial.between(found.cuts[0, :-1][held], found.cuts[0, 1:][held], m[0], 0.5)
+    chance = binomial.between(region.cuts[0, :-1][held], region.cuts[0, 1:][held], m[0], 0.5)
     return min(float(chance.sum()), 1.0)
 
 
@@ -78,7 +78,9 @@ def nominal_alpha(setting: Setting) -> float | None:
         return None
     parts = rule.parts if isinstance(rule, All) else (rule,)
     stated = [
-        alpha for each in clauses(rule) if each in parts and (alpha := _alpha(setting, each)) is not None
+        alpha
+        for clause in clauses(rule)
+        if clause in parts and (alpha := _alpha(setting, clause)) is not None
     ]
     return float(min(stated)) if stated else None
 

@@ -14,22 +14,24 @@ ASSUMES = (
 )
 
 
-def sentence(found: CalibratedHypothesis, runs: int, *, enumerated: bool) -> str:
+def sentence(calibrated: CalibratedHypothesis, runs: int, *, enumerated: bool) -> str:
     """What the flips say of one hypothesis."""
-    name = found.hypothesis
-    if found.units_that_differ == 0:
-        return f"The arms of {name} differ in none of its {found.flipped}, so flipping their labels changes nothing."
+    name = calibrated.hypothesis
+    if calibrated.units_that_differ == 0:
+        units = calibrated.flipped
+        return f"The arms of {name} differ in none of its {units}, so flipping their labels changes nothing."
     how = f"all {runs} flips" if enumerated else f"{runs} runs with labels flipped at random"
-    unit = "cluster by cluster" if found.flipped == "clusters" else "item by item"
+    unit = "cluster by cluster" if calibrated.flipped == "clusters" else "item by item"
     told = [
-        f"In {how}, {unit}, the whole rule of {name} held in {found.passed}{_share(found.rate, found.mc_ci)}."
+        f"In {how}, {unit}, the whole rule of {name} held in {calibrated.passed}"
+        f"{_share(calibrated.rate, calibrated.mc_ci)}."
     ]
-    if found.exact_rate is not None and not enumerated:
-        told.append(f"Over all flips it is {percent(found.exact_rate)}.")
-    told.append(_meaning(found))
-    if found.undecided:
+    if calibrated.exact_rate is not None and not enumerated:
+        told.append(f"Over all flips it is {percent(calibrated.exact_rate)}.")
+    told.append(_meaning(calibrated))
+    if calibrated.undecided:
         told.append(
-            f"In {found.undecided} of them the rule could not be decided; these count as not passing."
+            f"In {calibrated.undecided} of them the rule could not be decided; these count as not passing."
         )
     return " ".join(told)
 
@@ -52,16 +54,16 @@ def _share(rate: float, mc_ci: Interval | None) -> str:
     return f" ({percent(rate)}, Monte-Carlo interval {percent(mc_ci.low)} to {percent(mc_ci.high)})"
 
 
-def _meaning(found: CalibratedHypothesis) -> str:
-    if found.tells == "power_at_zero":
-        claim = found.claim.replace("_", "-")
+def _meaning(calibrated: CalibratedHypothesis) -> str:
+    if calibrated.tells == "power_at_zero":
+        claim = calibrated.claim.replace("_", "-")
         return f"The claim of {claim} is true without a difference, so this is how often it would be found."
-    if found.nominal_alpha is None:
+    if calibrated.nominal_alpha is None:
         return "That is its type-I error on these data; the rule states no alpha of its own."
-    alpha = percent(found.nominal_alpha)
-    if found.reading == "liberal":
+    alpha = percent(calibrated.nominal_alpha)
+    if calibrated.reading == "liberal":
         return f"Its type-I error on these data is above the {alpha} it states: the rule is liberal."
-    if found.reading == "conservative":
+    if calibrated.reading == "conservative":
         return (
             f"Its type-I error on these data is below the {alpha} it states; a rule that also asks for a direction or "
             "a least difference passes less often than its tests alone."

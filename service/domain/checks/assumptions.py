@@ -17,7 +17,7 @@ CODE = "ASSUMPTION"
 def assumption_findings(plan: Plan) -> Iterator[Finding]:
     """Hypotheses that the plan does not have."""
     stated = plan.assumptions.hypotheses if plan.assumptions else None
-    known = {each.id for each in plan.hypotheses or ()}
+    known = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for name in stated or {}:
         if name not in known:
             names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"

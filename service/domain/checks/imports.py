@@ -34,7 +34,7 @@ def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
     arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
     for name, arm in (mapping.arms or {}).items():
         if arm not in arms:
-            known = ", ".join(f"'{each}'" for each in sorted(arms)) or "none"
+            known = ", ".join(f"'{arm}'" for arm in sorted(arms)) or "none"
             yield error(
                 "UNKNOWN_NAME",
                 f"import.arms.{name}",
@@ -45,7 +45,7 @@ def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
 
 
 def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
-    primary = [each for each in plan.endpoints or () if each.role == "primary"]
+    primary = [endpoint for endpoint in plan.endpoints or () if endpoint.role == "primary"]
     seen = set()
     for name, line, measure in mapping.measures():
         for field in mapping.NEEDS:

@@ -56,6 +56,6 @@ def _beside(margin: TestedMargin) -> str:
 
 def as_reasoned(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:
     """The plan as if it gave reasons for its margins, to look at the rest of it."""
-    tests = tuple(each.model_copy(update={"margin_reason": "so far none"}) for each in plan.tests or ())
+    tests = tuple(test.model_copy(update={"margin_reason": "so far none"}) for test in plan.tests or ())
     changed = plan.model_copy(update={"tests": tests})
     return changed, settings(changed)[setting.index]

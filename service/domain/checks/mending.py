@@ -58,7 +58,7 @@ def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> b
     hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
     changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
     new = settings(changed)[0]
-    if new.rule is None or any(each.severity == "error" for each in rule_findings(new)):
+    if new.rule is None or any(rule_finding.severity == "error" for rule_finding in rule_findings(new)):
         return False
     target, held = Target.of(new), states(new.rule, Reader.of(new))
     if not held or any(target.gap(each) is not None for each in held):
@@ -68,7 +68,7 @@ def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> b
 
 def _errors(plan: Plan, setting: Setting) -> set[str]:
     """Faults of a plan's tests and looks by code, which no clause brings in or takes away."""
-    return {each.code for each in _of_tests(plan, setting) if each.severity == "error"}
+    return {of_test.code for of_test in _of_tests(plan, setting) if of_test.severity == "error"}
 
 
 def _of_tests(plan: Plan, setting: Setting) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
 def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
     """Fields are listed as a rule writes them, the test's id before them."""
     test, name, id_ = use.test.name, str(clause.field), use.use.id
-    has = ", ".join(f"`{id_}.{each}`" for each in choices(use.test.analysis))
+    has = ", ".join(f"`{id_}.{choice}`" for choice in choices(use.test.analysis))
     meant = nearest_field(use.test.analysis, clause.field.path)
     if meant is None:
         return error("RULE_FIELD_UNKNOWN", path, say("findings.unknown_field", test=test, name=name, has=has))

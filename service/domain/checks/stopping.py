@@ -95,10 +95,12 @@ def _allowed(kind: str, use: Use) -> bool:
 
 def _made_for(kind: str) -> str:
     """The tests that go with a stopping rule, and their methods."""
-    found = {test.name: ordered for test in registry.latest().values() if (ordered := ordered_of(test))}
+    ordered_tests = {
+        test.name: ordered for test in registry.latest().values() if (ordered := ordered_of(test))
+    }
     return " or ".join(
         f"'{name}' with method {' or '.join(ordered.methods[kind])}"
-        for name, ordered in found.items()
+        for name, ordered in ordered_tests.items()
         if kind in ordered.methods
     )
 

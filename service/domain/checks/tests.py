@@ -168,7 +168,7 @@ def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     if name is None or not use.beside:
         return
     if use.endpoint is None:
-        known = ", ".join(f"'{each.id}'" for each in plan.endpoints or ()) or "none"
+        known = ", ".join(f"'{endpoint.id}'" for endpoint in plan.endpoints or ()) or "none"
         yield error(
             "UNKNOWN_NAME",
             path,
@@ -241,8 +241,8 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         yield from _refusals(
             use,
             [
-                Fault(".".join(map(str, each["loc"])), each["msg"], "")
-                for each in refused.errors(include_url=False)
+                Fault(".".join(map(str, error["loc"])), error["msg"], "")
+                for error in refused.errors(include_url=False)
             ],
         )
 

@@ -56,7 +56,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     warnings = evidence.warnings
     if claims.no_worse:
         # it speaks of a difference of 0; that a loss of the margin is ruled out does not rest on it
-        warnings = tuple(each for each in warnings if each.code != "FLOOR_ABOVE_ALPHA")
+        warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
     if missing is not None:
         if carried != claims:
             reasons["outcome"] = missing.reason

@@ -126,8 +126,8 @@ def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
         body = {**counts, "alpha": alpha / 2, "margin": bound, "method": "tango"}
         beside, _ = _run("margin", body, "tango")
         excluded = beside.analysis.noninferior is True
-        known = {each.code for each in warnings}
-        warnings += tuple(each for each in beside.warnings if each.code not in known)
+        known = {warning.code for warning in warnings}
+        warnings += tuple(warning for warning in beside.warnings if warning.code not in known)
     analysis, m = exact.analysis, table.n_discordant
     share = (m + 1) / (table.n + 2) if m == 0 else m / table.n
     return Evidence(
@@ -191,7 +191,7 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
         ci = Interval(low=None, high=None, level=1 - alpha, method=ci.method)
         reasons["ci"] = f"{units} {unit} are too few for sign flips to reject any difference at this level"
     silent = _OF_CLUSTERS if unit == "items" else ("UNSEEN_CLUSTERS",)
-    warnings = {each.code: each for each in (*answer.warnings, *robust.warnings, *flips.warnings)}
+    warnings = {warning.code: warning for warning in (*answer.warnings, *robust.warnings, *flips.warnings)}
     codes = None if pairs.clusters is None else codes_of(labels)
     difference = paired_differences(pairs.baseline, pairs.candidate)
     return Evidence(

@@ -15,26 +15,26 @@ MOST = 10_000_000
 
 
 def more_of(
-    found: Evidence, delta: float, margin: float | None, alpha: float, power: float
+    evidence: Evidence, delta: float, margin: float | None, alpha: float, power: float
 ) -> tuple[More, ...]:
     """What would tell, by the noncentral t with the observed spread, and by the bounds that know of what was not seen.
 
     For no difference, and for the observed one. Only sizes beyond the present ones are named.
     """
-    if found.units < 1 or (found.se is None and found.bounded is None):
+    if evidence.units < 1 or (evidence.se is None and evidence.bounded is None):
         return ()
     asked: list[tuple[Claim, bool, float]] = []
     if margin is not None:
         asked.append(("no_worse", False, -margin))
-        if delta > -margin and abs(delta) > found.tie:
+        if delta > -margin and abs(delta) > evidence.tie:
             asked.append(("no_worse", True, -margin))
-    if abs(delta) > found.tie:
+    if abs(delta) > evidence.tie:
         asked.append(("better" if delta > 0 else "worse", True, 0.0))
     told = []
     for claim, observed, against in asked:
         truth = delta if observed else 0.0
-        total = _total(found, truth, against, alpha / 2, power)
-        if total is None or total <= found.units:
+        total = _total(evidence, truth, against, alpha / 2, power)
+        if total is None or total <= evidence.units:
             continue
         told.append(
             More(
@@ -42,25 +42,27 @@ def more_of(
                 assuming="observed_difference" if observed else "no_difference",
                 truth=truth,
                 total=total,
-                more=total - found.units,
+                more=total - evidence.units,
                 power=power,
             )
         )
     return tuple(told)
 
 
-def _total(found: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:
+def _total(evidence: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:
     """The smallest number of units that shows the truth to lie beyond `against`, with that power."""
-    total = 2 if found.se is None else _by_t(found, abs(truth - against), tail, power)
-    if total is None or found.bounded is None:
+    total = 2 if evidence.se is None else _by_t(evidence, abs(truth - against), tail, power)
+    if total is None or evidence.bounded is None:
         return total
-    return _by_bounds(found, found.bounded, total, truth, against, tail, power)
+    return _by_bounds(evidence, evidence.bounded, total, truth, against, tail, power)
 
 
-def _by_t(found: Evidence, distance: float, tail: float, power: float) -> int | None:
-    spread = (found.se or 0.0) * math.sqrt(found.units)
-    share = found.df / max(found.units - 1, 1)  # of the degrees of freedom that units of one size would have
-    least = max(2, math.ceil(math.log2(1 / tail))) if found.unit == "clusters" else 2
+def _by_t(evidence: Evidence, distance: float, tail: float, power: float) -> int | None:
+    spread = (evidence.se or 0.0) * math.sqrt(evidence.units)
+    share = evidence.df / max(
+        evidence.units - 1, 1
+    )  # of the degrees of freedom that units of one size would have
+    least = max(2, math.ceil(math.log2(1 / tail))) if evidence.unit == "clusters" else 2
 
     def power_at(units: int) -> float:
         return t_power(distance * math.sqrt(units) / spread, max(share * (units - 1), 1.0), tail, "greater")
@@ -70,19 +72,19 @@ def _by_t(found: Evidence, distance: float, tail: float, power: float) -> int | 
 
 
 def _by_bounds(
-    found: Evidence, bounded: Bounded, least: int, truth: float, against: float, tail: float, power: float
+    evidence: Evidence, bounded: Bounded, least: int, truth: float, against: float, tail: float, power: float
 ) -> int | None:
     """The smallest number, from `least` on, at which the bounds of such data hold even where their mean falls short.
 
     Short by as much as it does with chance 1 - power. Where no loss was seen that is the number which rules out
     those that were not.
     """
-    spread = (found.se or 0.0) * math.sqrt(found.units)
+    spread = (evidence.se or 0.0) * math.sqrt(evidence.units)
     short = math.copysign(float(special.ndtri(power)) * spread, against - truth)
 
     def shows(units: int) -> bool:
         mean = truth + short / math.sqrt(units)
-        return bounded.p_of_more(mean, units / found.units, against) < tail
+        return bounded.p_of_more(mean, units / evidence.units, against) < tail
 
     low, high = least - 1, max(least, 2)
     while not shows(high):

@@ -90,12 +90,12 @@ class Everything:
     @cached_property
     def paired(self) -> list[str]:
         """Items of which both arms have a result."""
-        return [each for each in self.item_ids if self.has(0, each) and self.has(1, each)]
+        return [item_id_ for item_id_ in self.item_ids if self.has(0, item_id_) and self.has(1, item_id_)]
 
     @cached_property
     def known(self) -> list[str]:
         """Items of which some arm has a result; of the others nothing is known, least of all that the arms agree."""
-        return [each for each in self.item_ids if self.has(0, each) or self.has(1, each)]
+        return [item_id_ for item_id_ in self.item_ids if self.has(0, item_id_) or self.has(1, item_id_)]
 
     @property
     def one_sided(self) -> bool:
@@ -154,7 +154,7 @@ class Everything:
         `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may
         be none of the items that are compared.
         """
-        clusters = [self.clusters.get(each, f"{each} alone") for each in self.item_ids]
+        clusters = [self.clusters.get(item_id_, f"{item_id_} alone") for item_id_ in self.item_ids]
         return self._columns(
             self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone
         )
@@ -173,13 +173,15 @@ class Everything:
                 return self.arms[at].mean(item_id, fail=fail)
             return instead[at] if alone is None or not self.has(1 - at, item_id) else alone
 
-        columns = [np.array([outcome(at, each) for each in item_ids], dtype=np.float64) for at in (0, 1)]
+        columns = [
+            np.array([outcome(at, item_id_) for item_id_ in item_ids], dtype=np.float64) for at in (0, 1)
+        ]
         return Pairs(
             item_ids,
             columns[0],
             columns[1],
             clusters,
-            [self.slices.get(each) for each in item_ids] if self.slices else None,
+            [self.slices.get(item_id_) for item_id_ in item_ids] if self.slices else None,
             any(arm.runs > 1 for arm in self.arms),
         )
 
@@ -212,7 +214,7 @@ def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, 
     """What became of the items that are not in both arms."""
     paired, known = set(everything.paired), set(everything.known)
     lone = [
-        [each for each in arm.values if each in known and each not in other.values]
+        [value for value in arm.values if value in known and value not in other.values]
         for arm, other in ((before, after), (after, before))
     ]
     without = [
@@ -220,7 +222,7 @@ def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, 
         for each in everything.known
         if each in before.values and each in after.values and each not in paired
     ]
-    neither = [each for each in everything.item_ids if each not in known]
+    neither = [item_id_ for item_id_ in everything.item_ids if item_id_ not in known]
     return Unpaired(
         counted="as_0" if fail else "left_out",
         only_baseline=len(lone[0]),
@@ -276,11 +278,11 @@ def _complete(items: Sequence[str], clusters: Mapping[str, str]) -> list[str] | 
     """Clusters of all items or of none: an item without one would count as independent unseen."""
     if not clusters:
         return None
-    lacking = [each for each in items if each not in clusters]
+    lacking = [item for item in items if item not in clusters]
     if lacking:
         raise InvalidData.field(
             "baseline.clusters",
             f"{len(lacking)} of {len(items)} items have no cluster, the first is '{lacking[0]}'",
             "name a cluster for every item, one of its own where it shares none, or for no item",
         )
-    return [clusters[each] for each in items]
+    return [clusters[item] for item in items]

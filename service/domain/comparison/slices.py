@@ -22,27 +22,27 @@ from service.stats.shared.methods.slicing import weigh as against_margin
 def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None) -> Slices:
     """Smallest names first. A slice passes by its interval, and fails by a test of a loss beyond the margin."""
     margin, alpha = weighing.margin, weighing.alpha
-    every_name = sorted({each for each in pairs.slices or () if each is not None})
+    every_name = sorted({slice_ for slice_ in pairs.slices or () if slice_ is not None})
     names = every_name[:MOST_SLICES]
     told: list[tuple[str, Pairs, Evidence]] = []
     left_out = []
     for name in names:
         part = pairs.of_slice(name)
-        found = weigh(part, weighing)
-        if found.tests and part.n > 1:
-            told.append((name, part, found))
+        weighed = weigh(part, weighing)
+        if weighed.tests and part.n > 1:
+            told.append((name, part, weighed))
         else:
             left_out.append(name)
-    adjusted = _holm([found.tests[0].p_value for _, _, found in told])
-    claimed = [claims_of(found, margin) for _, _, found in told]
+    adjusted = _holm([weighed.tests[0].p_value for _, _, weighed in told])
+    claimed = [claims_of(weighed, margin) for _, _, weighed in told]
     if missing is not None:
         claimed = [
             missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
         ]
-    standing = _standings([(part, found) for _, part, found in told], claimed, weighing)
+    standing = _standings([(part, weighed) for _, part, weighed in told], claimed, weighing)
     results = tuple(
-        _slice(name, part, found, claims, p, alpha, stands)
-        for (name, part, found), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
+        _slice(name, part, weighed, claims, p, alpha, stands)
+        for (name, part, weighed), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
     )
     every = [each for each in standing if each is not None]
     every += ["cannot_tell" for _ in left_out]
@@ -60,11 +60,11 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
         lean(
             _difference(part),
             _codes(part),
-            by_score=_by_score(part, found),
+            by_score=_by_score(part, weighed),
             limit=weighing.limit,
             unseen=weighing.unseen,
         )
-        for _, part, found in told
+        for _, part, weighed in told
     ]
     return Slices(
         none_worse=None if outcome is None else outcome == "pass",
@@ -88,8 +88,8 @@ def _standings(
     if margin is None:
         return [None] * len(told)
     losses = []
-    for (part, found), claims in zip(told, claimed, strict=True):
-        score = _by_score(part, found)
+    for (part, evidence), claims in zip(told, claimed, strict=True):
+        score = _by_score(part, evidence)
         difference, codes = _difference(part), _codes(part)
         tested = against_margin(
             difference,
@@ -100,16 +100,16 @@ def _standings(
             limit=weighing.limit,
             unseen=weighing.unseen,
         )
-        withheld = claims_of(found, margin).worse and not claims.worse
-        beyond = not withheld and found.ci.high is not None and found.ci.high < -margin - found.tie
+        withheld = claims_of(evidence, margin).worse and not claims.worse
+        beyond = not withheld and evidence.ci.high is not None and evidence.ci.high < -margin - evidence.tie
         losses.append(tested.p_loss if beyond else None)
     shown = [0.0 if claims.no_worse else None for claims in claimed]
-    return [each[0] for each in standings(shown, losses, alpha / 2)]
+    return [standing[0] for standing in standings(shown, losses, alpha / 2)]
 
 
-def _by_score(part: Pairs, found: Evidence) -> bool:
+def _by_score(part: Pairs, evidence: Evidence) -> bool:
     """Right or wrong, and independent."""
-    return found.bounded is None and part.clusters is None
+    return evidence.bounded is None and part.clusters is None
 
 
 def _difference(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -123,7 +123,7 @@ def _codes(part: Pairs) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def _slice(
     name: str,
     part: Pairs,
-    found: Evidence,
+    evidence: Evidence,
     claims: Claims,
     adjusted: float | None,
     alpha: float,
@@ -134,10 +134,10 @@ def _slice(
         outcome=claims.outcome,
         standing=standing,
         delta=float(_difference(part).mean()),
-        ci=found.ci,
+        ci=evidence.ci,
         n=part.n,
-        n_clusters=found.n_clusters,
-        p_value=found.tests[0].p_value,
+        n_clusters=evidence.n_clusters,
+        p_value=evidence.tests[0].p_value,
         p_adjusted=adjusted,
         shown_worse=claims.worse and adjusted is not None and adjusted < alpha,
     )

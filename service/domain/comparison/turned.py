@@ -60,15 +60,15 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
         "baseline_mean": level(answer.baseline_mean),
         "candidate_mean": level(answer.candidate_mean),
         "tests": tuple(
-            each.model_copy(update={"ci": None if each.ci is None else _mirrored(each.ci)})
-            for each in answer.tests
+            test.model_copy(update={"ci": None if test.ci is None else _mirrored(test.ci)})
+            for test in answer.tests
         ),
         "more": tuple(each.model_copy(update={"truth": _minus(each.truth)}) for each in answer.more),
     }
     if scale is not None:
         changes["scale"] = scale_turned(scale, about)
     if slices is not None:
-        results = tuple(_of_slice(each) for each in slices.results)
+        results = tuple(_of_slice(result) for result in slices.results)
         reversal = slices.reversal
         swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
         changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})

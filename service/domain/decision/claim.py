@@ -113,12 +113,12 @@ def _cuts(target: Target, reader: Reader, rule: Rule) -> set[float]:
             margins = {each.margin or target.sesoi or Fraction(0) for each in way.shown}
             margins |= {target.margin or Fraction(0)}
             cuts.update(
-                sign * k * each for each in margins for _, k in WANTED[target.claim] for sign in (1, -1)
+                sign * k * margin for margin in margins for _, k in WANTED[target.claim] for sign in (1, -1)
             )
         return ways
 
     states(rule, note)
-    return {float(each) for each in cuts}
+    return {float(cut) for cut in cuts}
 
 
 def lacking(

@@ -10,7 +10,7 @@ def members(plan: Plan) -> tuple[str, ...]:
     """The hypotheses of the family, in its order: those the plan lists, each once, else all on primary endpoints."""
     if plan.multiplicity is not None and plan.multiplicity.family:
         return tuple(dict.fromkeys(plan.multiplicity.family))
-    return tuple(each.id for each in plan.hypotheses or () if not is_secondary(plan, each))
+    return tuple(hypothesis.id for hypothesis in plan.hypotheses or () if not is_secondary(plan, hypothesis))
 
 
 def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
@@ -22,8 +22,8 @@ def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
 def holding_up(plan: Plan) -> tuple[str, ...]:
     """The hypotheses that have to end before a sequential plan does: those on primary endpoints, else all."""
     hypotheses = plan.hypotheses or ()
-    return tuple(each.id for each in hypotheses if not is_secondary(plan, each)) or tuple(
-        each.id for each in hypotheses
+    return tuple(hypothesis.id for hypothesis in hypotheses if not is_secondary(plan, hypothesis)) or tuple(
+        hypothesis.id for hypothesis in hypotheses
     )
 
 
@@ -39,11 +39,11 @@ def asks_small_p(clause: Clause) -> bool:
 
 def p_clauses(rule: Rule) -> tuple[Clause, ...]:
     """The rule's clauses that ask for a small p-value."""
-    return tuple(each for each in clauses(rule) if asks_small_p(each))
+    return tuple(clause for clause in clauses(rule) if asks_small_p(clause))
 
 
 def needs_all(rule: Rule) -> bool:
     """True when the rule cannot hold unless every clause that mentions a p-value holds."""
     parts = rule.parts if isinstance(rule, All) else (rule,)
-    mentioned = [each for each in clauses(rule) if each.field.path[-1] == "p_value"]
+    mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] == "p_value"]
     return all(each in parts and asks_small_p(each) for each in mentioned)

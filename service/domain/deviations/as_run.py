@@ -119,7 +119,9 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
     """Which of the manifest's items a change leaves out, shape (items,)."""
     gone = np.zeros(manifest.n, dtype=np.bool_)
     if isinstance(change, ExcludedItems):
-        gone[[manifest.positions[each] for each in change.item_ids if each in manifest.positions]] = True
+        gone[
+            [manifest.positions[item_id_] for item_id_ in change.item_ids if item_id_ in manifest.positions]
+        ] = True
     elif manifest.clusters is not None:
         named = set(change.clusters)
         gone[:] = [cluster in named for cluster in manifest.clusters]
@@ -129,13 +131,16 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
     data = resolve(rows.plan), rows.manifests, rows.outcomes
-    return {each.id: each for each in judge_hypotheses(*data, analyse(*data), rows.marks)}
+    return {
+        judge_hypothesis.id: judge_hypothesis
+        for judge_hypothesis in judge_hypotheses(*data, analyse(*data), rows.marks)
+    }
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
     """The verdict with these deviations applied, beside the outcomes of the verdict as planned."""
     applied = {number: each for number, each in deviations.items() if why_not(rows.plan, each) is None}
-    found = verdicts_of(apply(rows, applied.values()))
+    verdicts = verdicts_of(apply(rows, applied.values()))
     return AsRun(
         deviations=tuple(applied),
         hypotheses=tuple(
@@ -150,7 +155,7 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
                 clauses=each.clauses,
                 reason=each.reason,
             )
-            for name, each in found.items()
+            for name, each in verdicts.items()
         ),
     )
 
@@ -169,8 +174,10 @@ def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
     """About how long one judgement of these hypotheses takes, from the costs that their tests state."""
-    total = joint.seconds(rows.plan, max((each.n for each in rows.plan.populations or ()), default=0))
-    names = None if hypotheses is None else {each.id for each in hypotheses}
+    total = joint.seconds(
+        rows.plan, max((population.n for population in rows.plan.populations or ()), default=0)
+    )
+    names = None if hypotheses is None else {hypothesis.id for hypothesis in hypotheses}
     for setting in settings(rows.plan):
         hypothesis = setting.hypothesis
         if names is not None and hypothesis.id not in names:

@@ -110,23 +110,27 @@ def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
         if isinstance(change, ExcludedItems | ExcludedClusters) and change.population == population:
             left_out |= excluded(change, manifest)
         elif isinstance(change, DisputedItems) and change.population == population:
-            disputed[[manifest.positions[each] for each in change.item_ids if each in manifest.positions]] = (
-                True
-            )
+            disputed[
+                [
+                    manifest.positions[item_id_]
+                    for item_id_ in change.item_ids
+                    if item_id_ in manifest.positions
+                ]
+            ] = True
     return Doubts(left_out, disputed)
 
 
 def _tipping_points(rows: Rows, changes: tuple[Change, ...], budget: float) -> Iterator[TippingPoint]:
     hypotheses: tuple[Hypothesis, ...] = tuple(rows.plan.hypotheses or ())
     for hypothesis in hypotheses:
-        found = tipping_point(
+        point = tipping_point(
             rows,
             hypothesis,
             doubts(rows, hypothesis.population, changes),
             budget=budget / len(hypotheses),
         )
-        if found is not None:
-            yield found
+        if point is not None:
+            yield point
 
 
 def _too_long(what: str, needed: float, budget: float) -> str:

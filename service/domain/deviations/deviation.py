@@ -108,7 +108,7 @@ class Deviation(Record):
     @property
     def stated_agrees(self) -> bool:
         """The author's direction is that of every hypothesis the change touches."""
-        return all(each.direction == self.filing.direction for each in self.directions)
+        return all(direction.direction == self.filing.direction for direction in self.directions)
 
 
 Measured = Mapping[str, Mapping[Reported, Direction]]
@@ -120,11 +120,11 @@ def judge_filing(
 ) -> tuple[tuple[HypothesisDirection, ...], Classification, RuleApplied]:
     """The directions of a deviation and its classification. Check the change against the plan before."""
     computed = directions(effects(filing.change, plan))
-    found = []
+    judged = []
     for hypothesis in touched(plan, filing.change):
         seen = (measured or {}).get(hypothesis.id)
         by_claim = computed if seen is None else seen
-        found.append(
+        judged.append(
             HypothesisDirection(
                 hypothesis=hypothesis.id,
                 claim=hypothesis.claim,
@@ -133,8 +133,8 @@ def judge_filing(
                 measured=seen is not None,
             )
         )
-    case = Case(plan, filing.change, facts, [each.direction for each in found])
-    return (tuple(found), *classify(case))
+    case = Case(plan, filing.change, facts, [each.direction for each in judged])
+    return (tuple(judged), *classify(case))
 
 
 def require_person(key: Key, action: str) -> None:

@@ -91,9 +91,9 @@ def measured(before: Fraction | None, after: Fraction | None) -> dict[Reported, 
     shift: tuple[Effect, ...] = (
         () if after == before else ("lower_delta" if after < before else "higher_delta",)
     )
-    found = directions(["fewer_items", *shift])
+    direction = directions(["fewer_items", *shift])
     nearer: Direction = A if abs(after) < abs(before) else C
-    return found | {"equivalence": nearer}
+    return direction | {"equivalence": nearer}
 
 
 def effects(change: changes.Change, plan: Plan) -> tuple[Effect, ...]:

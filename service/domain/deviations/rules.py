@@ -130,7 +130,7 @@ def _conservative_and_blind(case: Case) -> bool:
     return (
         not case.facts.readable
         and bool(case.directions)
-        and all(each in ("conservative", "neutral") for each in case.directions)
+        and all(direction in ("conservative", "neutral") for direction in case.directions)
     )
 
 
@@ -214,6 +214,6 @@ def sweep_spans(plan: Plan, change: ThresholdChange) -> bool:
 
 def planned_values(plan: Plan, change: ThresholdChange) -> tuple[float, ...]:
     """The plan's values of that threshold: on the change's population, else everywhere it is named."""
-    named = [each for each in plan.thresholds or () if each.name == change.name]
+    named = [threshold for threshold in plan.thresholds or () if threshold.name == change.name]
     own = [each for each in named if change.population is not None and each.population == change.population]
     return tuple(each.value for each in own or named)

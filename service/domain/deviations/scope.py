@@ -32,7 +32,7 @@ def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
         case changes.SesoiChange() | changes.JudgeChange():
             return tuple(each for each in every if change.endpoint in plan.endpoints_asked(each))
         case changes.TestChange():
-            return tuple(each.hypothesis for each in settings(plan) if change.test in each.tests)
+            return tuple(setting.hypothesis for setting in settings(plan) if change.test in setting.tests)
         case _:  # an arm that is dropped leaves the others selected
             return every
 
@@ -45,7 +45,7 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
     """
     match change:
         case changes.SampleSize():
-            _known("population", change.population, [each.id for each in plan.populations or ()])
+            _known("population", change.population, [population.id for population in plan.populations or ()])
             population = plan.population(change.population)
             _changed("n", change.n != (population.n if population else None))
         case changes.ExcludedItems() | changes.DisputedItems():
@@ -61,23 +61,23 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
             _threshold(plan, change)
         case changes.EndpointChange():
             _hypothesis(plan, change.hypothesis)
-            found = plan.hypothesis(change.hypothesis)
-            _changed("endpoint", found is None or found.endpoint != change.endpoint)
+            hypothesis = plan.hypothesis(change.hypothesis)
+            _changed("endpoint", hypothesis is None or hypothesis.endpoint != change.endpoint)
         case changes.HypothesisChange():
             if change.how != "added":
                 _hypothesis(plan, change.hypothesis)
         case changes.RuleChange():
             _rule(plan, change)
         case changes.SesoiChange():
-            _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
+            _known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
             planned = (plan.sesoi or {}).get(change.endpoint)
             _changed("margin", planned is None or planned.exact() != change.margin.exact())
         case changes.JudgeChange():
-            _known("endpoint", change.endpoint, [each.id for each in plan.endpoints or ()])
+            _known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
         case changes.TestChange():
-            _known("test", change.test, [each.id for each in plan.tests or ()])
+            _known("test", change.test, [test.id for test in plan.tests or ()])
         case changes.ArmRemoved():
-            arms = {arm for each in plan.populations or () for arm in plan.arms(each.id)}
+            arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
             _known("arm", change.arm, sorted(arms))
         case changes.MultiplicityChange():
             _changed("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
@@ -87,13 +87,13 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
 
 def _threshold(plan: Plan, change: changes.ThresholdChange) -> None:
     """A threshold the plan has, at another value; on a population it does not have, any value is new."""
-    _known("name", change.name, sorted({each.name for each in plan.thresholds or ()}))
+    _known("name", change.name, sorted({threshold.name for threshold in plan.thresholds or ()}))
     if change.population is not None:
-        _known("population", change.population, [each.id for each in plan.populations or ()])
+        _known("population", change.population, [population.id for population in plan.populations or ()])
     planned = {
-        each.value
-        for each in plan.thresholds or ()
-        if each.name == change.name and each.population == change.population
+        threshold.value
+        for threshold in plan.thresholds or ()
+        if threshold.name == change.name and threshold.population == change.population
     }
     _changed("value", planned != {change.value})
 
@@ -104,14 +104,14 @@ def _rule(plan: Plan, change: changes.RuleChange) -> None:
         actual = parse(change.rule)
     except InvalidData as invalid:
         raise InvalidData(
-            invalid.detail, [Fault("change.rule", each.message, each.fix) for each in invalid.faults]
+            invalid.detail, [Fault("change.rule", fault.message, fault.fix) for fault in invalid.faults]
         ) from None
-    found = plan.hypothesis(change.hypothesis)
-    _changed("rule", found is None or sentence(parse(found.rule)) != sentence(actual))
+    hypothesis = plan.hypothesis(change.hypothesis)
+    _changed("rule", hypothesis is None or sentence(parse(hypothesis.rule)) != sentence(actual))
 
 
 def _hypothesis(plan: Plan, name: str) -> None:
-    _known("hypothesis", name, [each.id for each in plan.hypotheses or ()])
+    _known("hypothesis", name, [hypothesis.id for hypothesis in plan.hypotheses or ()])
 
 
 def _known(field: str, name: str, known: list[str]) -> None:

@@ -163,16 +163,16 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, 
     plan = rows.plan
     if endpoint != hypothesis.endpoint:
         plan = at_values(plan, [(sweep.population, sweep.name, value)])
-    found = verdicts_of(replace(rows, plan=plan))[hypothesis.id]
+    verdict = verdicts_of(replace(rows, plan=plan))[hypothesis.id]
     return PointFound(
         value=value,
         source="results",
         endpoint=endpoint,
-        delta=found.delta,
-        ci=_interval(found),
-        n=found.n,
-        outcome=found.outcome,
-        reason=found.reason,
+        delta=verdict.delta,
+        ci=_interval(verdict),
+        n=verdict.n,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
     )
 
 
@@ -205,8 +205,8 @@ def at_values(plan: Plan, values: Sequence[tuple[str | None, str, float]]) -> Pl
     )
 
 
-def _interval(found: HypothesisVerdict) -> Span | None:
-    for answer in found.analyses.values():
+def _interval(verdict: HypothesisVerdict) -> Span | None:
+    for answer in verdict.analyses.values():
         ends = observe(answer, ("ci",)).value
         if isinstance(ends, Ends):
             return Span(low=_finite(ends.low), high=_finite(ends.high))

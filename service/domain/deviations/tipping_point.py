@@ -211,19 +211,19 @@ class _Search:
                 tuple(self.statuses[:, position]) if self.both_ways and not self.left_out[position] else None
             )
             grouped.setdefault((start, targets, cluster, known, self._beside(position)), []).append(position)
-        return [_Kind(tuple(found), start, targets) for (start, targets, *_), found in grouped.items()]  # type: ignore[arg-type]
+        return [_Kind(tuple(members), start, targets) for (start, targets, *_), members in grouped.items()]  # type: ignore[arg-type]
 
     def _beside(self, position: int) -> tuple[tuple[float, bool], ...]:
         """What an item holds for the hypotheses that decide with this one.
 
         Items that agree here may differ there: signs are shared by an item (`max_t`), and so are arms.
         """
-        found: list[tuple[float, bool]] = []
+        beside: list[tuple[float, bool]] = []
         for key in sorted(self.others):
             cell = self.rows.outcomes.cells[key]
             ok = cell.statuses[position] == OK
-            found += zip(np.where(ok, cell.values[position], 0.0).tolist(), ok.tolist(), strict=True)
-        return tuple(found)
+            beside += zip(np.where(ok, cell.values[position], 0.0).tolist(), ok.tolist(), strict=True)
+        return tuple(beside)
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
         """Every doubtful item as far down (-1) or up (+1) in its difference as it may be, the largest steps first."""
@@ -239,8 +239,8 @@ class _Search:
     def extreme(self, sign: int) -> Bound:
         """The hypothesis with every doubtful item against (-1) or for (+1) the candidate, as the endpoint is better."""
         endpoint = self.rows.plan.endpoint(self.hypothesis.endpoint)
-        found = self.judge(dict(self.steps(sign * good_direction(endpoint))))
-        return Bound(delta=found.delta, outcome=found.outcome)
+        extreme = self.judge(dict(self.steps(sign * good_direction(endpoint))))
+        return Bound(delta=extreme.delta, outcome=extreme.outcome)
 
 
 def tipping_point(
@@ -252,7 +252,7 @@ def tipping_point(
         budget: seconds that the judgements may take by the costs their tests state, so that the same
             request always ends at the same filling.
     """
-    setting = next(each for each in settings(rows.plan) if each.hypothesis.id == hypothesis.id)
+    setting = next(setting for setting in settings(rows.plan) if setting.hypothesis.id == hypothesis.id)
     refused = _refusal(rows, setting)
     if refused is not None:
         return refused
@@ -264,24 +264,24 @@ def tipping_point(
     start = search.outcome({})
     kinds = search.kinds(_ties_alike(setting))
     affordable = allowed >= FEWEST
-    found = _smallest_change(search, kinds, start, allowed) if affordable else _Found(None, None, 1, False)
-    known = None if found.filling is None else len(found.filling)
+    change = _smallest_change(search, kinds, start, allowed) if affordable else _Found(None, None, 1, False)
+    known = None if change.filling is None else len(change.filling)
     return TippingPoint(
         hypothesis=hypothesis.id,
         missing=int(np.count_nonzero(search.missing & ~search.left_out)),
         left_out=int(np.count_nonzero(search.left_out)),
         disputed=int(np.count_nonzero(search.disputed)),
         outcome=start,
-        items=known if found.settled else None,
-        at_least=found.at_least if known is not None or not found.settled else None,
+        items=known if change.settled else None,
+        at_least=change.at_least if known is not None or not change.settled else None,
         at_most=known,
-        outcome_then=found.outcome,
-        filling=_counted(found.filling or {}),
-        robust=known is None if found.settled or known is not None else None,
+        outcome_then=change.outcome,
+        filling=_counted(change.filling or {}),
+        robust=known is None if change.settled or known is not None else None,
         worst=search.extreme(-1) if affordable else None,
         best=search.extreme(1) if affordable else None,
         evaluations=search.evaluations,
-        reason=None if found.settled else "the search ended before every smaller filling was tried",
+        reason=None if change.settled else "the search ended before every smaller filling was tried",
     )
 
 
@@ -307,9 +307,9 @@ def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, al
             if search.evaluations >= allowed or looked >= MAX_FILLINGS:
                 return _Found(filling, outcome, size, False)
             looked += 1
-            found = search.outcome(each)
-            if found != start:
-                return _Found(each, found, size, True)
+            reached = search.outcome(each)
+            if reached != start:
+                return _Found(each, reached, size, True)
     return _Found(filling, outcome, below, True)
 
 
@@ -319,7 +319,7 @@ def _straight_way(search: _Search, start: Outcome) -> tuple[Mapping[int, Pair], 
     Bisection finds the least number of steps where steps only ever help; what it returns changes the
     outcome whether they do or not.
     """
-    ways = [found for sign in (-1, 1) if (found := _pushed(search, start, sign)) is not None]
+    ways = [pushed for sign in (-1, 1) if (pushed := _pushed(search, start, sign)) is not None]
     return min(ways, key=lambda way: len(way[0]), default=None)
 
 
@@ -331,11 +331,11 @@ def _pushed(search: _Search, start: Outcome, sign: int) -> tuple[Mapping[int, Pa
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        found = search.outcome(dict(steps[:middle]))
-        if found == start:
+        reached = search.outcome(dict(steps[:middle]))
+        if reached == start:
             low = middle
         else:
-            high, outcome = middle, found
+            high, outcome = middle, reached
     return dict(steps[:high]), outcome
 
 
@@ -381,7 +381,7 @@ def _different(possible: Sequence[Pair], start: Pair | None, ties_alike: bool) -
 def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set[Key]:
     """The other cells of hypotheses whose p-values an item of this one may bear on: on its arms, or under `max_t`."""
     shared = plan.multiplicity is not None and plan.multiplicity.policy == "max_t"
-    found: set[Key] = set()
+    cells: set[Key] = set()
     for each in plan.hypotheses or ():
         keys = {
             (each.population, arm, endpoint)
@@ -389,14 +389,14 @@ def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set
             for endpoint in plan.endpoints_asked(each)
         }
         if each.population == hypothesis.population and (shared or keys & set(own)):
-            found |= keys - set(own)
-    return found
+            cells |= keys - set(own)
+    return cells
 
 
 def _delta_clauses(setting: Setting) -> tuple[Comparison, ...]:
     """Clauses on the difference without which the rule cannot hold."""
     parts = setting.rule.parts if isinstance(setting.rule, All) else (setting.rule,)
-    return tuple(each for each in parts if isinstance(each, Comparison) and each.field.test is None)
+    return tuple(part for part in parts if isinstance(part, Comparison) and part.field.test is None)
 
 
 def _ties_alike(setting: Setting) -> bool:

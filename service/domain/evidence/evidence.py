@@ -74,5 +74,5 @@ def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_
 
 def total(pieces: tuple[Piece, ...]) -> tuple[int, int]:
     """The sum of the scores, and the most the pieces that apply could reach."""
-    scores = [each.score for each in pieces if each.score is not None]
+    scores = [piece.score for piece in pieces if piece.score is not None]
     return sum(scores), MOST_PER_PIECE * len(scores)

@@ -127,7 +127,7 @@ class PaperCard(Record):
 
 def of_paper(answers: PaperChecklist) -> PaperCard:
     """Score a paper: each piece is as good as the weaker of its two answers."""
-    pieces = tuple(_piece(each, answers) for each in get_args(PieceId))
+    pieces = tuple(_piece(get_arg, answers) for get_arg in get_args(PieceId))
     score, most = total(pieces)
     return PaperCard(
         title=answers.title,

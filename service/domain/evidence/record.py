@@ -102,7 +102,9 @@ LIMITS = Words(
 def of_record(known: Known) -> EvidenceCard:
     """Score a record by what it proves."""
     record = known.record
-    primary = [each for each in settings(record.plan) if _is_primary(each)] or list(settings(record.plan))
+    primary = [setting for setting in settings(record.plan) if _is_primary(setting)] or list(
+        settings(record.plan)
+    )
     pieces = (
         _preregistration(known),
         _paired_test(known, primary),
@@ -153,7 +155,7 @@ def _preregistration(known: Known) -> Piece:
     first, lock = known.first_batch_sequence, known.lock_sequence
     before = None if lock is None else first is None or lock < first
     at = "" if lock is None else f" ({lock}{'' if first is None else f' < {first}'})"
-    primary = any(each.role == "primary" for each in known.record.plan.endpoints or ())
+    primary = any(endpoint.role == "primary" for endpoint in known.record.plan.endpoints or ())
     return piece(
         "preregistration",
         [
@@ -303,7 +305,7 @@ def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> 
     en, zh = "the verdict holds it", "判定中已有计算结果"
     if known.verdict is None:
         return yes(None, f"{en} (not before the verdict)", f"{zh}(判定之前未知)")
-    judged = {each.id: each for each in known.verdict.hypotheses}
+    judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
     held = all(
         any(_has(judged[each.hypothesis.id].analyses.get(test, {}).get("analysis"), name) for test in tests)
         for each, name, tests in wanted
@@ -314,15 +316,15 @@ def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> 
 def _has(analysis: object, name: str) -> bool:
     if not isinstance(analysis, Mapping):
         return False
-    found = analysis.get(name)
-    if isinstance(found, Mapping):
-        return found.get("low") is not None or found.get("high") is not None
-    return found is not None or name in (analysis.get("bounds") or {})
+    value = analysis.get(name)
+    if isinstance(value, Mapping):
+        return value.get("low") is not None or value.get("high") is not None
+    return value is not None or name in (analysis.get("bounds") or {})
 
 
 def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
     plan: Plan = known.record.plan
-    said = {each.hypothesis: each for each in known.sentences}
+    said = {sentence.hypothesis: sentence for sentence in known.sentences}
     for hypothesis in plan.hypotheses or ():
         power, words = known.powers.get(hypothesis.id), said.get(hypothesis.id)
         lead = None if power is None or power.lead is None else power.lead

@@ -140,9 +140,9 @@ def _size(level: RuleLevel) -> str:
 def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
-    known = [each.level for each in levels if each.level is not None]
-    most, alpha = min(sum(known), 1.0), max(each.alpha for each in levels)
-    error = math.hypot(*(each.standard_error or 0.0 for each in levels))
+    known = [level.level for level in levels if level.level is not None]
+    most, alpha = min(sum(known), 1.0), max(level.alpha for level in levels)
+    error = math.hypot(*(level.standard_error or 0.0 for level in levels))
     if not exceeds(most, error, alpha):
         return
     alone = 1 - math.prod(1 - each for each in known)
@@ -164,12 +164,12 @@ def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> It
     """
     if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
-    alpha = max(each.alpha for each in levels)
+    alpha = max(level.alpha for level in levels)
     most = max((_by_policy(each) for each in family), default=0.0)
-    known = [each.level for each in levels if each.level is not None]
+    known = [level.level for level in levels if level.level is not None]
     error = 0.0
     if len(known) == len(levels) and sum(known) < most:
-        most, error = sum(known), math.hypot(*(each.standard_error or 0.0 for each in levels))
+        most, error = sum(known), math.hypot(*(level.standard_error or 0.0 for level in levels))
     if not exceeds(most, error, alpha):
         return
     yield warning(

@@ -22,12 +22,12 @@ CHEAP = 120
 
 def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Iterator[Finding]:
     """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
-    found = power_at_reference(plan, facts, setting)
+    power = power_at_reference(plan, facts, setting)
     path = f"{setting.path}.rule"
-    if found.can_pass is False:
-        yield error("RULE_NEVER_PASSES", path, _never(plan, setting, found))
+    if power.can_pass is False:
+        yield error("RULE_NEVER_PASSES", path, _never(plan, setting, power))
         return
-    for reach in found.equivalence:
+    for reach in power.equivalence:
         if reach.most_discordant is None and reach.test == setting.hypothesis.equivalence:
             yield warning(
                 "EQUIVALENCE_OUT_OF_REACH",
@@ -36,10 +36,10 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
                     "findings.equivalence_out_of_reach",
                     test=reach.test,
                     margin=f"{reach.margin:g}",
-                    n=str(found.n),
+                    n=str(power.n),
                 ),
             )
-    lead = found.lead
+    lead = power.lead
     if lead is not None and lead.least.power is not None and lead.least.power < TARGETS[0]:
         yield warning("LOW_POWER", path, _low(lead, lead.least.power))
 
@@ -107,9 +107,9 @@ def _where(at: PowerAt) -> str:
     return ", ".join(said)
 
 
-def _never(plan: Plan, setting: Setting, found: RulePower) -> str:
+def _never(plan: Plan, setting: Setting, power: RulePower) -> str:
     rule = enumerated(plan, setting)
-    n = found.n or 0
+    n = power.n or 0
     needed = next(
         (more for more in _larger(n) if rule is not None and rule.reach(more, ())[0] is not False), None
     )

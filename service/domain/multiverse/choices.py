@@ -50,7 +50,7 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
         key = (sweep.name, sweep.population)
         run[key] = sweep.run_value  # the latest says what the arms were run with
         values.setdefault(key, []).extend(point.value for point in sweep.points)
-    found, lacking = [], []
+    choices, lacking = [], []
     for (name, population), declared_values in values.items():
         others = sorted(set(declared_values) - {run[name, population]})
         shown = [value for value in others if _shown(plan, name, population, value)]
@@ -64,16 +64,16 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
                 threshold=name,
                 options=tuple(_said(name, value) for value in kept),
             )
-            found.append(Choice(fork, population=population, values=kept))
-    return found, tuple(lacking)
+            choices.append(Choice(fork, population=population, values=kept))
+    return choices, tuple(lacking)
 
 
 def _shown(plan: Plan, threshold: str, population: str | None, value: float) -> bool:
     """Whether some hypothesis has results at a value."""
     return any(
-        has_results(plan, each.population, endpoint_at(each.endpoint, threshold, value))
-        for each in plan.hypotheses or ()
-        if population in (None, each.population)
+        has_results(plan, hypothesis.population, endpoint_at(hypothesis.endpoint, threshold, value))
+        for hypothesis in plan.hypotheses or ()
+        if population in (None, hypothesis.population)
     )
 
 
@@ -89,7 +89,7 @@ def _said(threshold: str, value: float) -> str:
 def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
     """As planned, as run, one choice, one reversed, then the rest by departures; each universe once."""
     none = tuple(0 for _ in choices)
-    run = tuple(1 if each.fork.kind == "deviation" else 0 for each in choices)
+    run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
     reversed_ = (_with(run, at, 0) for at, option in enumerate(run) if option)
     seen: set[Picked] = set()
     for picked in (none, run, *_departing(choices, 1), *reversed_):

@@ -64,7 +64,7 @@ def multiverse(
     ]
     swept, lacking = of_sweeps(rows.plan, changes)
     choices += swept
-    total = math.prod(len(each.fork.options) for each in choices)
+    total = math.prod(len(choice.fork.options) for choice in choices)
     universes, reasons, spent = [_as_planned(choices, planned)], [], 0.0
     for picked in islice(nearest_first(choices), 1, cap):
         here = rows_in(rows, choices, picked)
@@ -78,7 +78,7 @@ def multiverse(
     if total > cap:
         reasons.append(f"at most {cap} universes are computed, those that depart least from the plan first")
     return _summary(
-        tuple(each.fork for each in choices),
+        tuple(choice.fork for choice in choices),
         total,
         cap,
         universes,
@@ -99,7 +99,11 @@ def as_planned_alone(planned: Sequence[HypothesisVerdict], reason: str) -> Multi
 
 
 def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked, number: int) -> Universe:
-    lacking = {each.id: each for each in here.plan.hypotheses or () if not _measured(here.plan, each)}
+    lacking = {
+        hypothesis.id: hypothesis
+        for hypothesis in here.plan.hypotheses or ()
+        if not _measured(here.plan, hypothesis)
+    }
     judged = verdicts_of(here)
     return Universe(
         number=number,
@@ -107,8 +111,10 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
         choices=_chosen(choices, picked),
         departures=sum(option > 0 for option in picked),
         hypotheses={
-            each.id: _without_rows(lacking[each.id]) if each.id in lacking else _found(judged[each.id])
-            for each in plan.hypotheses or ()
+            hypothesis.id: _without_rows(lacking[hypothesis.id])
+            if hypothesis.id in lacking
+            else _found(judged[hypothesis.id])
+            for hypothesis in plan.hypotheses or ()
         },
     )
 
@@ -154,7 +160,7 @@ def _chosen(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
 
 
 def _position(choices: Sequence[Choice], picked: Picked) -> Position:
-    run = tuple(1 if each.fork.kind == "deviation" else 0 for each in choices)
+    run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
     departures = sum(option > 0 for option in picked)
     if departures == 0:
         return "as_planned"
@@ -194,7 +200,7 @@ def _summary(
 def _over(
     planned: HypothesisVerdict, forks: Sequence[Fork], universes: Sequence[Universe], total: int
 ) -> HypothesisUniverses:
-    here = [(each, each.hypotheses[planned.id]) for each in universes]
+    here = [(universe, universe.hypotheses[planned.id]) for universe in universes]
     judged = [(each, seen) for each, seen in here if seen.outcome is not None]
     passes = sum(seen.passes is True for _, seen in judged)
     options = {fork.id: fork.options for fork in forks}

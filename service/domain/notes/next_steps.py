@@ -60,15 +60,15 @@ class Bound:
     z: float
 
 
-def spread_of(plan: Plan, found: HypothesisVerdict) -> Spread | None:
+def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     """The observed spread; None where the tests tell none."""
-    population, endpoint = plan.population(found.population), plan.endpoint(found.endpoint)
-    if population is None or endpoint is None or found.delta is None or found.n < 2:
+    population, endpoint = plan.population(verdict.population), plan.endpoint(verdict.endpoint)
+    if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None
     analyses = [
         each["analysis"]
-        for test, each in found.analyses.items()
-        if isinstance(each.get("analysis"), dict) and plan.reads(test, found.endpoint) == found.endpoint
+        for test, each in verdict.analyses.items()
+        if isinstance(each.get("analysis"), dict) and plan.reads(test, verdict.endpoint) == verdict.endpoint
     ]
     clustered = population.clusters is not None
     for analysis in analyses:
@@ -77,13 +77,13 @@ def spread_of(plan: Plan, found: HypothesisVerdict) -> Spread | None:
             continue
         discordant = analysis.get("n_discordant")  # type: ignore[union-attr]
         if not clustered and endpoint.collapsed_kind == "binary" and isinstance(discordant, int):
-            share = discordant / found.n
-            variance = share - found.delta**2
-            return Spread(found.n, math.sqrt(variance), False, 1.0, share) if variance > 0 else None
+            share = discordant / verdict.n
+            variance = share - verdict.delta**2
+            return Spread(verdict.n, math.sqrt(variance), False, 1.0, share) if variance > 0 else None
         error = _standard_error(analysis)  # type: ignore[arg-type]
         if error is not None and error > 0:
-            units = int(clusters) if clustered else found.n  # type: ignore[arg-type]
-            return Spread(units, error * math.sqrt(units), clustered, found.n / units, None)
+            units = int(clusters) if clustered else verdict.n  # type: ignore[arg-type]
+            return Spread(units, error * math.sqrt(units), clustered, verdict.n / units, None)
     return None
 
 
@@ -92,8 +92,8 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
 
     def power(units: int) -> float:
         error = spread.sd / math.sqrt(units)
-        low = max((each.at + each.z * error for each in bounds if each.side > 0), default=-math.inf)
-        high = min((each.at - each.z * error for each in bounds if each.side < 0), default=math.inf)
+        low = max((bound.at + bound.z * error for bound in bounds if bound.side > 0), default=-math.inf)
+        high = min((bound.at - bound.z * error for bound in bounds if bound.side < 0), default=math.inf)
         return max(0.0, float(special.ndtr((high - truth) / error) - special.ndtr((low - truth) / error)))
 
     if not bounds or power(MOST) < TARGET:
@@ -105,18 +105,18 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
     return high
 
 
-def bounds_of(found: HypothesisVerdict) -> tuple[Bound, ...] | None:
+def bounds_of(verdict: HypothesisVerdict) -> tuple[Bound, ...] | None:
     """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it."""
-    if found.others:
+    if verdict.others:
         return None  # other endpoints' numbers are no bounds on this difference
-    rule = parse(found.rule)
+    rule = parse(verdict.rule)
     parts = rule.parts if isinstance(rule, All) else (rule,)
-    judged = {each.text: each for each in found.clauses}
+    judged = {clause.text: clause for clause in verdict.clauses}
     bounds: list[Bound] = []
     for part in parts:
         if not isinstance(part, Comparison | Excludes | Within | Is) or str(part) not in judged:
             return None
-        own = list(_bounds(part, judged[str(part)], found))
+        own = list(_bounds(part, judged[str(part)], verdict))
         if not own:
             return None
         bounds += own
@@ -129,87 +129,87 @@ def within(margin: float, alpha: float) -> tuple[Bound, ...]:
     return Bound(1, -margin, z), Bound(-1, margin, z)
 
 
-def next_step(plan: Plan, found: HypothesisVerdict) -> Message | Listed:
+def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
     """What can be done, with how many items where the observed spread tells."""
-    if found.outcome == "invalid":
-        return message("notes.results_broke_plan" if found.delta is None else "notes.record_stands_against")
-    if found.outcome == "inconclusive":
-        if found.n == 0:
+    if verdict.outcome == "invalid":
+        return message("notes.results_broke_plan" if verdict.delta is None else "notes.record_stands_against")
+    if verdict.outcome == "inconclusive":
+        if verdict.n == 0:
             return message("notes.no_results")
-        if not found.rule_holds:
-            return open_step(plan, found)
-    if found.outcome in ("not_supported", "inconclusive") and found.rule_holds:
+        if not verdict.rule_holds:
+            return open_step(plan, verdict)
+    if verdict.outcome in ("not_supported", "inconclusive") and verdict.rule_holds:
         return message("notes.held_without_claim")
-    steps = list(_steps(plan, found)) or [message("notes.size_unknown")]
-    lacking = found.excluded.filled + found.excluded.pairs
-    if lacking and found.outcome == "not_supported":
+    steps = list(_steps(plan, verdict)) or [message("notes.size_unknown")]
+    lacking = verdict.excluded.filled + verdict.excluded.pairs
+    if lacking and verdict.outcome == "not_supported":
         steps.append(message("notes.results_lacking", count=lacking))
     first, *more = steps
     return listed([message("notes.next", step=first), *(message("notes.then", step=each) for each in more)])
 
 
-def _steps(plan: Plan, found: HypothesisVerdict) -> Iterator[Message]:
-    spread = spread_of(plan, found)
+def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
+    spread = spread_of(plan, verdict)
     if (
         spread is None
-        or found.delta is None
+        or verdict.delta is None
         or (plan.stopping is not None and plan.stopping.kind != "fixed_n")
     ):
         return
-    facts = facts_of(plan, found, interval_of(plan, found))
-    if found.outcome in ("supported", "not_supported") and not (
-        found.claim == "equivalence" and found.delta == 0
+    facts = facts_of(plan, verdict, interval_of(plan, verdict))
+    if verdict.outcome in ("supported", "not_supported") and not (
+        verdict.claim == "equivalence" and verdict.delta == 0
     ):
-        yield from _repeated(plan, found, spread, facts)
-    margin, alpha = _margin(found, facts)
-    if margin is None or alpha is None or not 0 < alpha < 0.5 or found.outcome == "supported":
+        yield from _repeated(plan, verdict, spread, facts)
+    margin, alpha = _margin(verdict, facts)
+    if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
-    margin = margin / 2 if found.outcome == "equivalent" else margin
+    margin = margin / 2 if verdict.outcome == "equivalent" else margin
     size = needed(within(margin, alpha), spread, 0.0)
     if size is None:
         return
     yield message(
-        "notes.half_margin" if found.outcome == "equivalent" else "notes.within_margin",
+        "notes.half_margin" if verdict.outcome == "equivalent" else "notes.within_margin",
         margin=both_ways(margin, facts),
         alpha=f"{alpha:.3g}",
-        size=_size(plan, found, spread, size),
+        size=_size(plan, verdict, spread, size),
         given=_given(spread),
     )
 
 
-def _repeated(plan: Plan, found: HypothesisVerdict, spread: Spread, facts: Facts) -> Iterator[Message]:
+def _repeated(plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Facts) -> Iterator[Message]:
     """The size at which the rule would hold, if the truth is what was seen."""
-    bounds = bounds_of(found)
-    if not bounds or found.delta is None:
+    bounds = bounds_of(verdict)
+    if not bounds or verdict.delta is None:
         return
-    delta = amount(found.delta, facts)
+    delta = amount(verdict.delta, facts)
     seen = message("notes.observed", amount=delta)
-    if count := found.excluded.filled:
+    if count := verdict.excluded.filled:
         seen = message("notes.with_filled", amount=delta, count=count)
-    size = needed(bounds, spread, found.delta)
+    size = needed(bounds, spread, verdict.delta)
     if size is not None:
-        words = _size(plan, found, spread, _refined(plan, found, spread, size))
+        words = _size(plan, verdict, spread, _refined(plan, verdict, spread, size))
         yield message("notes.rule_holds", size=words, seen=seen, given=_given(spread))
     else:
-        ending = {"supported": "_again", "not_supported": "_otherwise"}.get(found.outcome, "")
+        ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
         yield message(f"notes.never_holds{ending}", seen=seen)
 
 
-def _refined(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> int:
+def _refined(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> int:
     """A small size by the rule's exact power, where every outcome can be weighed."""
     if (
         spread.discordance is None
         or size > EXACT_UP_TO
-        or any(each.unadjusted is not None for each in found.clauses)
+        or any(clause.unadjusted is not None for clause in verdict.clauses)
     ):
         return size
-    return _exact_size(plan.canonical_text(), found.id, size, spread.discordance, found.delta or 0.0)
+    return _exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, verdict.delta or 0.0)
 
 
 @remembered(REMEMBERED)
 def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
     plan = Plan.from_json(plan_text)
-    setting = next(each for each in settings(plan) if each.hypothesis.id == name)
+    setting = next(setting for setting in settings(plan) if setting.hypothesis.id == name)
     rule = EnumeratedRule(setting, (plan.sesoi or {}).get(setting.hypothesis.endpoint))
     if setting.rule is None or rule.unknown:
         return size
@@ -221,7 +221,7 @@ def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth:
     return size
 
 
-def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
+def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
     """The margin that equivalence was or could be shown within, and the level of its tests."""
     shown = facts.margin
     ends = (None, None) if shown is None else (shown.low, shown.high)
@@ -235,18 +235,18 @@ def _margin(found: HypothesisVerdict, facts: Facts) -> tuple[float | None, float
                 min(1.0, fallback.p_value / fallback.adjusted) if fallback.adjusted < 1 else 1 / facts.size
             )
         return fallback.margin, None if fallback.alpha is None else fallback.alpha * share
-    if found.claim == "equivalence":
-        pairs = bounds_of(found) or ()
-        highs = [each for each in pairs if each.side < 0 and each.at > 0]
-        lows = [each for each in pairs if each.side > 0 and each.at < 0]
+    if verdict.claim == "equivalence":
+        pairs = bounds_of(verdict) or ()
+        highs = [pair for pair in pairs if pair.side < 0 and pair.at > 0]
+        lows = [pair for pair in pairs if pair.side > 0 and pair.at < 0]
         if highs and lows:
             return min(highs[0].at, -lows[0].at), float(special.ndtr(-max(highs[0].z, lows[0].z)))
     return None, None
 
 
-def _size(plan: Plan, found: HypothesisVerdict, spread: Spread, size: int) -> Message:
+def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> Message:
     """A size in words, beside the one that was."""
-    population, total = plan.population(found.population), about(size)
+    population, total = plan.population(verdict.population), about(size)
     more = about(total - spread.units) if size > spread.units and total > spread.units else 0
     code, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
@@ -278,11 +278,11 @@ def about(count: int) -> int:
     return -(-count // step) * step
 
 
-def _bounds(clause: Clause, judged: ClauseVerdict, found: HypothesisVerdict) -> Iterator[Bound]:
-    answer = found.analyses.get(clause.field.test or "", {})
+def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -> Iterator[Bound]:
+    answer = verdict.analyses.get(clause.field.test or "", {})
     analysis = answer.get("analysis")
     analysis = analysis if isinstance(analysis, Mapping) else {}
-    path, up = clause.field.path, 1 if (found.delta or 0) >= 0 else -1
+    path, up = clause.field.path, 1 if (verdict.delta or 0) >= 0 else -1
     if isinstance(clause, Comparison):
         at = float(clause.value.exact())
         side = 1 if clause.operator in (">", ">=") else -1 if clause.operator in ("<", "<=") else 0
@@ -296,7 +296,7 @@ def _bounds(clause: Clause, judged: ClauseVerdict, found: HypothesisVerdict) -> 
             yield from _tested(analysis, at * _share(judged), path, up)
     elif isinstance(clause, Excludes) and (z := _z(analysis, path)) is not None:
         at = float(clause.value.exact())
-        yield Bound(1 if (found.delta or 0) >= at else -1, at, z)
+        yield Bound(1 if (verdict.delta or 0) >= at else -1, at, z)
     elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS:
         z = 0.0 if path[-1] == "delta" else _z(analysis, path)
         if z is not None:
@@ -322,13 +322,13 @@ def _said(analysis: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Bound]
     margin, z = analysis.get("margin"), _z(analysis, ("ci",))
     if z is None or not isinstance(margin, int | float):
         return
-    found: dict[tuple[str, ...], tuple[Bound, ...]] = {
+    bounds: dict[tuple[str, ...], tuple[Bound, ...]] = {
         ("equivalent",): (Bound(1, -float(margin), z), Bound(-1, float(margin), z)),
         ("noninferior",): (Bound(1, -float(margin), z),),
         ("superior",): (Bound(1, 0.0, z),),
         ("minimum_effect",): (Bound(1, float(margin), z),),
     }
-    yield from found.get(path, ())
+    yield from bounds.get(path, ())
 
 
 def _share(judged: ClauseVerdict) -> float:
@@ -345,10 +345,10 @@ def _share(judged: ClauseVerdict) -> float:
 
 
 def _z(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-    found: Any = analysis
+    value: Any = analysis
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    level = found.get("level") if isinstance(found, Mapping) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    level = value.get("level") if isinstance(value, Mapping) else None
     return float(special.ndtri(0.5 + level / 2)) if isinstance(level, float) and 0 < level < 1 else None
 
 

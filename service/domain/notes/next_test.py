@@ -11,25 +11,25 @@ from service.words import Message, message
 KNOWN_AS = "known only as "
 
 
-def open_step(plan: Plan, found: HypothesisVerdict) -> Message:
+def open_step(plan: Plan, verdict: HypothesisVerdict) -> Message:
     """The step after a rule whose clauses are unknown."""
-    why = {each.reason or "" for each in found.clauses if each.holds is None}
+    why = {clause.reason or "" for clause in verdict.clauses if clause.holds is None}
     if why == {DRAWN}:
         return message("notes.drawn_too_near")
     if why and all(each.startswith(KNOWN_AS) for each in why):
         return message("notes.known_as_bound")
-    test = defined_test(plan, found)
+    test = defined_test(plan, verdict)
     return message("notes.nothing_defined") if test is None else message("notes.defined_test", test=test)
 
 
-def defined_test(plan: Plan, found: HypothesisVerdict) -> Message | None:
+def defined_test(plan: Plan, verdict: HypothesisVerdict) -> Message | None:
     """A test of such a claim that is defined although nothing varies, or differences are few; None: there is none."""
-    population, endpoint = plan.population(found.population), plan.endpoint(found.endpoint)
+    population, endpoint = plan.population(verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None:
         return None
     clustered = population.clusters is not None
     in_order = plan.stopping is not None and plan.stopping.kind != "fixed_n"
-    purpose = "difference" if found.claim == "superiority" else "equivalence"
+    purpose = "difference" if verdict.claim == "superiority" else "equivalence"
     for name, test in registry.latest().items():
         use = test.plan
         if use is None or use.resort is None or use.purpose != purpose or (use.ordered is None) == in_order:

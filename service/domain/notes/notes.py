@@ -56,15 +56,19 @@ def sentences(
     """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis."""
     return tuple(
         HypothesisSentences(
-            hypothesis=found.id,
-            outcome=found.outcome,
-            sentences=Words(en=found.sentence, zh=_chinese(plan, found, verdict.marks)),
-            notes=tuple(
-                note for note in [winners_curse(plan, found, powers.get(found.id))] if note is not None
+            hypothesis=hypothesis_verdict.id,
+            outcome=hypothesis_verdict.outcome,
+            sentences=Words(
+                en=hypothesis_verdict.sentence, zh=_chinese(plan, hypothesis_verdict, verdict.marks)
             ),
-            next=_in_words(next_step(plan, found)),
+            notes=tuple(
+                note
+                for note in [winners_curse(plan, hypothesis_verdict, powers.get(hypothesis_verdict.id))]
+                if note is not None
+            ),
+            next=_in_words(next_step(plan, hypothesis_verdict)),
         )
-        for found in verdict.hypotheses
+        for hypothesis_verdict in verdict.hypotheses
     )
 
 
@@ -73,8 +77,8 @@ def _in_words(value: Value) -> Words:
     return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
 
 
-def _chinese(plan: Plan, found: HypothesisVerdict, marks: Sequence[Mark]) -> str:
-    return sentence(plan, found, interval_of(plan, found), marks, "zh")
+def _chinese(plan: Plan, verdict: HypothesisVerdict, marks: Sequence[Mark]) -> str:
+    return sentence(plan, verdict, interval_of(plan, verdict), marks, "zh")
 
 
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
@@ -82,31 +86,31 @@ def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
     return tuple(
         _in_words(
             message(
-                f"notes.marks_{each.effect}",
-                mark=reason_message(each.says),
+                f"notes.marks_{mark.effect}",
+                mark=reason_message(mark.says),
                 hypotheses=""
-                if each.hypotheses is None
-                else message("notes.of_hypotheses", hypotheses=listed(each.hypotheses, "lists.comma")),
+                if mark.hypotheses is None
+                else message("notes.of_hypotheses", hypotheses=listed(mark.hypotheses, "lists.comma")),
             )
         )
-        for each in verdict.marks
+        for mark in verdict.marks
     )
 
 
-def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None) -> Note | None:
+def winners_curse(plan: Plan, verdict: HypothesisVerdict, power: RulePower | None) -> Note | None:
     """A claim that came out although the study had little power for the SESOI: its estimate tends to be too large.
 
     None for other outcomes, enough power, or power nobody knows.
     """
-    if found.outcome != "supported" or found.claim not in ONE_DIRECTION or found.delta is None:
+    if verdict.outcome != "supported" or verdict.claim not in ONE_DIRECTION or verdict.delta is None:
         return None
-    known = exaggeration(plan, found)
+    known = exaggeration(plan, verdict)
     if known is not None:
-        return None if known.power >= TARGET else _weighed(found, known)
+        return None if known.power >= TARGET else _weighed(verdict, known)
     at = None if power is None or power.lead is None else power.lead.reference
     if power is None or at is None or at.power is None or at.power >= power.target_power:
         return None
-    endpoint = plan.endpoint(found.endpoint)
+    endpoint = plan.endpoint(verdict.endpoint)
     binary = endpoint is not None and endpoint.kind == "binary"
     given: Value = ""
     if at.discordance is not None:
@@ -120,8 +124,8 @@ def winners_curse(plan: Plan, found: HypothesisVerdict, power: RulePower | None)
     )
 
 
-def _weighed(found: HypothesisVerdict, known: Exaggeration) -> Note:
-    corrected = found.family is not None and found.family.policy != "none"
+def _weighed(verdict: HypothesisVerdict, known: Exaggeration) -> Note:
+    corrected = verdict.family is not None and verdict.family.policy != "none"
     return Note(
         code="WINNERS_CURSE",
         says=_in_words(
@@ -134,7 +138,7 @@ def _weighed(found: HypothesisVerdict, known: Exaggeration) -> Note:
                 mean=points(known.mean),
                 factor=f"{known.factor:.2g}",
                 smaller=_share(known.smaller),
-                seen=points(found.delta or 0.0),
+                seen=points(verdict.delta or 0.0),
             )
         ),
     )

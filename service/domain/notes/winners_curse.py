@@ -45,14 +45,14 @@ class Exaggeration:
         return self.mean / self.truth
 
 
-def exaggeration(plan: Plan, found: HypothesisVerdict) -> Exaggeration | None:
+def exaggeration(plan: Plan, verdict: HypothesisVerdict) -> Exaggeration | None:
     """None where not every outcome can be weighed: clusters, scores, tests that are drawn, many items."""
-    analyses = (each.get("analysis") for each in found.analyses.values())
-    counts = (each.get("n_discordant") for each in analyses if isinstance(each, dict))
-    discordant = next((each for each in counts if isinstance(each, int) and each > 0), None)
-    if discordant is None or found.delta is None or found.delta == 0 or not 0 < found.n <= MOST_ITEMS:
+    analyses = (each.get("analysis") for each in verdict.analyses.values())
+    counts = (analysis.get("n_discordant") for analysis in analyses if isinstance(analysis, dict))
+    discordant = next((count for count in counts if isinstance(count, int) and count > 0), None)
+    if discordant is None or verdict.delta is None or verdict.delta == 0 or not 0 < verdict.n <= MOST_ITEMS:
         return None
-    return _remembered(plan.canonical_text(), found.id, found.n, discordant, found.delta)
+    return _remembered(plan.canonical_text(), verdict.id, verdict.n, discordant, verdict.delta)
 
 
 @remembered(REMEMBERED)
@@ -60,7 +60,7 @@ def _remembered(
     plan_text: str, hypothesis: str, n: int, discordant: int, delta: float
 ) -> Exaggeration | None:
     plan = Plan.from_json(plan_text)
-    setting = next(each for each in settings(plan) if each.hypothesis.id == hypothesis)
+    setting = next(setting for setting in settings(plan) if setting.hypothesis.id == hypothesis)
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     population, endpoint = setting.population, setting.endpoint
     if setting.rule is None or sesoi is None or endpoint is None or endpoint.collapsed_kind != "binary":

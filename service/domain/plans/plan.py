@@ -393,15 +393,15 @@ class Plan(StrictRecord):
 
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
         """The endpoints measured on a population."""
-        return tuple(each for each in self.endpoints or () if each.measured_on(population_id))
+        return tuple(endpoint for endpoint in self.endpoints or () if endpoint.measured_on(population_id))
 
     def with_items(self, facts: Mapping[str, ManifestFacts]) -> Plan:
         """The plan with the hash of every population's manifest filled in, as the lock stores it."""
         populations = tuple(
-            each.model_copy(update={"items_sha256": facts[each.id].items_sha256})
-            if each.id in facts
-            else each
-            for each in self.populations or ()
+            population.model_copy(update={"items_sha256": facts[population.id].items_sha256})
+            if population.id in facts
+            else population
+            for population in self.populations or ()
         )
         return self.model_copy(update={"populations": populations or self.populations})
 

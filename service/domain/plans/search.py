@@ -17,7 +17,7 @@ def search_text(plan: Plan) -> str:
         >>> search_text(Plan.from_dict({"title": "Caching HELPS"}))
         'caching helps'
     """
-    said = (f"{each.id} {each.statement}" for each in plan.hypotheses or ())
+    said = (f"{hypothesis.id} {hypothesis.statement}" for hypothesis in plan.hypotheses or ())
     return "\n".join(filter(None, (plan.title, *said))).casefold()[:LONGEST]
 
 

@@ -170,17 +170,17 @@ class Amounts:
         best: tuple[float, float, dict[str, object]] | None = None
         cvs = dict.fromkeys((self.cvs["high"], self.cvs["low"]))
         for ratio, cv, icc in product(self.boundaries(), cvs, (0.05, 0.2) if clustered else (0.0,)):
-            found = self._held(ratio, cv, icc, 0)
-            if found.power is None:
-                return base.model_copy(update={"level": None, "reason": found.reason})
+            held = self._held(ratio, cv, icc, 0)
+            if held.power is None:
+                return base.model_copy(update={"level": None, "reason": held.reason})
             where: dict[str, object] = {
                 "ratio": ratio,
                 "cv": cv,
                 "icc": icc if clustered else None,
                 "truth": ratio - 1,
             }
-            if best is None or found.power > best[0]:
-                best = found.power, found.error, where
+            if best is None or held.power > best[0]:
+                best = held.power, held.error, where
         assert best is not None  # noqa: S101 - there is a boundary
         level, error, where = best
         return base.model_copy(
@@ -245,16 +245,16 @@ def amounts_of(
     assumed: Mapping[str, AssumedAmounts] = {}
     if plan.assumptions is not None:
         assumed = plan.assumptions.of(setting.hypothesis.id).amounts or {}
-    found = []
+    amounts = []
     if asks_amounts(setting) and parts.own is not None:
         own = own_part(setting, parts.own)
-        found.append(Amounts(own, facts, assumed.get(setting.hypothesis.endpoint, NOTHING_STATED)))
+        amounts.append(Amounts(own, facts, assumed.get(setting.hypothesis.endpoint, NOTHING_STATED)))
     for name in parts.others:
         there = on_endpoint(setting, name)
         if there.endpoint is None or not there.endpoint.positive:
             return f"what the rule asks of '{name}' beside its own endpoint is simulated for positive endpoints alone"
-        found.append(Amounts(there, facts, assumed.get(name, NOTHING_STATED)))
-    return tuple(found)
+        amounts.append(Amounts(there, facts, assumed.get(name, NOTHING_STATED)))
+    return tuple(amounts)
 
 
 def _asked(setting: Setting) -> Iterator[tuple[Side, float]]:

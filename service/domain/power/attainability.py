@@ -222,9 +222,11 @@ def _why_never(
     else:
         ways_out = [f"plan at least {size.n + needed} items"]
     if family is not None and passes(0, None):
-        others = [each for each in family.other_policies if passes(0, family.under(each))]
+        others = [
+            other_policy for other_policy in family.other_policies if passes(0, family.under(other_policy))
+        ]
         ways_out += ["fewer hypotheses in the family"]
-        ways_out += [f"the policy {' or '.join(f'`{each}`' for each in others)}"] if others else []
+        ways_out += [f"the policy {' or '.join(f'`{other}`' for other in others)}"] if others else []
     *before, last = ways_out
     way_out = f"{', '.join(before)}, or {last}" if before else last
     reasons = "; ".join(why) or "its clauses exclude each other"

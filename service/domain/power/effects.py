@@ -49,16 +49,18 @@ def detectable(power: HypothesisPower) -> Iterator[Detectable]:
 def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: bool) -> Detectable:
     own = power.own
     sign = own.sign if own.goal == 0 else int(np.sign(own.goal))
-    found = Detectable(
+    detectable = Detectable(
         discordance=scale if own.binary else None,
         spread=None if own.binary else scale,
         target=target,
         effect=None,
     )
     if power.setting.hypothesis.claim in ("equivalence", "non_inferiority"):
-        return found.model_copy(update={"reason": "the rule is to hold without a difference"})
+        return detectable.model_copy(update={"reason": "the rule is to hold without a difference"})
     if exact and power.exact.rule.unknown:
-        return found.model_copy(update={"reason": "the rule has a field that these counts do not decide"})
+        return detectable.model_copy(
+            update={"reason": "the rule has a field that these counts do not decide"}
+        )
     largest = scale if own.binary else max(scale, 4 * own.sesoi, 2 * abs(own.goal))
 
     def at(size: float) -> float | None:
@@ -71,14 +73,14 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
     try:
         effect = smallest(at, largest, target, steps=steps, exactness=exactness)
     except OverBudgetError:
-        return found.model_copy(update={"reason": LONG})
+        return detectable.model_copy(update={"reason": LONG})
     if effect is None:
         within = "at this discordance" if own.binary else f"up to {largest:g}"
-        return found.model_copy(update={"reason": f"no difference {within} reaches {target:.0%}"})
+        return detectable.model_copy(update={"reason": f"no difference {within} reaches {target:.0%}"})
     rough = (
         None if exact else f"simulated, {power.search_sets} data sets a step: to within about {exactness:.2g}"
     )
-    return found.model_copy(update={"effect": sign * effect, "reason": rough})
+    return detectable.model_copy(update={"effect": sign * effect, "reason": rough})
 
 
 def required(power: HypothesisPower) -> Iterator[RequiredN]:
@@ -97,7 +99,7 @@ def required(power: HypothesisPower) -> Iterator[RequiredN]:
 def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
     own = power.own
     world = own.at("reference", truth)
-    found = RequiredN(
+    required = RequiredN(
         discordance=own.reference if own.binary else None,
         spread=None if own.binary else own.reference,
         target=target,
@@ -105,15 +107,15 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
         n=None,
     )
     if not _exact(power) and asked_of_the_observed(power.setting, truth) is not None:
-        return found.model_copy(update={"reason": HALF})
+        return required.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
-        return found.model_copy(update={"reason": "not possible together"})
+        return required.model_copy(update={"reason": "not possible together"})
     if power.enumerable(world) and not power.beside:
-        return _computed(power, found, truth, target)
-    return _simulated(power, found, truth, target)
+        return _computed(power, required, truth, target)
+    return _simulated(power, required, truth, target)
 
 
-def _computed(power: HypothesisPower, found: RequiredN, truth: float, target: float) -> RequiredN:
+def _computed(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
     world = power.own.at("reference", truth)
 
     def weighed(n: int) -> float:
@@ -125,20 +127,20 @@ def _computed(power: HypothesisPower, found: RequiredN, truth: float, target: fl
         least = first_reached(at, power.n, MOST_ITEMS, target)
         if least is None:
             why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
-            return found.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
+            return required.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
         # the saw-tooth of a threshold on the difference is 1 / SESOI items long
         n, sizes = steady(at, least, max(int(1 / power.own.sesoi), 8), target)
     except OverBudgetError:
-        return found.model_copy(update={"reason": LONG})
+        return required.model_copy(update={"reason": LONG})
     why = f"exact power saw-tooths: {len(sizes)} larger sizes were looked at"
-    return found.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
+    return required.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
 
 
-def _simulated(power: HypothesisPower, found: RequiredN, truth: float, target: float) -> RequiredN:
+def _simulated(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
     """In units, items or clusters of the planned sizes; other populations stay as they are."""
     population = power.setting.population
     if population is None:
-        return found
+        return required
     clustered = population.clusters is not None
     planned = population.n if population.clusters is None else population.clusters.n
     most = max(MOST_ITEMS * planned // power.n, 8 * planned)
@@ -158,11 +160,11 @@ def _simulated(power: HypothesisPower, found: RequiredN, truth: float, target: f
         units = first_reached(once, planned, most, target, share=ROUGH)
     except OverBudgetError:
         searched = _items(power, reached)
-        return found.model_copy(update={"searched_to": searched, "reason": LONG})
+        return required.model_copy(update={"searched_to": searched, "reason": LONG})
     if units is None:
         why = f"at {_items(power, most)} items power is {once(most):.2g}: the rule itself or the clusters set the limit"
-        return found.model_copy(update={"searched_to": _items(power, most), "reason": why})
-    return found.model_copy(
+        return required.model_copy(update={"searched_to": _items(power, most), "reason": why})
+    return required.model_copy(
         update={
             "n": _items(power, units),
             "n_clusters": units if clustered else None,
@@ -197,7 +199,9 @@ def _grown(power: HypothesisPower, population: Population, units: int) -> Hypoth
         n_clusters=units if population.clusters is not None else None,
         cluster_sizes=sizes,
     )
-    populations = tuple(larger if each.id == larger.id else each for each in power.plan.populations or ())
+    populations = tuple(
+        larger if population.id == larger.id else population for population in power.plan.populations or ()
+    )
     hypothesis = power.setting.hypothesis
     setting = replace(power.setting, hypothesis=hypothesis, population=larger)
     return HypothesisPower(

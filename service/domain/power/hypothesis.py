@@ -85,7 +85,7 @@ class HypothesisPower:
     def stated(self) -> bool:
         """True when the plan leaves nothing to a range, here or in what it interacts with."""
         others = [each for name, each in self.worlds.items() if name != self.name]
-        return self.own.stated and all(each.stated and each.effect_stated for each in others)
+        return self.own.stated and all(other.stated and other.effect_stated for other in others)
 
     def enumerable(self, world: World) -> bool:
         """True when the counts of independent items decide all there is to decide."""
@@ -199,20 +199,20 @@ class HypothesisPower:
             self._known[key] = self._with_others(self._at(world, corner, others, n_sets), corner)
         return self._known[key]
 
-    def _with_others(self, found: PowerAt, corner: Corner) -> PowerAt:
+    def _with_others(self, power_at: PowerAt, corner: Corner) -> PowerAt:
         """The chance that every part of the rule holds: a product, since endpoints are taken as independent."""
-        power, error = found.power, found.standard_error or 0.0
+        power, error = power_at.power, power_at.standard_error or 0.0
         if power is None or not self.beside:
-            return found
+            return power_at
         for each in self.beside:
             chance = self._chance(each, corner)
             if chance.power is None:
-                return found.model_copy(
+                return power_at.model_copy(
                     update={"power": None, "standard_error": None, "reason": chance.reason}
                 )
             error = math.hypot(error * chance.power, power * chance.error)
             power *= chance.power
-        return found.model_copy(update={"power": power, "standard_error": error, "equivalent": None})
+        return power_at.model_copy(update={"power": power, "standard_error": error, "equivalent": None})
 
     def _chance(self, part: Amounts, corner: Corner) -> Chance:
         key = part.endpoint, corner
@@ -261,13 +261,13 @@ class HypothesisPower:
             return where.model_copy(update={"reason": TOO_LARGE})
         blocks = self.procedure.blocks(worlds, n_sets)
         self.budget.spend(n_sets * cost + blocks * overhead(self.procedure))
-        found = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
-        if found is None:
+        simulated = self.procedure.run(worlds, n_sets, only=self.name).get(self.name)
+        if simulated is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
         world = worlds[self.name]
-        items = float(found.items.mean())
+        items = float(simulated.items.mean())
         intact = intact_chance(world, items, self.plan.missing)
-        held, n_sets = float(found.held.mean()), len(found.held)
+        held, n_sets = float(simulated.held.mean()), len(simulated.held)
         error = math.sqrt(max(held * (1 - held), 1 / n_sets) / n_sets)
         changes: dict[str, object] = {
             "power": intact * held,
@@ -275,7 +275,7 @@ class HypothesisPower:
             "invalid": self._invalid(world, items),
         }
         if self._falls_back:
-            changes["equivalent"] = intact * float(found.equivalent.mean())
+            changes["equivalent"] = intact * float(simulated.equivalent.mean())
         if self.plan.stopping is not None and self.plan.stopping.kind != "fixed_n":
             changes["expected_n"] = items
         return where.model_copy(update=changes)

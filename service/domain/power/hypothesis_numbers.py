@@ -40,26 +40,30 @@ def worked_out(
 ) -> R:
     """What `work` says of a hypothesis, told only of those that decide `together`: the same part, the same answer."""
     part = _part(plan, together)
-    known = {each.id: facts[each.id] for each in part.populations or () if each.id in facts}
+    known = {
+        population.id: facts[population.id] for population in part.populations or () if population.id in facts
+    }
     texts = [(key, each.model_dump_json()) for key, each in sorted(known.items())]
     asked = (work.__qualname__, part.canonical_text(), texts, name, args, sorted(kwargs.items()))
     key = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).digest()
-    found = _known.get(key)
-    if found is None:
-        setting = next(each for each in settings(part) if each.hypothesis.id == name)
-        found = (work(part, known, setting, *args, **kwargs),)
-        _known.add(key, found, 1)
-    return cast("R", found[0])
+    numbers = _known.get(key)
+    if numbers is None:
+        setting = next(setting for setting in settings(part) if setting.hypothesis.id == name)
+        numbers = (work(part, known, setting, *args, **kwargs),)
+        _known.add(key, numbers, 1)
+    return cast("R", numbers[0])
 
 
 def _part(plan: Plan, together: set[str]) -> Plan:
     """The plan with these hypotheses and their populations; its family keeps all its members."""
-    kept = tuple(each for each in plan.hypotheses or () if each.id in together)
+    kept = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
     populations = {each.population for each in kept}
     return plan.model_copy(
         update={
             "hypotheses": kept,
-            "populations": tuple(each for each in plan.populations or () if each.id in populations),
+            "populations": tuple(
+                population for population in plan.populations or () if population.id in populations
+            ),
             "multiplicity": Multiplicity(
                 policy=plan.multiplicity.policy if plan.multiplicity else "none", family=members(plan)
             ),
@@ -80,13 +84,13 @@ def ready(plan: Plan, setting: Setting) -> bool:
     by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
     if by_looks and not isinstance(plan.stopping, GroupSequential):
         return False
-    found = (
+    findings = (
         *rule_findings(setting),
         *parameter_findings(plan),
         *use_findings(plan, setting),
         *sequential_findings(plan, setting),
     )
-    if any(each.severity == "error" for each in found):
+    if any(finding.severity == "error" for finding in findings):
         return False
     if sesoi is not None:
         try:

@@ -41,7 +41,9 @@ class LeastFamily:
         """The family of a plan; None where nothing is corrected."""
         if plan.multiplicity is None or plan.multiplicity.policy == "none":
             return None
-        return cls(plan, {each.hypothesis.id: each for each in settings}, facts, plan.multiplicity.policy)
+        return cls(
+            plan, {setting.hypothesis.id: setting for setting in settings}, facts, plan.multiplicity.policy
+        )
 
     def grown(self, more: int) -> LeastFamily:
         """The same with more data."""
@@ -81,8 +83,8 @@ class LeastFamily:
         )
 
     def _names_equivalence(self, name: str) -> bool:
-        found = self.settings.get(name)
-        return found is not None and found.hypothesis.equivalence is not None
+        setting = self.settings.get(name)
+        return setting is not None and setting.hypothesis.equivalence is not None
 
     def _least(self, name: str) -> float:
         """The least p of a member: that of its p-value clauses which is largest at its least."""
@@ -90,7 +92,7 @@ class LeastFamily:
         if setting is None or setting.rule is None or setting.population is None:
             return 0.0
         size = size_of(setting.population, self.facts).grown(self.more)
-        uses = [setting.uses.get(each.field.test or "") for each in p_clauses(setting.rule)]
+        uses = [setting.uses.get(p_clause.field.test or "") for p_clause in p_clauses(setting.rule)]
         return max(
             (float(least_p(use, size, setting.population)[0]) for use in uses if use is not None), default=0.0
         )

@@ -41,5 +41,5 @@ def least_p(use: Use, size: Size, population: Population | None = None) -> tuple
     if plan is None or plan.least_p is None:
         return Fraction(0), ""
     clustered = population is not None and takes_clusters(use.test, population)
-    found = plan.least_p(Extent(size.n, size.n_clusters, clustered), partial(parameter, use.use))
-    return (Fraction(0), "") if found is None else (found.p, found.why)
+    p = plan.least_p(Extent(size.n, size.n_clusters, clustered), partial(parameter, use.use))
+    return (Fraction(0), "") if p is None else (p.p, p.why)

@@ -124,7 +124,7 @@ def _of_several(
     if parts.own is not None and not asks_amounts(setting):
         own = own_part(setting, parts.own)
         levels.append(_level(own.plan, facts, own))
-    unknown = next((each for each in levels if each.level is None), None)
+    unknown = next((level for level in levels if level.level is None), None)
     return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
 
 

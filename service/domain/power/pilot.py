@@ -90,27 +90,27 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
     for index, (pilot, hypotheses) in enumerate(zip(pilots, served, strict=True)):
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
-    found = tuple(_estimates(plan, pilot, each) for pilot, each in zip(pilots, served, strict=True))
+    estimates = tuple(_estimates(plan, pilot, each) for pilot, each in zip(pilots, served, strict=True))
     stated = plan.assumptions or Assumptions()
-    names = {each.id for each in plan.hypotheses or ()}
-    if len(found) == 1 and set(found[0].hypotheses) == names:
-        update: dict[str, Any] = _assumed(found[0], plan)
+    names = {hypothesis.id for hypothesis in plan.hypotheses or ()}
+    if len(estimates) == 1 and set(estimates[0].hypotheses) == names:
+        update: dict[str, Any] = _assumed(estimates[0], plan)
         own = {name: _without(each, update) for name, each in (stated.hypotheses or {}).items()}
         kept = {name: each for name, each in own.items() if each != Assumed()}
-        return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), found
+        return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), estimates
     each_own = dict(stated.hypotheses or {})
-    for one in found:
+    for one in estimates:
         for name in one.hypotheses:
             each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assumed(one, plan))
-    return _with(plan, stated.model_copy(update={"hypotheses": each_own})), found
+    return _with(plan, stated.model_copy(update={"hypotheses": each_own})), estimates
 
 
 def differences_of(
-    pilots: Sequence[PowerPilot], found: Sequence[PilotEstimates]
+    pilots: Sequence[PowerPilot], estimates: Sequence[PilotEstimates]
 ) -> dict[str, tuple[float, ...]]:
     """The differences of scores by hypothesis, in whose shape levels are told, of pilots that are large enough."""
     shapes: dict[str, tuple[float, ...]] = {}
-    for pilot, each in zip(pilots, found, strict=True):
+    for pilot, each in zip(pilots, estimates, strict=True):
         if each.discordance is None and each.n_pairs >= LEAST_FOR_SHAPE:
             pairs = zip(pilot.baseline, pilot.candidate, strict=True)
             told = tuple(
@@ -130,23 +130,23 @@ def _without(assumed: Assumed, update: dict[str, Any]) -> Assumed:
 
 def _served(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) -> list[list[Hypothesis]]:
     taken: dict[str, int] = {}
-    found = []
+    served = []
     for index, pilot in enumerate(pilots):
         fits = [
-            each
-            for each in plan.hypotheses or ()
-            if pilot.hypothesis in (None, each.id)
-            and pilot.population in (None, each.population)
-            and pilot.endpoint in (None, each.endpoint)
+            hypothesis
+            for hypothesis in plan.hypotheses or ()
+            if pilot.hypothesis in (None, hypothesis.id)
+            and pilot.population in (None, hypothesis.population)
+            and pilot.endpoint in (None, hypothesis.endpoint)
         ]
         if not fits:
             faults.add(f"pilot[{index}]", "fits no hypothesis of the plan", "name one that it has")
-        for each in fits:
-            if taken.setdefault(each.id, index) != index:
+        for fit in fits:
+            if taken.setdefault(fit.id, index) != index:
                 fix = "say which hypothesis, population or endpoint each pilot is for"
-                faults.add(f"pilot[{index}]", f"is for {each.id}, as pilot[{taken[each.id]}] is", fix)
-        found.append(fits)
-    return found
+                faults.add(f"pilot[{index}]", f"is for {fit.id}, as pilot[{taken[fit.id]}] is", fix)
+        served.append(fits)
+    return served
 
 
 def _check(
@@ -162,12 +162,12 @@ def _check(
         faults.add(f"{path}.baseline", message, f"send at least {LEAST_PAIRS}")
     clustered = any(
         population.clusters is not None
-        for each in hypotheses
-        if (population := plan.population(each.population)) is not None
+        for hypothesis in hypotheses
+        if (population := plan.population(hypothesis.population)) is not None
     )
     if clustered and (pilot.clusters is None or len(set(pilot.clusters)) < 2):
         faults.add(f"{path}.clusters", "must name two clusters or more", "the plan's population has clusters")
-    for name in dict.fromkeys(each.endpoint for each in hypotheses):
+    for name in dict.fromkeys(hypothesis.endpoint for hypothesis in hypotheses):
         endpoint = plan.endpoint(name)
         if endpoint is None or endpoint.kind == "counts":
             faults.add(f"{path}.endpoint", "is not a binary or continuous endpoint", "mend the plan first")
@@ -206,7 +206,7 @@ def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) 
     icc = None if codes is None or int(codes.max()) < 1 else anova_icc(d, codes)
     effective = len(d) / _inflation(codes, icc)
     return PilotEstimates(
-        hypotheses=tuple(each.id for each in hypotheses),
+        hypotheses=tuple(hypothesis.id for hypothesis in hypotheses),
         n=len(before),
         n_pairs=len(d),
         n_clusters=None if codes is None else int(codes.max()) + 1,
@@ -268,18 +268,20 @@ def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
     return Estimate(estimate=icc(ratio), upper=icc(bound))
 
 
-def _assumed(found: PilotEstimates, plan: Plan) -> dict[str, Any]:
+def _assumed(estimates: PilotEstimates, plan: Plan) -> dict[str, Any]:
     """The fields of the section, rounded to what a pilot can tell: upper ends for spread, the estimate for the ICC."""
-    hypothesis = plan.hypothesis(found.hypotheses[0])
+    hypothesis = plan.hypothesis(estimates.hypotheses[0])
     population = None if hypothesis is None else plan.population(hypothesis.population)
-    told: dict[str, Any] = {"source": found.source, "baseline_mean": _rounded(found.baseline_mean)}
-    if found.discordance is not None:
-        told["discordance"] = min(_rounded(found.discordance.upper or found.discordance.estimate), 1.0)
-    elif (sd := found.sd.upper or found.sd.estimate) > 0:
+    told: dict[str, Any] = {"source": estimates.source, "baseline_mean": _rounded(estimates.baseline_mean)}
+    if estimates.discordance is not None:
+        told["discordance"] = min(
+            _rounded(estimates.discordance.upper or estimates.discordance.estimate), 1.0
+        )
+    elif (sd := estimates.sd.upper or estimates.sd.estimate) > 0:
         told["sd"] = _rounded(sd)
-    if found.icc is not None and population is not None and population.clusters is not None:
-        told["icc"] = _rounded(found.icc.estimate)
-    rates = found.missing
+    if estimates.icc is not None and population is not None and population.clusters is not None:
+        told["icc"] = _rounded(estimates.icc.estimate)
+    rates = estimates.missing
     told["missing"] = MissingByArm(baseline=_rounded(rates.baseline), candidate=_rounded(rates.candidate))
     return told
 
@@ -295,5 +297,5 @@ def pasteable(plan: Plan) -> dict[str, Any] | None:
 
 def require_few(pilots: Sequence[PowerPilot]) -> None:
     """Refuse more items than a request may carry in all."""
-    if sum(len(each.baseline) for each in pilots) > MAX_ITEMS:
+    if sum(len(pilot.baseline) for pilot in pilots) > MAX_ITEMS:
         raise InvalidData.field("pilot", f"has more than {MAX_ITEMS} items", "send fewer items")

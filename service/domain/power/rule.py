@@ -54,15 +54,15 @@ Found = TypeVar("Found")
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
     """The whole table, one entry per hypothesis."""
-    return tuple(_with_slices(plan, facts, each) for each in settings(plan))
+    return tuple(_with_slices(plan, facts, setting) for setting in settings(plan))
 
 
 def _with_slices(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
-    found = _power(plan, facts, setting, whole=True)
+    power = _power(plan, facts, setting, whole=True)
     if setting.index >= MOST_HYPOTHESES or not ready(plan, setting):
-        return found
+        return power
     slices = slices_power(plan, facts, setting)
-    return found if slices is None else found.model_copy(update={"slices": slices})
+    return power if slices is None else power.model_copy(update={"slices": slices})
 
 
 def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
@@ -75,7 +75,7 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
     if setting.index >= MOST_HYPOTHESES:
         return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
     share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
-    refused = any(each.severity == "error" for each in claim_findings(plan, setting))
+    refused = any(claim_finding.severity == "error" for claim_finding in claim_findings(plan, setting))
     together = _together(plan, setting)
     return worked_out(_of, plan, facts, together, name, share, whole=whole, refused=refused)
 
@@ -83,15 +83,17 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
 def _together(plan: Plan, setting: Setting) -> set[str]:
     """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
     name = setting.hypothesis.id
-    found = {name}
+    together = {name}
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
     family = members(plan)
     apart = policy == "bonferroni" and not setting.hypothesis.equivalence and not two_places(plan)
     if policy != "none" and name in family and not apart:
-        found |= set(family)
+        together |= set(family)
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        found |= {each.id for each in plan.hypotheses or () if not is_secondary(plan, each)}
-    return found
+        together |= {
+            hypothesis.id for hypothesis in plan.hypotheses or () if not is_secondary(plan, hypothesis)
+        }
+    return together
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,9 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     if asked.refused:
         return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
-        each.hypothesis.id: known
-        for each in settings(plan)
-        if ready(plan, each) and (known := worlds_of(plan, each)) is not None
+        setting.hypothesis.id: known
+        for setting in settings(plan)
+        if ready(plan, setting) and (known := worlds_of(plan, setting)) is not None
     }
     if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
@@ -184,33 +186,33 @@ def _several(asked: _Asked) -> RulePower:
         return base.model_copy(update={"reason": NOT_READY})
     size = size_of(population, facts)
     base = base.model_copy(update={"n": size.n, "n_clusters": size.n_clusters})
-    found = amounts_of(plan, facts, setting, parts)
-    if not isinstance(found, str):
-        found = _in_family(plan, setting, found)
-    if isinstance(found, str) or parts is None:
-        return base.model_copy(update={"reason": found})
+    amounts = amounts_of(plan, facts, setting, parts)
+    if not isinstance(amounts, str):
+        amounts = _in_family(plan, setting, amounts)
+    if isinstance(amounts, str) or parts is None:
+        return base.model_copy(update={"reason": amounts})
     bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
     if asked.refused:
         return base.model_copy(update={"reason": REFUSED})
     if asks_amounts(setting):
-        return base.model_copy(update=_amounts_table(found, LINT_BUDGET / asked.share, whole=asked.whole))
+        return base.model_copy(update=_amounts_table(amounts, LINT_BUDGET / asked.share, whole=asked.whole))
     if parts.own is None:
         return base.model_copy(update={"reason": "the rule asks nothing of the hypothesis' own endpoint"})
     own = own_part(setting, parts.own)
-    return _found(replace(asked, plan=own.plan, setting=own), beside=found)
+    return _found(replace(asked, plan=own.plan, setting=own), beside=amounts)
 
 
 def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
     """The parts as the family reads them; why they cannot be weighed one by one, where a policy joins them."""
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
-    asked = [each for each in setting.clauses if asks_small_p(each) and setting.beside(each)]
-    own = asks_amounts(setting) and any(asks_small_p(each) for each in setting.clauses)
+    asked = [clause for clause in setting.clauses if asks_small_p(clause) and setting.beside(clause)]
+    own = asks_amounts(setting) and any(asks_small_p(clause) for clause in setting.clauses)
     if policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) < 2:
         return parts
     if policy == "bonferroni":
-        return tuple(each.divided(places(plan)) for each in parts)
+        return tuple(part.divided(places(plan)) for part in parts)
     if asked:
         return (
             f"`{asked[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
@@ -232,12 +234,12 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
             power=None,
         )
         power, error = 1.0, 0.0
-        for each in parts:
+        for part in parts:
             try:
-                spent.spend(each.cost)
+                spent.spend(part.cost)
             except OverBudgetError:
                 return where.model_copy(update={"reason": CUT})
-            chance = each.at(corner, ratio, cv) if each is own else each.at(corner)
+            chance = part.at(corner, ratio, cv) if part is own else part.at(corner)
             if chance.power is None:
                 return where.model_copy(update={"reason": chance.reason})
             error = math.hypot(error * chance.power, power * chance.error)
@@ -261,7 +263,7 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
         changes["power"] = tuple(
             entry("reference", ratio, cv) for cv in dict.fromkeys(own.cvs.values()) for ratio in ratios
         )
-        changes["assumptions"] = "; ".join(beside_words(each) for each in parts)
+        changes["assumptions"] = "; ".join(beside_words(part) for part in parts)
     return changes
 
 
@@ -289,28 +291,28 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     def over(truth: float, n_sets: int) -> dict[str, PowerAt]:
         """The reference, and the ends of what is left open, at one true difference."""
         cut = nothing.model_copy(update={"truth": truth})
-        found = {"reference": within(lambda: power.at("reference", truth=truth, n_sets=n_sets), cut)}
-        if found["reference"].power is None:
-            return found
+        rows = {"reference": within(lambda: power.at("reference", truth=truth, n_sets=n_sets), cut)}
+        if rows["reference"].power is None:
+            return rows
         shaped = _over_shapes(power, within, cut)
         if power.stated:
-            known = sorted([found["reference"], *shaped], key=lambda each: each.power or 0.0)
-            return found | ({"low": known[0], "high": known[-1]} if shaped else {})
+            known = sorted([rows["reference"], *shaped], key=lambda each: each.power or 0.0)
+            return rows | ({"low": known[0], "high": known[-1]} if shaped else {})
         ends = (
             within(lambda: power.at("low", truth=truth, n_sets=n_sets), cut),
             within(lambda: power.at("high", "at_goal", truth=truth, n_sets=n_sets), cut),
         )
-        if any(each.power is None for each in ends):
-            return found
+        if any(end.power is None for end in ends):
+            return rows
         # with few items power does not fall with the spread: what lies between the ends counts as well
         inner = [
             power.at("reference", truth=truth, scale=scale)
             for scale in (own.scales if power.exact_only else ())
             if abs(truth) <= scale + LEAST_GAP
         ]
-        known = [each for each in (*ends, found["reference"], *inner, *shaped) if each.power is not None]
+        known = [end for end in (*ends, rows["reference"], *inner, *shaped) if end.power is not None]
         known.sort(key=lambda each: each.power or 0.0)
-        return found | {"low": known[0], "high": known[-1]}
+        return rows | {"low": known[0], "high": known[-1]}
 
     effect, truth = own.lead
     at_goal = over(own.goal, power.lint_sets)
@@ -351,14 +353,14 @@ def _over_shapes(
     """Of scores: at the least favourable spread, with differences that are not normal."""
     if power.own.binary:
         return []
-    found = []
+    powers = []
     for shape in every_shape()[1:]:
 
         def entry(name: ShapeName = shape.name) -> PowerAt:
             return power.at("low", truth=otherwise.truth, n_sets=power.curve_sets, shape=name)
 
-        found.append(within(entry, otherwise))
-    return [each for each in found if each.power is not None]
+        powers.append(within(entry, otherwise))
+    return [power for power in powers if power.power is not None]
 
 
 def _curve(
@@ -425,6 +427,6 @@ def _reach(plan: Plan, setting: Setting, n: int) -> Iterator[EquivalenceReach]:
             or takes_clusters(use.test, setting.population)
         ):
             continue
-        found = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
-        if found is not None:
-            yield found
+        reach = equivalence_reach(BinaryTest(use, setting.endpoint, n, sesoi))
+        if reach is not None:
+            yield reach

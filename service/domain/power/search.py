@@ -43,10 +43,10 @@ def smallest(
     low, high = 0.0, None
     for step in range(1, steps + 1):
         size = largest * step / steps
-        found = power(size)
-        if found is None:
+        chance = power(size)
+        if chance is None:
             return None
-        if found >= target:
+        if chance >= target:
             high = size
             break
         low = size
@@ -75,11 +75,9 @@ def first_reached(
     return high
 
 
-def steady(
-    power: Callable[[int], float], found: int, tooth: int, target: float
-) -> tuple[int, tuple[int, ...]]:
+def steady(power: Callable[[int], float], n: int, tooth: int, target: float) -> tuple[int, tuple[int, ...]]:
     """A size from which power stays at the target at all larger sizes looked at, and these."""
-    sizes = tuple(sorted({found + max(1, round(2 * tooth * each / LOOKS)) for each in range(1, LOOKS + 1)}))
+    sizes = tuple(sorted({n + max(1, round(2 * tooth * each / LOOKS)) for each in range(1, LOOKS + 1)}))
     short = [size for size in sizes if power(size) < target]
-    least = found if not short else next((each for each in sizes if each > short[-1]), sizes[-1])
+    least = n if not short else next((siz for siz in sizes if siz > short[-1]), sizes[-1])
     return least, sizes

@@ -284,10 +284,10 @@ def _error(level: float, n_sets: int) -> float:
 def _held(setting: Setting, truths: Callable[[Clause], Sets | None]) -> float | None:
     """The share of data sets in which the rule holds; None where a clause is not simulated."""
     assert setting.rule is not None  # noqa: S101 - callers have one
-    found: dict[Clause, NDArray[np.uint8]] = {}
+    truth_by_clause: dict[Clause, NDArray[np.uint8]] = {}
     for clause in dict.fromkeys(setting.clauses):
         known = truths(clause)
         if known is None:
             return None
-        found[clause] = known
-    return float((combine_sets(setting.rule, found) == TRUE).mean())
+        truth_by_clause[clause] = known
+    return float((combine_sets(setting.rule, truth_by_clause) == TRUE).mean())

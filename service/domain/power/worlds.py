@@ -113,7 +113,7 @@ class Worlds:
     def _scale(self, corner: Corner, truth: float) -> float:
         if corner == "reference":
             return self.reference
-        possible = [each for each in self.scales if not self.binary or each >= abs(truth) - KNOWN]
+        possible = [scale for scale in self.scales if not self.binary or scale >= abs(truth) - KNOWN]
         if not possible:
             return self.scales[-1]
         return possible[-1] if corner == "low" else possible[0]
@@ -140,7 +140,7 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
         scales, reference = (stated,), stated
     elif binary:
         scales = plausible(sesoi)
-        enough = [each for each in scales if each >= max(0.1, 4 * sesoi) - KNOWN]
+        enough = [scale for scale in scales if scale >= max(0.1, 4 * sesoi) - KNOWN]
         reference = enough[0] if enough else scales[-1]
     elif endpoint.bounds is not None:
         scales = tuple(share * (endpoint.bounds.high - endpoint.bounds.low) for share in SHARES_OF_SCALE)

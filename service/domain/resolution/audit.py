@@ -55,7 +55,7 @@ def _compatible(request: AuditRequest, gain: int, m: int, icc: float | None) -> 
     test = registry.serving("fourfold")
     counts = {"both_correct": right, "only_baseline": m - b, "only_candidate": b, "both_wrong": n - m - right}
     level = {"alpha": request.alpha, "level": 1 - request.alpha}
-    found = test.answer(test.request.model_validate({**counts, **level})).analysis
+    analysis = test.answer(test.request.model_validate({**counts, **level})).analysis
     effects = request.effects or [DEFAULT_EFFECT]
     reach = [of_pairs(n, m / n, effects, request.alpha, min(1.0, 2.0 ** (1 - min(m, 1000))))]
     if request.n_clusters is not None:
@@ -63,7 +63,11 @@ def _compatible(request: AuditRequest, gain: int, m: int, icc: float | None) -> 
         sd = max(m / n - (gain / n) ** 2, 0.0) ** 0.5
         reach.append(of_clusters(sizes, sd, icc or 0.0, effects, request.alpha))
     return Compatible(
-        n_discordant=m, p_value=found.p_value, low=found.ci.low, high=found.ci.high, reach=tuple(reach)
+        n_discordant=m,
+        p_value=analysis.p_value,
+        low=analysis.ci.low,
+        high=analysis.ci.high,
+        reach=tuple(reach),
     )
 
 
@@ -84,7 +88,7 @@ def _significant_up_to(gain: int, least: int, most: int, alpha: float) -> int | 
 
 def _sentence(request: AuditRequest, delta: float, ends: list[Compatible], share: float | None) -> str:
     few, many = ends
-    p_few, p_many = (p_text(each.p_value, alpha=request.alpha) for each in ends)
+    p_few, p_many = (p_text(end.p_value, alpha=request.alpha) for end in ends)
     head = (
         f"{percent(request.baseline)} against {percent(request.candidate)} on the same {request.n} items differ by "
         f"{amount(delta, binary=True)}, with {few.n_discordant} to {many.n_discordant} discordant items: exact McNemar "

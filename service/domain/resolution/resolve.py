@@ -61,8 +61,8 @@ def resolve(request: ResolutionRequest) -> Resolution:
             raise InvalidData.field(
                 "clusters", "hold a single cluster", "send two or more, or leave them out"
             )
-        found = intraclass_correlation(difference, codes)
-        icc = 0.0 if found is None else min(max(found, 0.0), 0.999)
+        correlation = intraclass_correlation(difference, codes)
+        icc = 0.0 if correlation is None else min(max(correlation, 0.0), 0.999)
         reach.append(of_clusters(sizes, sd, icc, effects, request.alpha))
     return Resolution(
         sentence=sentence(reach, binary=binary),

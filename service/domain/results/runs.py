@@ -105,25 +105,25 @@ def violations(
 
     Without a section `runs` nothing is asked, and only what a bound run says itself can contradict the plan.
     """
-    found: dict[Violation, list[NamedBatch]] = {}
+    batches_by_kind: dict[Violation, list[NamedBatch]] = {}
     for batch in batches:
         for each in _broken(plan, locked_at, batch, runs):
-            found.setdefault(each, []).append(batch)
-    return {each: found[each] for each in VIOLATIONS if each in found}
+            batches_by_kind.setdefault(each, []).append(batch)
+    return {each: batches_by_kind[each] for each in VIOLATIONS if each in batches_by_kind}
 
 
 def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:
     """The hypotheses that rest on these batches; None where all of the plan do."""
-    cells = {(each.population, each.arm, each.endpoint) for each in batches}
+    cells = {(batch.population, batch.arm, batch.endpoint) for batch in batches}
     hypotheses = plan.hypotheses or ()
     named = tuple(
-        each.id
-        for each in hypotheses
+        hypothesis.id
+        for hypothesis in hypotheses
         if cells
         & {
-            (each.population, arm, endpoint)
-            for arm in (each.baseline, each.candidate)
-            for endpoint in plan.endpoints_asked(each)
+            (hypothesis.population, arm, endpoint)
+            for arm in (hypothesis.baseline, hypothesis.candidate)
+            for endpoint in plan.endpoints_asked(hypothesis)
         }
     )
     return None if len(named) == len(hypotheses) else named

@@ -201,8 +201,8 @@ def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) ->
 
 def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str, Any]:
     """The inverse of `seal_import`."""
-    found: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
-    return found
+    content: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
+    return content
 
 
 def _seal(plaintext: bytes | bytearray, public: bytes, info: bytes) -> bytes:

@@ -78,8 +78,8 @@ def require_known(plan: Plan, asked: UnblindingRequest) -> None:
         InvalidData: naming those that it has.
     """
     for name, value, known in (
-        ("population", asked.population, [each.id for each in plan.populations or ()]),
-        ("endpoint", asked.endpoint, [each.id for each in plan.endpoints or ()]),
+        ("population", asked.population, [population.id for population in plan.populations or ()]),
+        ("endpoint", asked.endpoint, [endpoint.id for endpoint in plan.endpoints or ()]),
     ):
         if value is not None and value not in known:
             raise InvalidData.field(name, "is not in the plan", f"send one of {', '.join(known)}, or null")
@@ -115,9 +115,9 @@ def erased_sentence(erasure: Erasure) -> str:
     return f"The rows were erased on {erasure.at:%Y-%m-%d %H:%M} UTC and can never be read again: {erasure.reason}"
 
 
-def facts(found: Record) -> dict[str, Any]:
+def facts(unblinding: Record) -> dict[str, Any]:
     """What the ledger says of it: its time is the entry's own."""
-    return found.model_dump(mode="json", exclude={"at"})
+    return unblinding.model_dump(mode="json", exclude={"at"})
 
 
 def _of(unblinding: Unblinding, begin: str) -> str:

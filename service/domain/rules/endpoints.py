@@ -24,22 +24,22 @@ class Parts:
 def other_endpoints(setting: Setting) -> tuple[str, ...]:
     """The ids of the other endpoints that the rule speaks of, in order of mention."""
     named = (setting.use_of(clause) for clause in setting.clauses)
-    found = (each.use.endpoint for each in named if each is not None and each.beside)
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    endpoints = (each.use.endpoint for each in named if each is not None and each.beside)
+    return tuple(dict.fromkeys(endpoint for endpoint in endpoints if endpoint is not None))
 
 
 def parts_of(setting: Setting) -> Parts | None:
     """The rule by endpoint; None where it cannot be read, or one of its conjuncts speaks of several endpoints."""
     if setting.rule is None:
         return None
-    found: dict[str | None, list[Rule]] = {}
+    parts: dict[str | None, list[Rule]] = {}
     for part in setting.rule.parts if isinstance(setting.rule, All) else (setting.rule,):
         about = {_endpoint(setting, clause) for clause in clauses(part)}
         if len(about) > 1:
             return None
-        found.setdefault(about.pop(), []).append(part)
-    own = found.pop(None, [])
-    return Parts(_joined(own) if own else None, {str(name): _joined(each) for name, each in found.items()})
+        parts.setdefault(about.pop(), []).append(part)
+    own = parts.pop(None, [])
+    return Parts(_joined(own) if own else None, {str(name): _joined(each) for name, each in parts.items()})
 
 
 def _endpoint(setting: Setting, clause: Clause) -> str | None:

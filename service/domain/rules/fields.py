@@ -40,16 +40,16 @@ def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
 
 def choices(model: type[BaseModel]) -> tuple[str, ...]:
     """The fields of an analysis that a rule can ask for, two levels deep, for messages."""
-    found = []
+    names = []
     for name, info in model.model_fields.items():
         if info.exclude:
             continue
         if shape_of(model, (name,)) in ("number", "count", "interval", "truth"):
-            found.append(name)
+            names.append(name)
         inner = _unwrapped(info.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
-            found += [f"{name}.{each}" for each in choices(inner)]
-    return tuple(found)
+            names += [f"{name}.{choice}" for choice in choices(inner)]
+    return tuple(names)
 
 
 def nearest_field(model: type[BaseModel], path: tuple[str, ...]) -> str | None:
@@ -70,8 +70,8 @@ def _ends_of(model: type[BaseModel], name: str) -> tuple[str, ...]:
 
 def _step(annotation: Any, name: str) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        found = annotation.model_fields.get(name)
-        return None if found is None or found.exclude else found.annotation
+        field = annotation.model_fields.get(name)
+        return None if field is None or field.exclude else field.annotation
     if get_origin(annotation) is dict:
         key, value = get_args(annotation)
         allowed = get_args(key) if get_origin(key) is Literal else ()
@@ -84,7 +84,7 @@ def _unwrapped(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return _unwrapped(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        rest = [each for each in get_args(annotation) if each is not NoneType]
+        rest = [get_arg for get_arg in get_args(annotation) if get_arg is not NoneType]
         return _unwrapped(rest[0]) if len(rest) == 1 else annotation
     return annotation
 
@@ -116,8 +116,8 @@ class Observation:
 
 def analysis_of(answer: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     """The analysis in an answer; empty where there is none."""
-    found = answer.get("analysis")
-    return found if isinstance(found, Mapping) else {}
+    analysis = answer.get("analysis")
+    return analysis if isinstance(analysis, Mapping) else {}
 
 
 def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observation:
@@ -125,24 +125,24 @@ def observe(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> Observati
     analysis = answer.get("analysis")
     if not isinstance(analysis, Mapping):
         return Observation(None, str(answer.get("reason") or say("reasons.no_analysis")))
-    found: JsonValue = analysis
+    value: JsonValue = analysis
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
     dotted = ".".join(path)
     reasons, bounds = _texts(analysis.get("reasons")), _texts(analysis.get("bounds"))
     undecided, within = _texts(analysis.get("undecided")), _ranges(analysis.get("within"))
     why = _undecided(undecided, path)
     if why is not None:
         return Observation(None, why)
-    if isinstance(found, Mapping):
+    if isinstance(value, Mapping):
         ends = {
-            name: None if f"{dotted}.{name}" in undecided else found.get(name) for name in ("low", "high")
+            name: None if f"{dotted}.{name}" in undecided else value.get(name) for name in ("low", "high")
         }
         return _ends(ends, dotted, {**reasons, **undecided}, within)
-    if isinstance(found, (bool, int, float)):
+    if isinstance(value, (bool, int, float)):
         beyond = beyond_resamples(answer, path) is not None
-        return Observation(found, BEYOND if beyond else None, bounds.get(dotted), within.get(dotted, ()))
-    if found is None and reasons.get(dotted) == "infinite":
+        return Observation(value, BEYOND if beyond else None, bounds.get(dotted), within.get(dotted, ()))
+    if value is None and reasons.get(dotted) == "infinite":
         return Observation(-math.inf if path[-1] == "low" else math.inf)
     return Observation(None, reasons.get(dotted) or say("reasons.undefined_here", field=dotted))
 
@@ -154,7 +154,7 @@ def beyond_resamples(answer: Mapping[str, JsonValue], path: tuple[str, ...]) -> 
         return None
     way = {"candidate": "greater", "baseline": "less"}.get(str(analysis.get("better")))
     asked = {"p_better": True, "p_value": analysis.get("alternative") in ("two-sided", way)}.get(dotted)
-    codes = [each.get("code") for each in warnings if isinstance(each, Mapping)]
+    codes = [warning.get("code") for warning in warnings if isinstance(warning, Mapping)]
     range_ = _ranges(analysis.get("within")).get(dotted)
     return range_[1] if asked and range_ is not None and "BEYOND_RESAMPLES" in codes else None
 
@@ -190,8 +190,8 @@ def _ends(
 
 
 def _ranges(value: JsonValue) -> dict[str, tuple[float, float]]:
-    found = value.items() if isinstance(value, dict) else ()
-    return {name: (each[0], each[1]) for name, each in found if isinstance(each, (list, tuple))}  # type: ignore[misc]
+    items = value.items() if isinstance(value, dict) else ()
+    return {name: (each[0], each[1]) for name, each in items if isinstance(each, (list, tuple))}  # type: ignore[misc]
 
 
 def _texts(value: JsonValue) -> Mapping[str, str]:

@@ -101,7 +101,7 @@ class ResolvedPlan:
 
     def of(self, hypothesis: str) -> Setting | None:
         """The hypothesis with this id; None where the plan has none."""
-        return next((each for each in self.settings if each.hypothesis.id == hypothesis), None)
+        return next((setting for setting in self.settings if setting.hypothesis.id == hypothesis), None)
 
 
 def resolve(plan: Plan) -> ResolvedPlan:
@@ -128,7 +128,7 @@ def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
         rule = parse(hypothesis.rule)
     except InvalidData as invalid:
         fault = "; ".join(
-            f"{each.message} ({each.fix})" if each.fix else each.message for each in invalid.faults
+            f"{fault.message} ({fault.fix})" if fault.fix else fault.message for fault in invalid.faults
         )
     named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
     return Setting(

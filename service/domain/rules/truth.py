@@ -95,17 +95,17 @@ def as_value(observed: Sequence[Observed]) -> Value:
     """What one field was observed to be, several times: exact numbers stay exact, an undefined one is NaN."""
     if any(isinstance(each, Ends) for each in observed):
         ends = [each if isinstance(each, Ends) else Ends(None, None) for each in observed]
-        return _floats([each.low for each in ends]), _floats([each.high for each in ends])
+        return _floats([end.low for end in ends]), _floats([end.high for end in ends])
     if all(isinstance(each, (Fraction, int)) and not isinstance(each, bool) for each in observed):
         return np.array(observed, dtype=object)
     return _floats(observed)
 
 
 def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
-    return np.array([math.nan if each is None else each for each in values], dtype=np.float64)
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def told(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
     """The truth of one clause, unknown where it is not the same all over what was observed may be."""
     truth = holds(clause, observed)
-    return truth if all(holds(clause, each) is truth for each in corners) else None
+    return truth if all(holds(clause, corner) is truth for corner in corners) else None

@@ -71,14 +71,14 @@ def either(left: Sets, right: Sets) -> Sets:
 
 def _conjunction(parts: list[Sets]) -> Sets:
     """False beats unknown, unknown beats true."""
-    found = parts[0]
+    truths = parts[0]
     for part in parts[1:]:
-        true = found & part & TRUE
-        false = (found | part) & FALSE
-        unknown_left = (found & UNKNOWN) * (part & (TRUE | UNKNOWN) != 0)
-        unknown_right = (part & UNKNOWN) * (found & TRUE)
-        found = (true | false | unknown_left | unknown_right).astype(np.uint8)
-    return found
+        true = truths & part & TRUE
+        false = (truths | part) & FALSE
+        unknown_left = (truths & UNKNOWN) * (part & (TRUE | UNKNOWN) != 0)
+        unknown_right = (part & UNKNOWN) * (truths & TRUE)
+        truths = (true | false | unknown_left | unknown_right).astype(np.uint8)
+    return truths
 
 
 def _negation(part: Sets) -> Sets:

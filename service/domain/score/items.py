@@ -63,7 +63,7 @@ def group(request: ScoreRequest) -> Items:
     faults.raise_if_any()
     item_ids = list(arm.values)
     clusters, slices = arm.labels.get("clusters"), arm.labels.get("slices")
-    lacking = [] if not clusters else [each for each in item_ids if each not in clusters]
+    lacking = [] if not clusters else [item_id_ for item_id_ in item_ids if item_id_ not in clusters]
     if lacking:
         raise InvalidData.field(
             "clusters",
@@ -73,7 +73,7 @@ def group(request: ScoreRequest) -> Items:
     return Items(
         item_ids,
         list(arm.values.values()),
-        [clusters[each] for each in item_ids] if clusters else None,
-        [slices.get(each) for each in item_ids] if slices else None,
+        [clusters[item_id_] for item_id_ in item_ids] if clusters else None,
+        [slices.get(item_id_) for item_id_ in item_ids] if slices else None,
         arm.runs,
     )

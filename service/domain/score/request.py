@@ -38,5 +38,7 @@ class ScoreRequest(ArmRows):
 
     @model_validator(mode="after")
     def _computable(self) -> Self:
-        require_size(np.array([each for each in self.values if each is not None], dtype=np.float64), "values")
+        require_size(
+            np.array([value for value in self.values if value is not None], dtype=np.float64), "values"
+        )
         return self

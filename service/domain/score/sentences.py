@@ -26,19 +26,19 @@ _UNDECIDED = "Nothing varies, so no interval is given."
 _THRESHOLD = " Each side of the threshold is tested at half of alpha by that interval, which is the test turned around."
 
 
-def sentence(found: Score, name: str) -> str:
+def sentence(score: Score, name: str) -> str:
     """The outcome, the mean with its interval, and what that leaves open."""
-    told = f"{name} has {_show(found, found.mean)} ({_interval(found, found.ci)}; {_size(found)})"
-    against = found.against
+    told = f"{name} has {_show(score, score.mean)} ({_interval(score, score.ci)}; {_size(score)})"
+    against = score.against
     if against is None:
-        return f"Score: {told}.{_clusters(found)}{_runs(found)}"
-    high, bar = found.prefers == "higher", _show(found, against.threshold)
-    if found.outcome == "meets":
-        return f"{'Meets' if high else 'Keeps to at most'} {bar}: {told}.{_clusters(found)}"
-    if found.outcome == "falls_short":
-        return f"{'Falls short of' if high else 'Exceeds'} {bar}: {told}.{_clusters(found)}"
+        return f"Score: {told}.{_clusters(score)}{_runs(score)}"
+    high, bar = score.prefers == "higher", _show(score, against.threshold)
+    if score.outcome == "meets":
+        return f"{'Meets' if high else 'Keeps to at most'} {bar}: {told}.{_clusters(score)}"
+    if score.outcome == "falls_short":
+        return f"{'Falls short of' if high else 'Exceeds'} {bar}: {told}.{_clusters(score)}"
     asked = f"whether it is {'at least' if high else 'at most'} {bar}"
-    return f"Cannot tell {asked}: {told}; {_open(found)}.{_more(found)}{_clusters(found)}"
+    return f"Cannot tell {asked}: {told}; {_open(score)}.{_more(score)}{_clusters(score)}"
 
 
 def rule(found: Score) -> str:
@@ -51,33 +51,35 @@ def rule(found: Score) -> str:
     return told + (_THRESHOLD if found.against is not None else "")
 
 
-def next_step(found: Score) -> str:
+def next_step(score: Score) -> str:
     """What to do now."""
     lock = "to claim it, lock a plan and run fresh items"
-    short = [] if found.slices is None else [each.name for each in found.slices.results if each.shown_short]
-    if short and found.outcome != "falls_short":
+    short = (
+        [] if score.slices is None else [result.name for result in score.slices.results if result.shown_short]
+    )
+    if short and score.outcome != "falls_short":
         names = listed(short, len(short), NAMED)
         return (
             f"Look at the items of slice{'' if len(short) == 1 else 's'} {names}, which fall short; {lock}."
         )
-    if "outcome" in found.reasons:
+    if "outcome" in score.reasons:
         return "Run what has no result; --missing fail counts what is missing as the worst outcome."
-    if found.outcome == "meets":
+    if score.outcome == "meets":
         return f"It is enough if the items are the ones that matter; {lock}."
-    if found.outcome == "falls_short":
+    if score.outcome == "falls_short":
         return "It is not enough: look at the items that are wrong."
-    if found.outcome == "estimate":
+    if score.outcome == "estimate":
         return (
             "Report the mean with this interval and its name; --at-least says whether it is enough, and `forelock "
             "gate` whether another system is better."
         )
-    if found.against is not None and (more := found.against.more) is not None:
+    if score.against is not None and (more := score.against.more) is not None:
         return (
             f"Plan about {rounded_up(more.total)} {more.unit} and decide once; adding items until the answer is liked "
             "errs far more often than the level says."
         )
-    attainable = None if found.against is None else found.against.attainable
-    if attainable is not None and attainable.least_units > _units(found):
+    attainable = None if score.against is None else score.against.attainable
+    if attainable is not None and attainable.least_units > _units(score):
         return f"Plan {rounded_up(attainable.least_units)} {attainable.unit} or more: fewer cannot show it at all."
     return "More items of other kinds would tell; these leave it open."
 
@@ -86,27 +88,27 @@ def _units(found: Score) -> int:
     return found.n if found.clusters is None else found.clusters.n_clusters
 
 
-def _open(found: Score) -> str:
-    if "outcome" in found.reasons:
-        return f"the interval alone would tell, but {found.reasons['outcome']}"
-    against = found.against
-    if found.ci is None or against is None:
-        return found.reasons.get("ci", "the data decide nothing")
-    told = f"the interval holds {_show(found, against.threshold)}"
+def _open(score: Score) -> str:
+    if "outcome" in score.reasons:
+        return f"the interval alone would tell, but {score.reasons['outcome']}"
+    against = score.against
+    if score.ci is None or against is None:
+        return score.reasons.get("ci", "the data decide nothing")
+    told = f"the interval holds {_show(score, against.threshold)}"
     best = against.attainable
-    if best is not None and _beyond(found, best.bound, against.threshold):
-        units = f"{_units(found)} {best.unit}"
+    if best is not None and _beyond(score, best.bound, against.threshold):
+        units = f"{_units(score)} {best.unit}"
         told += f", and {units} could not show it even if all were right: that takes {rounded_up(best.least_units)}"
     return told
 
 
-def _beyond(found: Score, bound: float, threshold: float) -> bool:
+def _beyond(score: Score, bound: float, threshold: float) -> bool:
     """Whether even the best data would not reach the threshold."""
-    return bound < threshold if found.prefers == "higher" else bound > threshold
+    return bound < threshold if score.prefers == "higher" else bound > threshold
 
 
-def _more(found: Score) -> str:
-    more = None if found.against is None else found.against.more
+def _more(score: Score) -> str:
+    more = None if score.against is None else score.against.more
     if more is None:
         return ""
     claim = "show that it is" if more.claim == "meets" else "show that it is not"
@@ -141,28 +143,28 @@ def _runs(found: Score) -> str:
     return f" For these items alone, whose runs vary and nothing else: {_interval(found, ci)}."
 
 
-def _interval(found: Score, ci: Interval | None) -> str:
+def _interval(score: Score, ci: Interval | None) -> str:
     if ci is None or ci.low is None or ci.high is None:
         return "no interval"
-    return f"{level_text(ci.level)} interval {_show(found, ci.low)} to {_show(found, ci.high)}"
+    return f"{level_text(ci.level)} interval {_show(score, ci.low)} to {_show(score, ci.high)}"
 
 
-def _size(found: Score) -> str:
-    items = _count(found.n, "item")
-    if found.n_values > found.n:
-        items += f", {found.n_values} runs"
-    return items if found.clusters is None else f"{items} in {_count(found.clusters.n_clusters, 'cluster')}"
+def _size(score: Score) -> str:
+    items = _count(score.n, "item")
+    if score.n_values > score.n:
+        items += f", {score.n_values} runs"
+    return items if score.clusters is None else f"{items} in {_count(score.clusters.n_clusters, 'cluster')}"
 
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def _show(found: Score, value: float | None) -> str:
+def _show(score: Score, value: float | None) -> str:
     """A mean: `43.7%` of shares, score units else."""
     if value is None:
         return "no value"
-    return f"{100 * value:.{_digits(found)}f}%" if found.points else f"{value:.4g}"
+    return f"{100 * value:.{_digits(score)}f}%" if score.points else f"{value:.4g}"
 
 
 def _digits(found: Score) -> int:

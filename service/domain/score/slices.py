@@ -29,21 +29,21 @@ def slices_of(items: Items, request: ScoreRequest, weigh: Callable[[Items], Any]
     ]
     outcome: Literal["meets", "falls_short", "cannot_tell"] | None = None
     if request.threshold is not None:
-        every_meets = bool(results) and not left_out and all(each.outcome == "meets" for each in results)
-        short = any(each.shown_short for each in results)
+        every_meets = bool(results) and not left_out and all(result.outcome == "meets" for result in results)
+        short = any(result.shown_short for result in results)
         outcome = "falls_short" if short else "meets" if every_meets else "cannot_tell"
     return SliceScores(outcome=outcome, results=tuple(results), left_out=tuple(left_out))
 
 
-def _slice(name: str, found: Any, adjusted: float | None, tail: float) -> SliceScore:
-    against = found.against
+def _slice(name: str, evidence: Any, adjusted: float | None, tail: float) -> SliceScore:
+    against = evidence.against
     return SliceScore(
         name=name,
         outcome="estimate" if against is None else against.outcome,
-        mean=found.mean,
-        ci=found.ci,
-        n=found.n,
-        n_clusters=None if found.clusters is None else found.clusters.n_clusters,
+        mean=evidence.mean,
+        ci=evidence.ci,
+        n=evidence.n,
+        n_clusters=None if evidence.clusters is None else evidence.clusters.n_clusters,
         p_falls_short=None if against is None else against.p_falls_short,
         p_adjusted=adjusted,
         shown_short=against is not None

@@ -72,13 +72,13 @@ class Analyses(Record):
             return ()
         if both:
             return tuple((way, answers[test]) for way, answers in both.items() if test in answers)
-        found = self.answers.get(hypothesis.id, {}).get(test)
-        return () if found is None else ((None, found),)
+        answer = self.answers.get(hypothesis.id, {}).get(test)
+        return () if answer is None else ((None, answer),)
 
     def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
         """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
-        found = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
-        return bool(found) and all(found)
+        shown = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
+        return bool(shown) and all(shown)
 
 
 def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
@@ -110,19 +110,19 @@ def _answers(
     except PlanViolatedError:
         return {}, {}
     hypothesis, named = setting.hypothesis, setting.tests
-    found = _each(setting, named, paired, others)
+    answers = _each(setting, named, paired, others)
     claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
     if not paired.excluded.filled or not claims:
-        return found, {}
+        return answers, {}
     both: dict[Way, dict[str, JsonObject]] = {}
     for way in WAYS:
         other = pair_up(setting, manifests, outcomes, way)
         same = np.array_equal(paired.baseline, other.baseline)
         if same and np.array_equal(paired.candidate, other.candidate):
-            both[way] = {name: found[name] for name in claims if name in found}
+            both[way] = {name: answers[name] for name in claims if name in answers}
         else:
             both[way] = _each(setting, claims, other, others)
-    return found, both
+    return answers, both
 
 
 def _each(

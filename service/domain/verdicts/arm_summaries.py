@@ -75,23 +75,23 @@ def summary_of(
     Example:
         75, 76, 74, 77, 95: mean 79.4, SD 8.79 and, by t on 4 degrees of freedom, 68.5 to 90.3.
     """
-    found = moments(values)
+    summary = moments(values)
     method: Literal["clopper_pearson", "t", "cr2_t"] | None = None
     ends: tuple[float | None, float | None] = (None, None)
     if codes is not None:
-        groups = cluster_sums(values - found.mean, codes)
+        groups = cluster_sums(values - summary.mean, codes)
         if groups.n_clusters > 1 and (error := robust_errors(groups)["cr2"]).se > 0:
-            method, ends = "cr2_t", _around(found.mean, error.se, error.df)
+            method, ends = "cr2_t", _around(summary.mean, error.se, error.df)
     elif binary:
-        method, ends = "clopper_pearson", clopper_pearson(int(values.sum()), found.n, LEVEL)
-    elif found.sd:
-        method, ends = "t", _around(found.mean, found.sd / found.n**0.5, found.n - 1)
+        method, ends = "clopper_pearson", clopper_pearson(int(values.sum()), summary.n, LEVEL)
+    elif summary.sd:
+        method, ends = "t", _around(summary.mean, summary.sd / summary.n**0.5, summary.n - 1)
     return ArmSummary(
         arm=arm,
-        n=found.n,
+        n=summary.n,
         n_clusters=None if codes is None else int(codes.max()) + 1,
-        mean=found.mean,
-        sd=found.sd,
+        mean=summary.mean,
+        sd=summary.sd,
         median=float(np.median(values)),
         min=float(values.min()),
         max=float(values.max()),

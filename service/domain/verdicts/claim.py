@@ -49,7 +49,9 @@ def size_unshown(setting: Setting | None, verdict: HypothesisVerdict) -> float |
     target = Target.of(setting)
     if verdict.outcome != "supported" or target.size is None:
         return None
-    truths: dict[Clause, Truth] = {cast("Clause", parse(each.text)): each.holds for each in verdict.clauses}
+    truths: dict[Clause, Truth] = {
+        cast("Clause", parse(clause.text)): clause.holds for clause in verdict.clauses
+    }
     evidence = ObservedEvidence(setting, (verdict.analyses,), (Fraction(verdict.delta_exact),))
     (observed,) = evidence.observed(0, clusters_alike=weighs_alike(setting))
     sides = {

@@ -103,13 +103,13 @@ def joint_family(
     reason = _why_apart(plan, family)
     if reason is not None:
         return _apart(reason)
-    found: list[Paired] = []
+    paired: list[Paired] = []
     for each in family:
         try:
-            found.append(pair_up(each, manifests, outcomes))
+            paired.append(pair_up(each, manifests, outcomes))
         except PlanViolatedError:
             return _apart(say("multiplicity.results_break_plan", hypothesis=each.hypothesis.id))
-    return _shared(family, found)
+    return _shared(family, paired)
 
 
 def seconds(plan: Plan, n: int) -> float:
@@ -145,10 +145,10 @@ def _apart(reason: str) -> JointFamily:
     return JointFamily(shared=SharedSigns(units=None, exact=False, reason=reason), adjusted=None)
 
 
-def _shared(family: list[Setting], found: list[Paired]) -> JointFamily:
+def _shared(family: list[Setting], paired: list[Paired]) -> JointFamily:
     names = [each.hypothesis.id for each in family]
     sides = np.array([SIDES[side_of(_first(each))] for each in family], dtype=np.int64)
-    joint = joint_of(_sums(found))
+    joint = joint_of(_sums(paired))
     units = _units(family[0])
     if joint.exact or len(family) == 1:
         # one member's p is its own test's, which needs no draws
@@ -171,11 +171,11 @@ def _first(setting: Setting) -> Use:
     return next(use for _, use in member_uses(setting) if use is not None)
 
 
-def _sums(found: list[Paired]) -> NDArray[np.float64]:
+def _sums(paired: list[Paired]) -> NDArray[np.float64]:
     """Differences summed by item or cluster, (G, m); 0 where a member leaves the item out."""
-    population, manifest = found[0].population, found[0].manifest
-    differences = np.zeros((manifest.n, len(found)))
-    for at, each in enumerate(found):
+    population, manifest = paired[0].population, paired[0].manifest
+    differences = np.zeros((manifest.n, len(paired)))
+    for at, each in enumerate(paired):
         differences[each.kept, at] = each.candidate - each.baseline
     if population.clusters is None or manifest.clusters is None:
         return differences

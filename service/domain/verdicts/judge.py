@@ -94,7 +94,9 @@ def judge(
             plan, None if analyses.joint is None else analyses.joint.shared
         ),
         hypotheses=hypotheses,
-        primary_outcomes=Counter(each.outcome for each in hypotheses if each.role == "primary"),
+        primary_outcomes=Counter(
+            hypothesis.outcome for hypothesis in hypotheses if hypothesis.role == "primary"
+        ),
         stopped=stopped,
         voided_batches=tuple(voided_batches),
         marks=tuple(marks),
@@ -110,10 +112,10 @@ def judge_hypotheses(
     marks: Sequence[Mark] = (),
 ) -> tuple[HypothesisVerdict, ...]:
     """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
-    results = [_Results.of(each, manifests, outcomes, analyses) for each in resolved.settings]
-    evidence = {each.setting.hypothesis.id: each.evidence for each in results}
+    results = [_Results.of(setting, manifests, outcomes, analyses) for setting in resolved.settings]
+    evidence = {result.setting.hypothesis.id: result.evidence for result in results}
     family = ObservedFamily.of(resolved.plan, evidence, analyses.joint)
-    return tuple(_marked(_judge(each, family), marks) for each in results)
+    return tuple(_marked(_judge(result, family), marks) for result in results)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

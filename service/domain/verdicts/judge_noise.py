@@ -63,10 +63,10 @@ def judge_noise(
         for each in (endpoint, audit)
         for arm in arms
     ]
-    found = [cell for cell in cells if cell is not None]
-    if len(found) < len(cells):
+    known = [cell for cell in cells if cell is not None]
+    if len(known) < len(cells):
         return _without(audit.id, None, "there are no results of the labels")
-    judged, labelled = found[:2], found[2:]
+    judged, labelled = known[:2], known[2:]
     usable = np.all([cell.statuses[:, 0] == OK for cell in judged], axis=0)
     usable &= outcomes.counting(hypothesis.population, manifest.n)
     n = int(np.count_nonzero(usable))

@@ -141,7 +141,7 @@ class ObservedEvidence:
         if self.setting.hypothesis.equivalence is None:
             return None
         answers = [each for _, each in self.beside]
-        holds_up = bool(answers) and all(observe(each, ("equivalent",)).value is True for each in answers)
+        holds_up = bool(answers) and all(observe(answer, ("equivalent",)).value is True for answer in answers)
         level = level_of(max(answers, key=hardness)) if answers else None
         alpha = math.nan if level is None else alpha_at(level)
         return Fallback(np.array([holds_up]), _tost_p(answers), alpha)
@@ -177,7 +177,7 @@ def largest_tost_p(answers: Sequence[JsonObject]) -> float | None:
 
 
 def _tost_p(answers: Sequence[JsonObject]) -> Floats:
-    columns = [_p_range(observe(each, (name,))) for each in answers for name in ("p_lower", "p_upper")]
+    columns = [_p_range(observe(answer, (name,))) for answer in answers for name in ("p_lower", "p_upper")]
     return np.maximum.reduce(columns) if columns else _p_range(None)
 
 
@@ -186,7 +186,7 @@ def _p_range(seen: Observation | None) -> Floats:
     value = None if seen is None else seen.value
     if seen is None or isinstance(value, bool) or not isinstance(value, float | int):
         return np.full((3, 1), np.nan)
-    ends = [float(each) for each in seen.corners if isinstance(each, float | int)] or [value, value]
+    ends = [float(corner) for corner in seen.corners if isinstance(corner, float | int)] or [value, value]
     return np.array([[value], [ends[0]], [ends[1]]], dtype=np.float64)
 
 
@@ -214,7 +214,7 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
 def _adjusted(raw: Observation, adjusted: Floats) -> Observation:
     """The observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
     value, *ends = adjusted[:, 0].tolist()
-    drawn = tuple(ends) if any(each != value for each in ends) else ()
+    drawn = tuple(ends) if any(end != value for end in ends) else ()
     return Observation(value, raw.reason, None if raw.bound is None else bound_text(value), drawn)
 
 

@@ -66,8 +66,8 @@ class Outcomes:
 
     def counting(self, population: str, n_items: int) -> NDArray[np.bool_]:
         """Which of a population's items are judged."""
-        found = self.judged.get(population)
-        return np.ones(n_items, dtype=np.bool_) if found is None else found
+        counted = self.judged.get(population)
+        return np.ones(n_items, dtype=np.bool_) if counted is None else counted
 
     @classmethod
     def empty(cls, plan: Plan, *, closed: bool = False) -> Outcomes:
@@ -75,11 +75,11 @@ class Outcomes:
         return cls(
             closed=closed,
             cells={
-                (each.population, each.arm, each.endpoint): Cell(
-                    np.full((each.n_items, each.replicates), np.nan),
-                    np.full((each.n_items, each.replicates), NOT_RECEIVED, dtype=np.uint8),
+                (expected_cell.population, expected_cell.arm, expected_cell.endpoint): Cell(
+                    np.full((expected_cell.n_items, expected_cell.replicates), np.nan),
+                    np.full((expected_cell.n_items, expected_cell.replicates), NOT_RECEIVED, dtype=np.uint8),
                 )
-                for each in expected_cells(plan)
+                for expected_cell in expected_cells(plan)
             },
         )
 
@@ -237,8 +237,8 @@ def _worst(
     baseline, candidate = cells
     ok = (baseline.statuses == OK, candidate.statuses == OK)
     ways = against(setting) if way is None else (way,)
-    found = [fill(baseline.values, candidate.values, ok, way=each, ends=ends) for each in ways]
-    return max(found, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
+    filled = [fill(baseline.values, candidate.values, ok, way=way, ends=ends) for way in ways]
+    return max(filled, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
 
 
 def _described(setting: Setting, manifests: Mapping[str, Manifest]) -> tuple[Population, Endpoint, Manifest]:

@@ -53,7 +53,7 @@ def read_interval(
         ends = seen.value
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
             # drawn ends are read wherever they may lie
-            every = [ends, *(each for each in seen.corners if isinstance(each, Ends))]
+            every = [ends, *(corner for corner in seen.corners if isinstance(corner, Ends))]
             within = None if bound is None else all(_inside(each, bound) for each in every)
             said = {_read(each, within) for each in every}
             reading = said.pop() if len(said) == 1 else "inconclusive"
@@ -65,10 +65,10 @@ def read_interval(
 
 def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str | None]:
     """An interval's level and method."""
-    found: JsonValue = answer.get("analysis")
+    value: JsonValue = answer.get("analysis")
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    level, method = (found.get(name) if isinstance(found, dict) else None for name in ("level", "method"))
+        value = value.get(name) if isinstance(value, dict) else None
+    level, method = (value.get(name) if isinstance(value, dict) else None for name in ("level", "method"))
     return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
 
 

@@ -52,31 +52,31 @@ class SequentialReading(Record):
     hypotheses: tuple[HypothesisReading, ...]
 
 
-def reading_of(plan: Plan, found: Reading) -> SequentialReading:
+def reading_of(plan: Plan, reading: Reading) -> SequentialReading:
     """The part of a reading that may leave."""
     return SequentialReading(
-        units=dict(found.units),
-        stop=found.stop,
+        units=dict(reading.units),
+        stop=reading.stop,
         hypotheses=tuple(
             HypothesisReading(
                 hypothesis=name,
                 decided=decided,
                 tests={
-                    test: _test(answer, _equivalent(plan, found, name, test))
-                    for test, answer in found.answers.get(name, {}).items()
+                    test: _test(answer, _equivalent(plan, reading, name, test))
+                    for test, answer in reading.answers.get(name, {}).items()
                     if (use := plan.test(test)) is not None and is_ordered(use)
                 },
             )
-            for name, decided in found.decided.items()
+            for name, decided in reading.decided.items()
         ),
     )
 
 
-def _equivalent(plan: Plan, found: Reading, name: str, test: str) -> bool | None:
+def _equivalent(plan: Plan, reading: Reading, name: str, test: str) -> bool | None:
     """What the named equivalence test finds, whichever way missing results are taken; None for other tests."""
     hypothesis = plan.hypothesis(name)
     named = hypothesis is not None and hypothesis.equivalence == test
-    return found.equivalent.get(name) if named else None
+    return reading.equivalent.get(name) if named else None
 
 
 def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
@@ -91,12 +91,12 @@ def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
             stopped_at=None,
             reason=str(answer.get("reason") or say("reasons.no_analysis")),
         )
-    ci, process, found = analysis.get("ci"), analysis.get("e_process"), analysis.get("equivalent")
+    ci, process, equivalence = analysis.get("ci"), analysis.get("e_process"), analysis.get("equivalent")
     return TestReading(
         decision=analysis.get("decision"),
         e_value=None if process is None else process["e_value"],
         p_value=analysis.get("p_value"),
         ci=None if ci is None else Span(low=ci["low"], high=ci["high"]),
-        equivalent=None if found is None else found if equivalent is None else equivalent,
+        equivalent=None if equivalence is None else equivalence if equivalent is None else equivalent,
         stopped_at=analysis.get("stopped_at"),
     )

@@ -119,7 +119,7 @@ def by_slice(
     kept = paired.kept.tolist()
     of_item = np.array(list(compress(labels or (), kept)), dtype=object)
     of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
-    found, counts, leans = [], [], []
+    evidence, counts, leans = [], [], []
     for name in () if reason else names:
         inside = of_item == name
         # numbered anew: a number that only another slice has would be a cluster without items
@@ -131,14 +131,14 @@ def by_slice(
             best = _differences(favoured, inside) * good
             other, towards = _weighed(best, codes, margin, asked.alpha, score, limit)
             each, leaning = _both(each, other), _lean(leaning, towards)
-        found.append(each)
+        evidence.append(each)
         leans.append(leaning)
         counts.append((int(inside.sum()), None if of_cluster is None else len(set(codes.tolist()))))
     spans = of_cluster is not None and not reason and _spans(of_cluster, of_item)
-    told = standings([each.p for each in found], [each.p_loss for each in found], asked.alpha)
+    told = standings([each.p for each in evidence], [each.p_loss for each in evidence], asked.alpha)
     slices = tuple(
         _slice(name, each, count, good, standing)
-        for name, each, count, standing in zip(names, found, counts, told, strict=False)
+        for name, each, count, standing in zip(names, evidence, counts, told, strict=False)
     )
     return SlicesFound(
         by=asked.by,
@@ -147,7 +147,7 @@ def by_slice(
         alpha=asked.alpha,
         level=round(1 - 2 * asked.alpha, 12),
         method=None if reason else "tango" if score else "cr2_t",
-        outcome=overall([each.outcome for each in slices]),
+        outcome=overall([slice_.outcome for slice_ in slices]),
         slices=slices,
         reversal=_turned_reversal(reversal_of(leans, asked.alpha, spans=spans), good),
         reason=reason,
@@ -189,34 +189,34 @@ def _lean(against: Lean | None, best: Lean | None) -> Lean | None:
     return None if against is None or best is None else Lean(against.above, best.below)
 
 
-def _turned_reversal(found: Reversal, good: int) -> Reversal:
+def _turned_reversal(reversal: Reversal, good: int) -> Reversal:
     """With the candidate's values as they are, not as they are good."""
     if good > 0:
-        return found
-    return found.model_copy(update={"gains": found.losses, "losses": found.gains})
+        return reversal
+    return reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
 
 
 def _slice(
     name: str,
-    found: Evidence,
+    evidence: Evidence,
     count: tuple[int, int | None],
     good: int,
     told: tuple[Standing, float | None, float | None],
 ) -> SliceFound:
     standing, p_holm, p_loss_holm = told
-    low, high = (found.low, found.high) if good > 0 else (_turned(found.high), _turned(found.low))
+    low, high = (evidence.low, evidence.high) if good > 0 else (_turned(evidence.high), _turned(evidence.low))
     return SliceFound(
         slice=name,
         outcome=standing,
         n=count[0],
         n_clusters=count[1],
-        delta=None if found.better is None else good * found.better,
-        ci=None if found.p is None else Span(low=low, high=high),
-        p_value=_shown(found.p),
+        delta=None if evidence.better is None else good * evidence.better,
+        ci=None if evidence.p is None else Span(low=low, high=high),
+        p_value=_shown(evidence.p),
         p_holm=_shown(p_holm),
-        p_loss=_shown(found.p_loss),
+        p_loss=_shown(evidence.p_loss),
         p_loss_holm=_shown(p_loss_holm),
-        reason=found.reason,
+        reason=evidence.reason,
     )
 
 

@@ -48,24 +48,24 @@ def looks_of(plan: Plan, population: Population) -> tuple[int, ...]:
 
 def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, Mask]) -> Units:
     """How many units are in without a gap; `cells` tells which items of a population are in everywhere."""
-    found = {}
+    units_by_population = {}
     for population in plan.populations or ():
         if not plan.arms(population.id):
             continue
         manifest = manifests[population.id]
         missing = ranks(population, manifest)[~cells[population.id]]
         units = manifest.n_clusters if population.clusters is not None else manifest.n
-        found[population.id] = int(missing.min()) if len(missing) else units or manifest.n
-    return found
+        units_by_population[population.id] = int(missing.min()) if len(missing) else units or manifest.n
+    return units_by_population
 
 
 def everywhere(outcomes: Outcomes) -> dict[str, Mask]:
     """Which items of each population have a row in every planned cell."""
-    found: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
     for (population, _, _), cell in outcomes.cells.items():
         received = np.all(cell.statuses != NOT_RECEIVED, axis=1)
-        found[population] = found.get(population, np.ones_like(received)) & received
-    return found
+        masks[population] = masks.get(population, np.ones_like(received)) & received
+    return masks
 
 
 def look_due(plan: Plan, units: Mapping[str, int]) -> int:
@@ -73,15 +73,19 @@ def look_due(plan: Plan, units: Mapping[str, int]) -> int:
     rule = plan.stopping
     if not isinstance(rule, GroupSequential) or rule.looks is None:
         return 0
-    planned = [looks_of(plan, each) for each in plan.populations or () if each.id in units]
-    ids = [each.id for each in plan.populations or () if each.id in units]
+    planned = [looks_of(plan, population) for population in plan.populations or () if population.id in units]
+    ids = [population.id for population in plan.populations or () if population.id in units]
     reached = (sum(at <= units[name] for at in looks[:-1]) for name, looks in zip(ids, planned, strict=True))
     return min(reached, default=0)
 
 
 def at_look(plan: Plan, look: int) -> Units:
     """Units that a planned look sees."""
-    return {each.id: looks_of(plan, each)[look - 1] for each in plan.populations or () if plan.arms(each.id)}
+    return {
+        population.id: looks_of(plan, population)[look - 1]
+        for population in plan.populations or ()
+        if plan.arms(population.id)
+    }
 
 
 def first(
@@ -89,9 +93,9 @@ def first(
 ) -> Outcomes:
     """The outcomes as if the collection had ended with these units."""
     judged = {
-        each.id: ranks(each, manifests[each.id]) < units[each.id]
-        for each in plan.populations or ()
-        if each.id in units
+        population.id: ranks(population, manifests[population.id]) < units[population.id]
+        for population in plan.populations or ()
+        if population.id in units
     }
     return replace(outcomes, judged=judged)
 
@@ -115,14 +119,14 @@ def read(
 ) -> Reading:
     """Run the tests of a plan on the first units along its order."""
     plan = resolved.plan
-    found = analyse(resolved, manifests, first(plan, manifests, outcomes, units))
-    decided = {each.hypothesis.id: bool(_end(each, found) < NEVER) for each in resolved.settings}
+    analyses = analyse(resolved, manifests, first(plan, manifests, outcomes, units))
+    decided = {setting.hypothesis.id: bool(_end(setting, analyses) < NEVER) for setting in resolved.settings}
     shown = {
-        each.id: found.shows_equivalence(each)
-        for each in plan.hypotheses or ()
-        if each.equivalence is not None
+        hypothesis.id: analyses.shows_equivalence(hypothesis)
+        for hypothesis in plan.hypotheses or ()
+        if hypothesis.equivalence is not None
     }
-    return Reading(units, found.answers, decided, all(decided[name] for name in holding_up(plan)), shown)
+    return Reading(units, analyses.answers, decided, all(decided[name] for name in holding_up(plan)), shown)
 
 
 def up_to_stop(
@@ -171,8 +175,8 @@ def _test_end(hypothesis: Hypothesis, test: str, analyses: Analyses) -> Ints:
     if test == hypothesis.equivalence:
         inside = [analyses.shows_equivalence(hypothesis)]
     else:
-        inside = [each.get("equivalent") is True for each in answers]
-    return end_of_test(_at([each.get("decision") == "reject" for each in answers]), _at(inside))
+        inside = [answer.get("equivalent") is True for answer in answers]
+    return end_of_test(_at([answer.get("decision") == "reject" for answer in answers]), _at(inside))
 
 
 def _at(ended: Sequence[bool]) -> list[Ints]:

@@ -39,7 +39,7 @@ def by_stratum(paired: Paired) -> Strata | None:
     kept = np.array(list(compress(labels, paired.kept.tolist())), dtype=object)
     enough = len(names) <= MOST
     effects = tuple(_effect(paired, name, kept == name, by_score) for name in names) if enough else ()
-    deltas = [each.delta for each in effects if each.delta is not None]
+    deltas = [effect.delta for effect in effects if effect.delta is not None]
     mean = sum(deltas) / len(deltas) if deltas else None
     pooled = float(paired.delta or 0)
     return Strata(
@@ -47,7 +47,7 @@ def by_stratum(paired: Paired) -> Strata | None:
         effects=effects,
         level=LEVEL,
         method="tango" if by_score else "cr2_t",
-        opposed=tuple(each.stratum for each in effects if each.opposed),
+        opposed=tuple(effect.stratum for effect in effects if effect.opposed),
         mean_of_strata=mean,
         sign_depends_on_weights=mean is not None and mean * pooled < 0,
         reason=None if enough else say("reasons.too_many_to_list", count=len(names), most=MOST),

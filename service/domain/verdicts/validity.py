@@ -47,12 +47,12 @@ def no_marks(value: Sequence[Mark]) -> bool:
 
 def invalidating(marks: Iterable[Mark], hypothesis: str) -> Mark | None:
     """The first mark that makes the outcome of a hypothesis invalid."""
-    return next((each for each in marks if each.effect == "invalid" and each.concerns(hypothesis)), None)
+    return next((mark for mark in marks if mark.effect == "invalid" and mark.concerns(hypothesis)), None)
 
 
 def flags(marks: Iterable[Mark], hypothesis: str) -> tuple[Mark, ...]:
     """The marks that an outcome carries and stands with."""
-    return tuple(each for each in marks if each.effect == "flag" and each.concerns(hypothesis))
+    return tuple(mark for mark in marks if mark.effect == "flag" and mark.concerns(hypothesis))
 
 
 def unblinded(at: datetime, after: Sequence[int], *, closed: bool = False) -> Mark:
@@ -75,8 +75,8 @@ def of_runs(
     code: Violation, effect: Effect, batches: Sequence[NamedBatch], hypotheses: tuple[str, ...] | None
 ) -> Mark:
     """Batches that break what the plan asks of runs."""
-    numbers = tuple(each.batch for each in batches)
-    runs = tuple(dict.fromkeys(each.run for each in batches if each.run is not None))
+    numbers = tuple(batch.batch for batch in batches)
+    runs = tuple(dict.fromkeys(batch.run for batch in batches if batch.run is not None))
     return Mark(
         code=code,
         effect=effect,

@@ -70,12 +70,12 @@ NOTHING = Shown()
 
 def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...]:
     """Every finding, in the order of the text; at most one per phrase and code."""
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    found: list[WordingFinding] = []
+    starts = [0, *(problems.end() for problems in re.finditer("\n", text))]
+    problems: list[WordingFinding] = []
     for start, sentence in _sentences(text):
         for code, span, why, better in _of_sentence(sentence, shown):
             low, high = start + span[0], start + span[1]
-            found.append(
+            problems.append(
                 WordingFinding(
                     code=code,
                     start=low,
@@ -86,14 +86,14 @@ def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...
                     better=better,
                 )
             )
-        if len(found) >= MAX_FINDINGS:
+        if len(problems) >= MAX_FINDINGS:
             break
-    return tuple(sorted(found, key=lambda each: (each.start, each.code))[:MAX_FINDINGS])
+    return tuple(sorted(problems, key=lambda each: (each.start, each.code))[:MAX_FINDINGS])
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
     start = 0
-    for end, following in [*(found.span() for found in _SENTENCE_END.finditer(text)), (len(text), len(text))]:
+    for end, following in [*(match.span() for match in _SENTENCE_END.finditer(text)), (len(text), len(text))]:
         for part in range(start, end, MAX_SENTENCE):
             yield part, text[part : min(part + MAX_SENTENCE, end)]
         start = following
@@ -117,19 +117,19 @@ def _of_sentence(sentence: str, shown: Shown) -> Iterator[_Found]:
     for phrase in PHRASES:
         if _is_shown(phrase.unless, shown):
             continue
-        for found in phrase.pattern.finditer(sentence):
-            if any(found.start() < high and low < found.end() for low, high in taken):
+        for match in phrase.pattern.finditer(sentence):
+            if any(match.start() < high and low < match.end() for low, high in taken):
                 continue
-            before = sentence[: found.start()]
+            before = sentence[: match.start()]
             if _CONDITION.search(before[-120:]) or (not phrase.also_quoted and _quoted(before)):
                 continue
             if not phrase.also_denied and _DENIAL.search(before[-120:]):
                 continue
             if phrase.spared is not None and phrase.spared.search(sentence):
                 continue
-            taken.append(found.span())
-            chinese = re.search(r"[\u4e00-\u9fff]", found.group()) is not None
-            yield phrase.code, found.span(), phrase.why, _better(phrase, shown, chinese=chinese)
+            taken.append(match.span())
+            chinese = re.search(r"[\u4e00-\u9fff]", match.group()) is not None
+            yield phrase.code, match.span(), phrase.why, _better(phrase, shown, chinese=chinese)
     yield from _switched(sentence, shown)
     yield from _unsupported(sentence, shown)
 

@@ -219,9 +219,9 @@ def _names(central: bytes) -> tuple[list[str], list[int]]:
         starts.append(at)
         begin = at + _CENTRAL.itemsize
         at = begin + name
-        found = text[begin:at]
+        encoded = text[begin:at]
         names.append(
-            found if found.isascii() else str(central[begin:at], "utf-8" if flags & _UTF8 else "cp437")
+            encoded if encoded.isascii() else str(central[begin:at], "utf-8" if flags & _UTF8 else "cp437")
         )
         at += extra + comment
         if signature != _SIGNATURE or at > end:
@@ -236,15 +236,15 @@ def _columns(
 ) -> tuple[NDArray[np.int64], ...]:
     """Method, checksum, packed size, size and beginning of all entries, each of shape (entries,), once they are
     within the limits."""
-    found = _records(np.frombuffer(central, dtype=np.uint8), np.array(starts, dtype=np.int64), _CENTRAL)
-    if (found["flags"] & 1).any():
+    entries = _records(np.frombuffer(central, dtype=np.uint8), np.array(starts, dtype=np.int64), _CENTRAL)
+    if (entries["flags"] & 1).any():
         raise unreadable("", "the archive is encrypted")
-    if not np.isin(found["method"], (STORED, DEFLATED, ZSTANDARD)).all():
+    if not np.isin(entries["method"], (STORED, DEFLATED, ZSTANDARD)).all():
         raise unreadable("", "the archive is compressed by a method other than deflate and Zstandard")
-    columns = np.stack([found[name].astype(np.int64) for name in ("size", "packed", "offset")])
+    columns = np.stack([entries[name].astype(np.int64) for name in ("size", "packed", "offset")])
     for number in np.flatnonzero((columns == _FULL).any(axis=0)):
-        start = starts[number] + _CENTRAL.itemsize + int(found["name"][number])
-        columns[:, number] = _wide(central[start : start + int(found["extra"][number])], columns[:, number])
+        start = starts[number] + _CENTRAL.itemsize + int(entries["name"][number])
+        columns[:, number] = _wide(central[start : start + int(entries["extra"][number])], columns[:, number])
     size, packed, offset = columns[0], columns[1], columns[2] + shift
     if (size > limits.MOST_ENTRY).any():
         raise too_large("an entry of the archive is larger", f"{limits.MOST_ENTRY >> 20} MiB in one")
@@ -257,9 +257,9 @@ def _columns(
     local = np.clip(offset, 0, max(0, len(archive) - _LOCAL.itemsize))
     headers = _records(np.frombuffer(archive, dtype=np.uint8), local, _LOCAL)
     begin = local + _LOCAL.itemsize + headers["name"] + headers["extra"]
-    agrees = (headers["signature"] == b"PK\3\4") & (headers["method"] == found["method"])
+    agrees = (headers["signature"] == b"PK\3\4") & (headers["method"] == entries["method"])
     begin[~agrees | (local != offset) | (begin + packed > len(archive))] = -1
-    return found["method"], found["checksum"], packed, size, begin
+    return entries["method"], entries["checksum"], packed, size, begin
 
 
 def _records(buffer: NDArray[np.uint8], starts: NDArray[np.int64], form: np.dtype[Any]) -> NDArray[Any]:
@@ -278,10 +278,10 @@ def _wide(extra: bytes, numbers: NDArray[np.int64]) -> list[int]:
         kind, length = struct.unpack_from("<HH", extra, at)
         if kind == _ZIP64:
             wide = iter(struct.unpack_from(f"<{length // 8}Q", extra, at + 4))
-            found = [next(wide, -1) if each == _FULL else int(each) for each in numbers]
-            if min(found) < 0 or max(found) >= 1 << 62:
+            values = [next(wide, -1) if number == _FULL else int(number) for number in numbers]
+            if min(values) < 0 or max(values) >= 1 << 62:
                 break
-            return found
+            return values
         at += 4 + length
     raise ValueError
 

@@ -51,22 +51,22 @@ class DeepEvalRun(Reader):
     def samples(self) -> Iterator[Sample]:
         """Every test case."""
         cases = json_slices.each(self._document, self._cases[0], _WANTED, "testCases")
-        for number, found in enumerate(cases, start=1):
+        for number, case in enumerate(cases, start=1):
             where = f"testCases[{number}]"
             measures: dict[str, Measured] = {}
-            for name, metric in _metrics(found):
+            for name, metric in _metrics(case):
                 if name in measures:
                     raise unreadable(where, "has two metrics of one name")
                 measures[name] = _measured(metric)
-            extra = found.get("additionalMetadata") or found.get("metadata") or {}
-            fields = {**found, "additionalMetadata": extra, "metadata": extra}
+            extra = case.get("additionalMetadata") or case.get("metadata") or {}
+            fields = {**case, "additionalMetadata": extra, "metadata": extra}
             yield Sample(where, fields, measures)
 
     def judges(self) -> Iterator[tuple[str, str | None]]:
         """Every metric with the model that evaluated it, once each."""
         seen = set()
-        for found in json_slices.each(self._document, self._cases[0], _WANTED, "testCases"):
-            for name, metric in _metrics(found):
+        for case in json_slices.each(self._document, self._cases[0], _WANTED, "testCases"):
+            for name, metric in _metrics(case):
                 model = metric.get("evaluationModel")
                 seen.add((name, model if isinstance(model, str) else None))
         yield from sorted(seen, key=str)
@@ -75,8 +75,8 @@ class DeepEvalRun(Reader):
 def _metrics(case: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Metrics of a test case by name; before 1.0 both were called otherwise."""
     for data, name in (("metricsData", "name"), ("metricsMetadata", "metric")):
-        found = case.get(data)
-        for metric in found if isinstance(found, list) else ():
+        metrics = case.get(data)
+        for metric in metrics if isinstance(metrics, list) else ():
             if isinstance(metric, dict) and isinstance(metric.get(name), str):
                 yield metric[name], metric
 

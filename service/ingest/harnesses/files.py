@@ -59,8 +59,8 @@ class Files:
     @classmethod
     def at(cls, paths: Sequence[Path], open_files: ExitStack) -> Files:
         """Files on disk; a folder stands for all that is in it."""
-        found = [each for path in paths for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
-        opened = {path.name: open_files.enter_context(path.open("rb")) for path in found if path.is_file()}
+        files = [each for path in paths for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
+        opened = {path.name: open_files.enter_context(path.open("rb")) for path in files if path.is_file()}
         if len(opened) == 1:
             (only,) = opened.items()
             return cls.of(only[1], only[0])
@@ -85,13 +85,13 @@ class Files:
         Raises:
             InvalidData: there is none, or there are several.
         """
-        found = self.matching(*patterns)
-        if not found and len(self.names) == 1:
-            found = list(self.names)
-        if len(found) != 1:
-            many = f"{len(found)} files" if found else "no file"
+        matching = self.matching(*patterns)
+        if not matching and len(self.names) == 1:
+            matching = list(self.names)
+        if len(matching) != 1:
+            many = f"{len(matching)} files" if matching else "no file"
             raise InvalidData.field("", f"{many} of this import can be {what}", f"send {of}")
-        return found[0]
+        return matching[0]
 
     def read(self, name: str) -> Buffer:
         """A document, without the byte order mark that some editors write."""

@@ -48,19 +48,19 @@ class HelmRun(Reader):
         """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
         start = json_slices.whole(self._stats, "per_instance_stats.json")
         rows = json_slices.each(self._stats, start, _STATS, "per_instance_stats.json")
-        for number, found in enumerate(rows, start=1):
+        for number, row in enumerate(rows, start=1):
             where = f"per_instance_stats.json[{number}]"
-            trial = found.get("train_trial_index", 0)
-            instance = found.get("instance_id")
-            if type(trial) is not int or not isinstance(found.get("stats"), list):
+            trial = row.get("train_trial_index", 0)
+            instance = row.get("instance_id")
+            if type(trial) is not int or not isinstance(row.get("stats"), list):
                 raise unreadable(where, "is no instance of HELM")
-            if found.get("perturbation"):
+            if row.get("perturbation"):
                 continue
             told = (self._instances or {}).get((str(instance), trial))
             if told is None and self._instances is not None:
                 raise unreadable(where, "is an instance and trial that scenario_state.json does not have")
             ok, about = told or (True, None)
-            measures, split, sub_split = _measures(found["stats"], where)
+            measures, split, sub_split = _measures(row["stats"], where)
             fields = {
                 "id": instance,
                 "train_trial": trial + 1,
@@ -98,11 +98,11 @@ def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, A
     for key, begin, _ in json_slices.top(document, where):
         if key != "request_states":
             continue
-        for found in json_slices.each(document, begin, _STATE, where):
+        for state in json_slices.each(document, begin, _STATE, where):
             about, result, trial = (
-                found.get("instance"),
-                found.get("result"),
-                found.get("train_trial_index", 0),
+                state.get("instance"),
+                state.get("result"),
+                state.get("train_trial_index", 0),
             )
             if not isinstance(about, dict) or about.get("perturbation") or type(trial) is not int:
                 continue

@@ -51,9 +51,9 @@ class InspectLog(Reader):
         self.partial = None if status == "success" or self.piece else _unfinished(status)
         if self.partial is None and not self._names and self._samples_at is None and self._intended != 0:
             raise NO_SAMPLES
-        found = len(self._names) if files.archive is not None else None
-        if self.partial is None and found is not None and self._intended not in (None, found):
-            self.partial = f"has {found} samples where it says that {self._intended} were run"
+        count = len(self._names) if files.archive is not None else None
+        if self.partial is None and count is not None and self._intended not in (None, count):
+            self.partial = f"has {count} samples where it says that {self._intended} were run"
 
     @property
     def _intended(self) -> int | None:
@@ -75,8 +75,8 @@ class InspectLog(Reader):
                     sample["metadata"] = loads(self._files.read(metadata), metadata)
             yield _sample(sample, name)
         if self._samples_at is not None:
-            for number, found in enumerate(self._document_samples(self._samples_at), start=1):
-                yield _sample(found, f"samples[{number}]")
+            for number, raw in enumerate(self._document_samples(self._samples_at), start=1):
+                yield _sample(raw, f"samples[{number}]")
 
     def _archive_header(self) -> Mapping[str, Any]:
         names = self._files.names
@@ -116,12 +116,12 @@ class InspectLog(Reader):
 
     def _document_samples(self, begin: int) -> Iterator[Mapping[str, Any]]:
         samples = json_slices.Array(self._document, begin, self._wanted, "samples")
-        found = 0
+        count = 0
         for sample in samples:
-            found += 1
+            count += 1
             yield sample
-        if self.partial is None and not self.piece and self._intended not in (None, found):
-            self.partial = f"has {found} samples where it says that {self._intended} were run"
+        if self.partial is None and not self.piece and self._intended not in (None, count):
+            self.partial = f"has {count} samples where it says that {self._intended} were run"
         for key, _, _ in json_slices.rest(self._document, samples.position, "the log"):
             if self._in_order and (key in _HEADER.names or key == "samples"):
                 raise unreadable("the log", f"says `{key}` once more after its samples")
@@ -132,17 +132,17 @@ def _wanted(paths: Collection[str] | None) -> Members:
     if paths is None:
         return Members(_WANTED)
     parts = [path.removeprefix("sha256:").split(".") for path in paths]
-    heads = {".".join(each[:end]) for each in parts for end in range(1, len(each) + 1)}
+    heads = {".".join(part[:end]) for part in parts for end in range(1, len(part) + 1)}
     inner = {} if "scores" in heads else {"scores": GenericAlias(dict, (str, _SCORE.shape))}
     return Members(_WANTED | heads, only=True, of=inner)
 
 
-def _sample(found: Mapping[str, Any], where: str) -> Sample:
-    scores = found.get("scores")
+def _sample(sample: Mapping[str, Any], where: str) -> Sample:
+    scores = sample.get("scores")
     events: tuple[str, ...] = ()
-    if "error" in found or "limit" in found or "invalidation" in found:
-        events = tuple(event for name, event in _EVENTS if found.get(name))
-    return Sample(where, found, _Scores(scores if isinstance(scores, dict) else {}), events)
+    if "error" in sample or "limit" in sample or "invalidation" in sample:
+        events = tuple(event for name, event in _EVENTS if sample.get(name))
+    return Sample(where, sample, _Scores(scores if isinstance(scores, dict) else {}), events)
 
 
 class _Scores(Mapping[str, Measured]):

@@ -45,12 +45,12 @@ _OPENING, _CLOSING = b"{[", b"}]"
 def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
     """Those members of an object; perhaps all of them, where it is small."""
     if len(document) <= limits.IN_MEMORY:
-        found = wanted.of(document)
-        if found is None:
-            found = loads(document, where)
-        if not isinstance(found, dict):
+        value = wanted.of(document)
+        if value is None:
+            value = loads(document, where)
+        if not isinstance(value, dict):
             raise unreadable(where, "is not an object")
-        return found
+        return value
     return _picked(document, 0, len(document), wanted, where)
 
 
@@ -190,16 +190,16 @@ class Array:
             return None
         start = self._position + len(self._text[: self._at].encode())
         cut = self._document.find(self._seam, start + _RUN, start + _WINDOW)
-        found = self._wanted.of_run(self._document[start : cut + 1]) if cut >= 0 else None
-        if found is None:
+        values = self._wanted.of_run(self._document[start : cut + 1]) if cut >= 0 else None
+        if values is None:
             self._misses += cut >= 0
             if self._misses > _MOST_MISSES:
                 self._seam = b""
             self._singly_until = cut if cut >= 0 else start + _RUN
             return None
-        self._number += len(found)
+        self._number += len(values)
         self._position, self._text, self._at = cut + self._gap, "", 0
-        return found
+        return values
 
     def _one(self) -> dict[str, Any]:
         """The next element.
@@ -207,20 +207,20 @@ class Array:
         A small one is parsed straight from a window of text; one that does not fit is found by its brackets.
         """
         self._number += 1
-        found, end = _parsed(self._text, self._at)
+        value, end = _parsed(self._text, self._at)
         if not self._text or (end is None and self._at > 0):
             self._position = _space(self._document, self._position + len(self._text[: self._at].encode()))
             self._text, self._at = _window(self._document, self._position, self._where), 0
-            found, end = _parsed(self._text, 0)
+            value, end = _parsed(self._text, 0)
         if end is None:  # longer than a window, or no JSON
             where = f"{self._where}[{self._number}]"
             ended = _end(self._document, self._position, self._where)
-            found = pick_slice(self._document, self._position, ended, self._wanted, where)
+            value = pick_slice(self._document, self._position, ended, self._wanted, where)
             self._position, self._text, self._at, end = ended, "", 0, 0
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise unreadable(f"{self._where}[{self._number}]", "is not an object")
         self._pass(end)
-        return found
+        return value
 
     def _pass(self, end: int) -> None:
         """Go on to what follows the element that ended there in the text."""
@@ -366,10 +366,10 @@ def _closing_quotes(piece: NDArray[np.uint8], escaping: int) -> tuple[NDArray[np
 
 
 def _after(document: Buffer, position: int, where: str) -> int:
-    found = _NEXT.match(document, position)
-    if found is None:
+    match = _NEXT.match(document, position)
+    if match is None:
         raise _cut_off(where)
-    return found.end()
+    return match.end()
 
 
 def _closed(document: Buffer, position: int, bracket: bytes) -> bool:
@@ -378,8 +378,8 @@ def _closed(document: Buffer, position: int, bracket: bytes) -> bool:
 
 
 def _space(document: Buffer, position: int) -> int:
-    found = _SPACE.match(document, position)
-    return position if found is None else found.end()
+    match = _SPACE.match(document, position)
+    return position if match is None else match.end()
 
 
 def _cut_off(where: str) -> MalformedBody:

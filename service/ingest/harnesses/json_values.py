@@ -49,10 +49,10 @@ class Members:
         try:
             if type(piece) is not bytes or not piece.isascii():
                 _require_utf8(piece)
-            found: dict[str, Any] = self._one(piece)
+            members: dict[str, Any] = self._one(piece)
         except _REFUSED:
             return None
-        return found
+        return members
 
     def slices_of(self, piece: memoryview) -> dict[str, memoryview] | None:
         """The same of an object that is too large to be read at once: each member as it is written."""
@@ -67,10 +67,10 @@ class Members:
         try:
             if not piece.isascii():
                 _require_utf8(piece)
-            found: list[dict[str, Any]] = self._run(b"[%b]" % piece)
+            members: list[dict[str, Any]] = self._run(b"[%b]" % piece)
         except _REFUSED:
             return None
-        return found
+        return members
 
 
 def loads(piece: Buffer, where: str) -> Any:

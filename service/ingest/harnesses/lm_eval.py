@@ -52,19 +52,19 @@ class LmEvalRun(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every line."""
-        for where, found in self._lines():
-            if "doc" not in found:
+        for where, line in self._lines():
+            if "doc" not in line:
                 raise unreadable(where, "is no sample of lm-evaluation-harness: it has no `doc`")
-            used = found["filter"] if "filter" in found else self._only_filter(where)
-            names = found.get("metrics")
+            used = line["filter"] if "filter" in line else self._only_filter(where)
+            names = line.get("metrics")
             if not isinstance(names, list):  # files of older versions do not list them
-                names = [name for name in found if name not in _MEMBERS]
+                names = [name for name in line if name not in _MEMBERS]
             measures = {
-                f"{name},{used}": Measured(found.get(name), "unscored" if found.get(name) is None else None)
+                f"{name},{used}": Measured(line.get(name), "unscored" if line.get(name) is None else None)
                 for name in names
                 if isinstance(name, str)
             }
-            yield Sample(where, found, measures)
+            yield Sample(where, line, measures)
 
     def _only_filter(self, where: str) -> str:
         """That of a line which does not say it, as older versions wrote it: the run's only one."""
@@ -82,14 +82,14 @@ class LmEvalRun(Reader):
         if json_slices.begins_array(document):
             start = json_slices.whole(document, "the samples")
             samples = json_slices.each(document, start, _SAMPLE, "samples")
-            yield from ((f"samples[{number}]", found) for number, found in enumerate(samples, start=1))
+            yield from ((f"samples[{number}]", content) for number, content in enumerate(samples, start=1))
             return
         for number, line in self._files.lines(self._samples):
             where = f"line {number}"
-            found = loads(line, where)
-            if not isinstance(found, dict):
+            content = loads(line, where)
+            if not isinstance(content, dict):
                 raise unreadable(where, "is no sample of lm-evaluation-harness: it is no object")
-            yield where, found
+            yield where, content
 
     def _shortfall(self) -> str | None:
         """Fewer items than the results file says were run."""
@@ -99,8 +99,8 @@ class LmEvalRun(Reader):
         if type(said) is not int:
             return None
         per_filter: dict[Any, int] = {}
-        for _, found in self._lines():
-            used = found.get("filter")
+        for _, sample in self._lines():
+            used = sample.get("filter")
             used = used if isinstance(used, str) else None
             per_filter[used] = per_filter.get(used, 0) + 1
         short = [n for n in per_filter.values() if n < said]

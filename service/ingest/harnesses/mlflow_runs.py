@@ -25,26 +25,26 @@ class MlflowRun(Reader):
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
         self._pages: list[tuple[Buffer, int]] = []
-        found: Any = None
+        run: Any = None
         open_pages = 0
         for name in files.matching("*.json"):
             document = files.read(name)
             token = False
             for key, begin, end in json_slices.top(document, name):
                 if key == "run":
-                    if found is not None:
+                    if run is not None:
                         raise InvalidData.field("", "the import has several runs", "send one run at a time")
-                    found = loads(document[begin:end], name)
+                    run = loads(document[begin:end], name)
                 elif key == "traces":
                     self._pages.append((document, begin))
                 elif key == "next_page_token":
                     token = bool(loads(document[begin:end], name))
             open_pages += token
-        if not isinstance(found, dict) or not isinstance(found.get("info"), dict):
+        if not isinstance(run, dict) or not isinstance(run.get("info"), dict):
             raise InvalidData.field(
                 "", "the import has no run", "send the answer of runs/get beside the traces"
             )
-        info, data = found["info"], found.get("data")
+        info, data = run["info"], run.get("data")
         data = data if isinstance(data, dict) else {}
         self.run = {
             **info,
@@ -61,25 +61,25 @@ class MlflowRun(Reader):
         run_id = (self.run or {}).get("run_id")
         number = 0
         for document, begin in self._pages:
-            for found in json_slices.each(document, begin, _TRACE, "traces"):
+            for trace in json_slices.each(document, begin, _TRACE, "traces"):
                 number += 1
                 where = f"trace {number}"
-                metadata = found.get("trace_metadata")
+                metadata = trace.get("trace_metadata")
                 metadata = metadata if isinstance(metadata, dict) else {}
                 if metadata.get("mlflow.sourceRun") not in (None, run_id):
                     raise InvalidData.field("", f"{where} is of another run", "send the traces of one run")
-                fields = {**found, "inputs": _inputs(metadata, found), "request_id": found.get("trace_id")}
-                failed = found.get("state") != "OK"
-                measures = self._measures(found.get("assessments"))
+                fields = {**trace, "inputs": _inputs(metadata, trace), "request_id": trace.get("trace_id")}
+                failed = trace.get("state") != "OK"
+                measures = self._measures(trace.get("assessments"))
                 yield Sample(where, fields, {} if failed else measures, ("error",) if failed else ())
 
     def _measures(self, assessments: Any) -> dict[str, Measured]:
         measures: dict[str, Measured] = {}
-        for each in assessments if isinstance(assessments, list) else ():
-            feedback = each.get("feedback") if isinstance(each, dict) else None
-            if not isinstance(feedback, dict) or each.get("valid") is False:
+        for assessment in assessments if isinstance(assessments, list) else ():
+            feedback = assessment.get("feedback") if isinstance(assessment, dict) else None
+            if not isinstance(feedback, dict) or assessment.get("valid") is False:
                 continue
-            name, source = each.get("assessment_name"), each.get("source")
+            name, source = assessment.get("assessment_name"), assessment.get("source")
             kind = source.get("source_type") if isinstance(source, dict) else None
             if not isinstance(name, str) or (self._source is not None and kind != self._source):
                 continue
@@ -100,13 +100,13 @@ def _inputs(metadata: Mapping[str, Any], trace: Mapping[str, Any]) -> Any:
     return None
 
 
-def _pairs(found: Any) -> dict[str, Any]:
-    if not isinstance(found, list):
+def _pairs(pairs: Any) -> dict[str, Any]:
+    if not isinstance(pairs, list):
         return {}
     return {
-        key: each.get("value")
-        for each in found
-        if isinstance(each, dict) and isinstance(key := each.get("key"), str)
+        key: pair.get("value")
+        for pair in pairs
+        if isinstance(pair, dict) and isinstance(key := pair.get("key"), str)
     }
 
 

@@ -68,8 +68,8 @@ class PromptfooResults(Reader):
                 yield _sample(loads(line, where), where)
         elif self._results_at is not None:
             results = json_slices.each(self._document, self._results_at, _WANTED, "results")
-            for number, found in enumerate(results, start=1):
-                yield _sample(found, f"results[{number}]")
+            for number, result in enumerate(results, start=1):
+                yield _sample(result, f"results[{number}]")
 
     def _opened(self, document: Buffer) -> bool:
         """Whether the document has results in the place where promptfoo writes them."""
@@ -85,34 +85,34 @@ class PromptfooResults(Reader):
         return self._results_at is not None
 
 
-def _sample(found: Any, where: str) -> Sample:
-    if not isinstance(found, dict) or "testIdx" not in found:
+def _sample(result: Any, where: str) -> Sample:
+    if not isinstance(result, dict) or "testIdx" not in result:
         raise unreadable(
             where, "is no result of promptfoo, or of an old one: it has no `testIdx`; export it again"
         )
-    grading = found.get("gradingResult")
+    grading = result.get("gradingResult")
     parts = grading.get("componentResults") if isinstance(grading, dict) else None
     threw = {_metric(part) for part in (parts if isinstance(parts, list) else ()) if _threw(part)}
-    if not isinstance(parts, list) and _threw({"reason": found.get("error")}):
+    if not isinstance(parts, list) and _threw({"reason": result.get("error")}):
         threw.add(None)
     whole = "grader_failed" if threw else None
     measures = {
-        "score": _measured(found.get("score"), whole),
-        "success": _measured(found.get("success"), whole),
+        "score": _measured(result.get("score"), whole),
+        "success": _measured(result.get("success"), whole),
     }
-    named = found.get("namedScores")
+    named = result.get("namedScores")
     for name, value in named.items() if isinstance(named, dict) else ():
         broken = name in threw or None in threw
         measures[name if name not in measures else f"namedScores.{name}"] = _measured(
             value, "grader_failed" if broken else None
         )
-    failed = found.get("failureReason") == 2 or (
-        "failureReason" not in found and bool(found.get("error")) and not isinstance(grading, dict)
+    failed = result.get("failureReason") == 2 or (
+        "failureReason" not in result and bool(result.get("error")) and not isinstance(grading, dict)
     )  # in older files an answer that never came has no other mark
-    order, place = found["testIdx"], found.get("promptIdx")
+    order, place = result["testIdx"], result.get("promptIdx")
     return Sample(
         where,
-        {**found, "provider": _named_provider(found.get("provider"))},
+        {**result, "provider": _named_provider(result.get("provider"))},
         {} if failed else measures,
         ("error",) if failed else (),
         order if type(order) is int else 0,
@@ -219,10 +219,10 @@ def _row(
 
 
 def _named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
-    found = loads(cell.encode(), where) if cell else {}
-    if not isinstance(found, dict):
+    named = loads(cell.encode(), where) if cell else {}
+    if not isinstance(named, dict):
         raise unreadable(where, "has named scores that are no object")
-    yield from found.items()
+    yield from named.items()
 
 
 def _rounded(cell: str, event: str | None) -> Measured:

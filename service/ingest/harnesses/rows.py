@@ -199,16 +199,18 @@ class Collector:
                     "import with arm=…, or write where the file says it",
                 )
             return wanted
-        found = look_up(fields, mapping.arm)
+        value = look_up(fields, mapping.arm)
         names = mapping.arms or {}
-        candidates = found if isinstance(found, list) else [found]
+        candidates = value if isinstance(value, list) else [value]
         texts = [
-            str(each) for each in candidates if isinstance(each, str | int) and not isinstance(each, bool)
+            str(candidate)
+            for candidate in candidates
+            if isinstance(candidate, str | int) and not isinstance(candidate, bool)
         ]
         known = [
-            names.get(each, each)
-            for each in texts
-            if each in names or self._arms is None or each in self._arms
+            names.get(text, text)
+            for text in texts
+            if text in names or self._arms is None or text in self._arms
         ]
         if len(set(known)) == 1:
             if wanted is not None and known[0] != wanted and where == "the file":
@@ -239,23 +241,23 @@ class Collector:
         return wanted is None or split == wanted
 
     def _id(self, sample: Sample) -> str:
-        found = self._find_id(sample.fields)
-        if type(found) is str and found.isascii() and 0 < len(found) <= MAX_TEXT and "\0" not in found:
-            return found
-        if type(found) is int:
+        value = self._find_id(sample.fields)
+        if type(value) is str and value.isascii() and 0 < len(value) <= MAX_TEXT and "\0" not in value:
+            return value
+        if type(value) is int:
             if self._mapping.INTEGER_IDS or getattr(self._mapping, "integer_ids", None) == "text":
-                found = str(found) if abs(found) < 10**18 else None
+                value = str(value) if abs(value) < 10**18 else None
             else:
                 self._fault(
                     "import.integer_ids", "have a number for an id", '"integer_ids": "text"', sample.where
                 )
                 return ""
-        normal = unicodedata.normalize("NFC", found) if isinstance(found, str) else None
+        normal = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
         if fault := text_fault(normal):
             fix = "write where the id stands, such as metadata.item_id"
             self._fault(
                 "import.item_id",
-                f"have an id that {fault}" if found is not None else "have no id there",
+                f"have an id that {fault}" if value is not None else "have no id there",
                 fix,
                 sample.where,
             )
@@ -264,36 +266,36 @@ class Collector:
     def _cluster(self, sample: Sample) -> str | None:
         if self._cluster_path is None:
             return None
-        found = self._find_cluster(sample.fields)
-        if type(found) is str and found in self._clusters:
-            return found
-        if type(found) is int:
-            found = str(found)
-        normal = unicodedata.normalize("NFC", found) if isinstance(found, str) else None
+        value = self._find_cluster(sample.fields)
+        if type(value) is str and value in self._clusters:
+            return value
+        if type(value) is int:
+            value = str(value)
+        normal = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
         if text_fault(normal):
             fix = "write where the cluster stands, such as metadata.topic"
             self._fault("import.cluster", "have no cluster there", fix, sample.where)
-        elif normal == found and len(self._clusters) < 10_000:
+        elif normal == value and len(self._clusters) < 10_000:
             self._clusters.add(normal or "")
         return normal
 
     def _replicate(self, sample: Sample) -> int:
         if self._replicate_path is None:
             return 1
-        found = self._find_replicate(sample.fields)
-        if found == 1 and type(found) is int:
+        value = self._find_replicate(sample.fields)
+        if value == 1 and type(value) is int:
             return 1
-        if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) < 9:
-            found = int(found)
-        if type(found) is int and 1 <= found <= MAX_REPLICATE:
-            return found
+        if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9:
+            value = int(value)
+        if type(value) is int and 1 <= value <= MAX_REPLICATE:
+            return value
         self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
         return 1
 
-    def _time(self, found: Any, where: str) -> int:
-        if found is None or found == "":
+    def _time(self, value: Any, where: str) -> int:
+        if value is None or value == "":
             return NO_TIME
-        moment = microseconds(found)
+        moment = microseconds(value)
         if moment is None:
             fix = "write where the time stands, or leave `observed_at` out"
             self._fault("import.observed_at", "have no RFC 3339 time with its offset there", fix, where)
@@ -352,13 +354,13 @@ class Collector:
         values = measured.value
         value = {"first": values[0], "last": values[-1]}.get(said)
         if said in ("any", "all"):
-            if not all(isinstance(each, bool) for each in values):
+            if not all(isinstance(value, bool) for value in values):
                 message, fix = (
                     "have several events that are not true or false",
                     'write "several": "first" or "last"',
                 )
                 self._fault("import.several", message, fix, where)
-            value = (any if said == "any" else all)(each is True for each in values)
+            value = (any if said == "any" else all)(value is True for value in values)
         return self._plain(Measured(value), target, where)
 
     def _number(self, value: Any, target: Target, where: str) -> Outcome:
@@ -443,7 +445,7 @@ class Collector:
                     "score the run before it is imported",
                 )
             if target.key not in self._seen and self._others:
-                names = ", ".join(f"'{shown(each)}'" for each in sorted(self._others)[:SHOWN])
+                names = ", ".join(f"'{shown(other)}'" for other in sorted(self._others)[:SHOWN])
                 name = (
                     "filter"
                     if reader.several and "," in target.key

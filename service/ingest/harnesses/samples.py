@@ -128,9 +128,9 @@ def id_finder(path: str) -> Callable[[Any], Any]:
     find, is_hashed = finder(path.removeprefix("sha256:")), path.startswith("sha256:")
 
     def find_id(fields: Any) -> Any:
-        found = find(fields)
-        if not is_hashed and (type(found) is str or type(found) is int):
-            return found
+        value = find(fields)
+        if not is_hashed and (type(value) is str or type(value) is int):
+            return value
         return look_up_id(fields, path)
 
     return find_id
@@ -139,11 +139,11 @@ def id_finder(path: str) -> Callable[[Any], Any]:
 def look_up_id(fields: Any, path: str) -> Any:
     """What stands at an id's path: objects, and what `sha256:` is written before, as their hash in hexadecimal."""
     hashed = path.startswith("sha256:")
-    found = look_up(fields, path.removeprefix("sha256:"))
-    if found is None or not (hashed or isinstance(found, dict | list)):
-        return found
+    value = look_up(fields, path.removeprefix("sha256:"))
+    if value is None or not (hashed or isinstance(value, dict | list)):
+        return value
     try:
-        data = found.encode() if isinstance(found, str) else canonical(found)
+        data = value.encode() if isinstance(value, str) else canonical(value)
     except (InvalidData, UnicodeEncodeError):
         return None
     return hashlib.sha256(data).hexdigest()

@@ -62,12 +62,12 @@ class SweBenchReport(Reader):
 
 
 def _ids(report: Mapping[str, Any], name: str) -> Iterator[str]:
-    found = report.get(name)
-    if found is None:
+    ids = report.get(name)
+    if ids is None:
         return
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
         raise unreadable("", f"`{name}` of the report is not a list of ids")
-    yield from found
+    yield from ids
 
 
 HARNESS = Harness(

@@ -122,11 +122,11 @@ class Drawn:
         return float(self.values.mean()), unit * float((self.values / unit).std(ddof=1))
 
 
-def _place(found: Listed | Drawn, r: float, *, after: bool) -> int:
+def _place(distribution: Listed | Drawn, r: float, *, after: bool) -> int:
     """How many values lie below r, those that tie with it included when `after`."""
     if after:
-        return int(np.searchsorted(found.values, r + found.slack, side="right"))
-    return int(np.searchsorted(found.values, r - found.slack))
+        return int(np.searchsorted(distribution.values, r + distribution.slack, side="right"))
+    return int(np.searchsorted(distribution.values, r - distribution.slack))
 
 
 def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Listed | None:
@@ -139,10 +139,10 @@ def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Liste
     return _on_lattice(samples, signs) or _listed(samples, signs)
 
 
-def least_probability(samples: Sequence[NDArray[np.float64]], found: BootstrapDistribution) -> float:
+def least_probability(samples: Sequence[NDArray[np.float64]], distribution: BootstrapDistribution) -> float:
     """The least probability the distribution can give: one draw, or one and the same rare value in every draw."""
-    if isinstance(found, Drawn):
-        return 1 / (found.values.size + 1)
+    if isinstance(distribution, Drawn):
+        return 1 / (distribution.values.size + 1)
     return max(math.exp(-sum(s.size * math.log(s.size) for s in samples)), 1e-300)
 
 
@@ -153,11 +153,11 @@ def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) ->
 
 def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: range) -> NDArray[np.float64]:
     """The estimate in every replicate of these blocks, in the order drawn."""
-    found = [np.zeros(0)]
+    estimates = [np.zeros(0)]
     for generators in batches(seed, blocks, max(len(sample) for sample in samples)):
         means = [drawn_sums(sample, generators) / sample.size for sample in samples]
-        found.append(means[1] - means[0] if len(means) == 2 else means[0])
-    return np.concatenate(found)
+        estimates.append(means[1] - means[0] if len(means) == 2 else means[0])
+    return np.concatenate(estimates)
 
 
 def in_order(samples: Sequence[NDArray[np.float64]], estimates: NDArray[np.float64]) -> Drawn:

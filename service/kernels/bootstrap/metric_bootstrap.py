@@ -53,15 +53,15 @@ class Replicates:
     def sorted_into_draws(self, units: PairedSums, n_resamples: int) -> MetricDraws:
         """The first `n_resamples`. `without_spread` is the share whose standard error is zero; they have
         no pivot."""
-        found, undefined = self.differences[:n_resamples], self.undefined[:n_resamples]
+        differences, undefined = self.differences[:n_resamples], self.undefined[:n_resamples]
         pivots, without = None, 0.0
         if self.errors.size:
             errors = self.errors[:n_resamples]
             spread = errors > NO_SPREAD * (units.standard_error() or 0.0)
             without = 1 - float(spread.mean())
-            pivots = np.sort((found[spread] - units.delta) / errors[spread])
+            pivots = np.sort((differences[spread] - units.delta) / errors[spread])
         return MetricDraws(
-            np.sort(found), pivots=pivots, without_spread=without, undefined=float(undefined.mean())
+            np.sort(differences), pivots=pivots, without_spread=without, undefined=float(undefined.mean())
         )
 
 
@@ -69,8 +69,8 @@ def draw_differences(
     units: PairedSums, n_resamples: int, seed: int, *, studentize: bool = False
 ) -> MetricDraws:
     """Differences of `n_resamples` resamples of the units, sorted."""
-    found = difference_blocks(units, seed, range(block_count(n_resamples)), studentize=studentize)
-    return found.sorted_into_draws(units, n_resamples)
+    replicates = difference_blocks(units, seed, range(block_count(n_resamples)), studentize=studentize)
+    return replicates.sorted_into_draws(units, n_resamples)
 
 
 def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize: bool = False) -> Replicates:
@@ -80,8 +80,11 @@ def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize
         cells = units.apart
     g, width = units.n_units, units.metric.width
     both: NDArray[Any] = in_single(np.hstack([cells.baseline, cells.candidate]), g)
-    found = np.empty(len(blocks) * BLOCK)
-    undefined, errors = np.empty(found.size, dtype=np.bool_), np.empty(found.size if studentize else 0)
+    differences = np.empty(len(blocks) * BLOCK)
+    undefined, errors = (
+        np.empty(differences.size, dtype=np.bool_),
+        np.empty(differences.size if studentize else 0),
+    )
     at_once = max(1, CELLS // len(cells.copies))
     value, zero = units.metric.value, units.metric.undefined
     for place, block in enumerate(blocks):
@@ -92,25 +95,25 @@ def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize
             weights = _weights(rng, cells, g, many)
             sums = (weights.astype(both.dtype) @ both).astype(np.float64)
             baseline, candidate = sums[:, :width], sums[:, width:]
-            found[rows] = value(candidate) - value(baseline)
+            differences[rows] = value(candidate) - value(baseline)
             undefined[rows] = zero(candidate) | zero(baseline)
             if studentize:
                 errors[rows] = _standard_errors(cells, weights, baseline, candidate, g)
-    return Replicates(found, undefined, errors)
+    return Replicates(differences, undefined, errors)
 
 
 def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDraws:
     """The literal recipe for any metric: `default_rng(seed)`, one `choice` of units per resample."""
     rng = np.random.default_rng(seed)
     g = units.n_units
-    found, undefined = np.empty(n_resamples), 0
+    differences, undefined = np.empty(n_resamples), 0
     for row in range(n_resamples):
         chosen = rng.choice(g, g, replace=True)
         resampled = PairedSums(units.metric, units.baseline[chosen], units.candidate[chosen], np.ones(g))
-        found[row] = resampled.delta
+        differences[row] = resampled.delta
         undefined += resampled.undefined
-    found.sort()
-    return MetricDraws(found, route="seed", undefined=undefined / n_resamples)
+    differences.sort()
+    return MetricDraws(differences, route="seed", undefined=undefined / n_resamples)
 
 
 def _weights(rng: np.random.Generator, cells: PairedSums, g: int, rows: int) -> NDArray[np.int64]:
@@ -135,27 +138,31 @@ def _standard_errors(
 Ends = tuple[float | None, float | None]
 
 
-def middle_of(found: BootstrapDistribution, delta: float) -> float:
+def middle_of(distribution: BootstrapDistribution, delta: float) -> float:
     """P(delta* < delta) and half of P(delta* = delta): what BCa's bias z0 is the normal quantile of."""
-    return (found.at_most(delta, strict=True) + found.at_most(delta)) / 2
+    return (distribution.at_most(delta, strict=True) + distribution.at_most(delta)) / 2
 
 
-def bca_ends(found: BootstrapDistribution, delta: float, acceleration: float | None, tail: float) -> Ends:
+def bca_ends(
+    distribution: BootstrapDistribution, delta: float, acceleration: float | None, tail: float
+) -> Ends:
     """Quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
 
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 14.3.
     """
-    middle = middle_of(found, delta)
+    middle = middle_of(distribution, delta)
     if acceleration is None or not 0 < middle < 1:
         return None, None
     levels = [bca_level(q, float(special.ndtri(middle)), acceleration) for q in (tail, 1 - tail)]
-    low, high = (None if level is None else found.quantile(level) for level in levels)
+    low, high = (None if level is None else distribution.quantile(level) for level in levels)
     return low, high
 
 
-def studentized_ends(found: BootstrapDistribution, delta: float, se: float | None, tail: float) -> Ends:
+def studentized_ends(
+    distribution: BootstrapDistribution, delta: float, se: float | None, tail: float
+) -> Ends:
     """delta less the quantiles of the pivots times its standard error; None without either."""
-    if not isinstance(found, MetricDraws) or found.pivots is None or not se:
+    if not isinstance(distribution, MetricDraws) or distribution.pivots is None or not se:
         return None, None
-    steep, flat = np.quantile(found.pivots, [1 - tail, tail]).tolist()
+    steep, flat = np.quantile(distribution.pivots, [1 - tail, tail]).tolist()
     return delta - steep * se, delta - flat * se

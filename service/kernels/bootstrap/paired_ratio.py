@@ -78,9 +78,9 @@ class PairedRatio:
     @cached_property
     def residuals(self) -> Floats:
         """What each unit adds to the ratio's error, (G,): candidate minus ratio times baseline; rounding is 0."""
-        found = self.candidate - self.own * self.baseline
+        residuals = self.candidate - self.own * self.baseline
         size = np.abs(self.candidate) + self.own * np.abs(self.baseline)
-        return np.where(np.abs(found) <= 1e-12 * size, 0.0, found)
+        return np.where(np.abs(residuals) <= 1e-12 * size, 0.0, residuals)
 
     @property
     def log_error(self) -> float:
@@ -164,8 +164,8 @@ def pivots(pairs: PairedRatio, draws: int, seed: int) -> Floats:
         ],
         axis=1,
     )
-    found = [_block(columns, g, r, seed, block) for block in range(block_count(draws))]
-    return np.concatenate(found)[:draws]
+    blocks = [_block(columns, g, r, seed, block) for block in range(block_count(draws))]
+    return np.concatenate(blocks)[:draws]
 
 
 def _block(columns: Floats, g: int, r: float, seed: int, block: int) -> Floats:

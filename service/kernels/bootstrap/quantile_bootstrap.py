@@ -28,25 +28,25 @@ def resampled_quantiles(columns: Sequence[Floats], codes: Codes, q: float, draws
     g, n = int(codes.max()) + 1, len(codes)
     if g == n:  # single items: what is drawn is partitioned, which is quicker than counting
         single = [column[np.argsort(codes)] for column in columns]
-        found = [_items(single, q, seed, block) for block in range(block_count(draws))]
-        return np.concatenate(found)[:draws]
+        blocks = [_items(single, q, seed, block) for block in range(block_count(draws))]
+        return np.concatenate(blocks)[:draws]
     orders = [np.argsort(column, kind="stable") for column in columns]
     ranked = [(column[order], codes[order]) for column, order in zip(columns, orders, strict=True)]
-    found = [_clusters(ranked, g, q, seed, block) for block in range(block_count(draws))]
-    return np.concatenate(found)[:draws]
+    blocks = [_clusters(ranked, g, q, seed, block) for block in range(block_count(draws))]
+    return np.concatenate(blocks)[:draws]
 
 
 def _items(columns: Sequence[Floats], q: float, seed: int, block: int) -> Floats:
     n, rng = len(columns[0]), generator(seed, block)
     place = (n - 1) * q
     below, above = int(place), min(int(place) + 1, n - 1)
-    found = np.empty((BLOCK, len(columns)))
+    quantiles = np.empty((BLOCK, len(columns)))
     for draw in range(BLOCK):
         which = picks(rng, n, n)
         for at, column in enumerate(columns):
             drawn = np.partition(column[which], (below, above))
-            found[draw, at] = drawn[below] + (place - below) * (drawn[above] - drawn[below])
-    return found
+            quantiles[draw, at] = drawn[below] + (place - below) * (drawn[above] - drawn[below])
+    return quantiles
 
 
 def _clusters(ranked: Sequence[tuple[Floats, Codes]], g: int, q: float, seed: int, block: int) -> Floats:

@@ -91,9 +91,9 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
     """The bootstrap distribution of sum(D) / sum(N), by the first route that fits."""
     if len(sums) <= ENUMERATED_UP_TO:
         return enumerated(sums, sizes)
-    found = _evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
-    if found is not None:
-        return found
+    evenly = _evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
+    if evenly is not None:
+        return evenly
     if multisets.kinds(np.stack([sums, sizes], axis=1)) is not None:
         return enumerated(sums, sizes)
     return on_grid(sums, sizes, QUICK_POINTS) or Inverted(sums, sizes)
@@ -101,8 +101,8 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
 
 def on_grid(sums: Floats, sizes: Floats, most: int = MOST_POINTS) -> Atoms | None:
     """Sums on a lattice, by their joint distribution with the sizes; None where it takes too many points."""
-    found = joint_ratios(sums, sizes, most)
-    return None if found is None else Atoms(found[0], found[1], "lattice", found[2])
+    joint = joint_ratios(sums, sizes, most)
+    return None if joint is None else Atoms(joint[0], joint[1], "lattice", joint[2])
 
 
 def _evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
@@ -112,13 +112,13 @@ def _evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
         if grid is None:
             continue
         try:
-            found = lattice.distribution(lattice.resampled(grid[0]))
+            total = lattice.distribution(lattice.resampled(grid[0]))
         except lattice.WindowTooLong:
             break
-        k = found.first + found.step * np.arange(len(found.pmf))
+        k = total.first + total.step * np.arange(len(total.pmf))
         unit = grid[1] / (len(sums) * float(sizes[0]))
         ratios = origin / float(sizes[0]) + np.multiply(k, unit, dtype=np.float64)
-        return Atoms(ratios, found.pmf, "lattice", found.error)
+        return Atoms(ratios, total.pmf, "lattice", total.error)
     return None
 
 

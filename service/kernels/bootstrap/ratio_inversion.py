@@ -124,12 +124,12 @@ class Inverted:
         if step not in self._best:
             terms = self._residuals - step * self.sizes
             total, spread = _centre(terms)
-            found = None
+            tail = None
             if spread > 0 and inversion.continuous(terms):
-                found = inversion.resampled_sum(terms / spread, scan=len(terms) < LEAST_SAMPLE)
-            if found is not None:
-                self._errors.append(found.error)
-            self._best[step] = self._smooth(step) if found is None else (found, -total / spread)
+                tail = inversion.resampled_sum(terms / spread, scan=len(terms) < LEAST_SAMPLE)
+            if tail is not None:
+                self._errors.append(tail.error)
+            self._best[step] = self._smooth(step) if tail is None else (tail, -total / spread)
         return self._best[step]
 
     def quantile(self, q: float) -> float:
@@ -148,10 +148,10 @@ class Inverted:
         bottom, top = self._range()
         step = float(special.ndtri(q)) * self.spread
         for _ in range(NEWTON_STEPS):
-            found = self._inverted(step, checked=False) if bottom < step < top else None
-            if found is None or abs(found[1]) >= found[0].reach:
+            tail = self._inverted(step, checked=False) if bottom < step < top else None
+            if tail is None or abs(tail[1]) >= tail[0].reach:
                 return None
-            total, x, slope = found
+            total, x, slope = tail
             value, density = total.with_density(x)
             if density <= 0:
                 return None
@@ -188,10 +188,10 @@ class Inverted:
     def _smooth(self, step: float) -> tuple[inversion.Inverted, float] | None:
         """The standardized sum of the terms at estimate + step and its place of 0; None where not exact."""
         if step not in self._sums_at:
-            found = self._inverted(step, checked=True)
-            self._sums_at[step] = found and found[:2]
-            if found is not None:
-                self._errors.append(found[0].error)
+            tail = self._inverted(step, checked=True)
+            self._sums_at[step] = tail and tail[:2]
+            if tail is not None:
+                self._errors.append(tail[0].error)
         return self._sums_at[step]
 
     def _inverted(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
@@ -204,10 +204,10 @@ class Inverted:
         if spread == 0:
             return None
         terms /= spread
-        found = inversion.coarse_sum(terms, UNSEEN if checked else None)
-        if found is None or (checked and found.error > TOLERATED):
+        inverted = inversion.coarse_sum(terms, UNSEEN if checked else None)
+        if inverted is None or (checked and inverted.error > TOLERATED):
             return None
-        return found, -total / spread, self._total / spread
+        return inverted, -total / spread, self._total / spread
 
     def _range(self) -> tuple[float, float]:
         """Least and largest attainable ratio, from the estimate."""
@@ -237,9 +237,9 @@ class Inverted:
 
     def _rounded(self, r: float, points: int) -> tuple[float, float, float]:
         if (r, points) not in self._bounds:
-            self._bounds[r, points] = found = self._bounded(r, points)
+            self._bounds[r, points] = bounded = self._bounded(r, points)
             if points == GRID:
-                self._errors.append(_farther(found))
+                self._errors.append(_farther(bounded))
         return self._bounds[r, points]
 
     def _bounded(self, r: float, points: int) -> tuple[float, float, float]:
@@ -270,9 +270,9 @@ class Inverted:
         return min(max(middle, 0.0), 1.0), max(low, 0.0), min(high, 1.0)
 
 
-def _farther(found: tuple[float, float, float]) -> float:
+def _farther(bounds: tuple[float, float, float]) -> float:
     """How far the value lies from the farther of its bounds: at an atom it is one of them."""
-    value, low, high = found
+    value, low, high = bounds
     return max(high - value, value - low)
 
 

@@ -90,11 +90,11 @@ class _Axis:
 
 def _power(transform: NDArray[np.complex128], g: int) -> NDArray[np.complex128]:
     """The G-th power by squaring: numpy's own goes through logarithms."""
-    found, square = np.ones_like(transform), transform
+    product, square = np.ones_like(transform), transform
     while g:
         if g & 1:
-            found *= square
+            product *= square
         g >>= 1
         if g:
             square = square * square
-    return found
+    return product

@@ -33,7 +33,7 @@ def quantiles(b: Floats, c: Floats, n: Floats, levels: tuple[float, ...]) -> lis
 
     Error of a probability below 1e-15 sqrt(n) + 1e-14. Time O(50 m) for large n. Memory O(m + `CELLS`).
     """
-    found = [np.empty(len(n)) for _ in levels]
+    located = [np.empty(len(n)) for _ in levels]
     order = np.argsort(n, kind="stable")
     start = 0
     while start < len(order):
@@ -44,10 +44,10 @@ def quantiles(b: Floats, c: Floats, n: Floats, levels: tuple[float, ...]) -> lis
                 break
             rows = rows[: max(1, min(CELLS // used, len(rows) // 2))]
         tables = _Tables(b[rows], c[rows], n[rows], count, used)
-        for ends, q in zip(found, levels, strict=True):
+        for ends, q in zip(located, levels, strict=True):
             ends[rows] = tables.quantile(q)
         start += len(rows)
-    return found
+    return located
 
 
 def _frequencies(b: Floats, c: Floats, n: Floats) -> tuple[int, int]:

@@ -125,16 +125,16 @@ def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Co
     )
 
 
-def concordance_interval(found: Concordance, n: int, z: float) -> tuple[float, float] | None:
+def concordance_interval(concordance: Concordance, n: int, z: float) -> tuple[float, float] | None:
     """Lin's interval on Fisher's scale for n equally weighted pairs; None where it is undefined.
 
     Source: Lin (1989) with the correction of Biometrics (2000) 56:324.
     """
-    rho, r = found.ccc, found.pearson
+    rho, r = concordance.ccc, concordance.pearson
     if rho is None or r is None or r == 0 or n < 3 or abs(rho) >= 1:
         return None
     # rho times the squared shift in SDs; rho / r and this stay finite where the shift itself does not
-    moved, ratio = 2 * r * found.shift, rho / r
+    moved, ratio = 2 * r * concordance.shift, rho / r
     rest = 1 - rho * rho
     variance = (
         (1 - r * r) * ratio**2 / rest

@@ -46,7 +46,7 @@ def powered(
         cross = float(y @ f) / (n - 1) / n
         spread = float(f @ f) / (n - 1) / n + float(u @ u) / (many - 1) / many
     else:
-        g = int(max(each.max() for each in clusters)) + 1
+        g = int(max(cluster.max() for cluster in clusters)) + 1
         of_people = np.bincount(clusters[0], weights=y, minlength=g) / n
         of_judge = np.bincount(clusters[0], weights=f, minlength=g) / n
         of_judge -= np.bincount(clusters[1], weights=u, minlength=g) / many

@@ -84,8 +84,8 @@ class Strengths:
         np.add.at(score, (rows, second), -pull)
         score[:, k] = (outcome == 2) - chance[:, 2]
         free = slice(None) if self.nu else slice(k)
-        found = np.linalg.solve(_anchored(self.information)[free, free], score[:, free].T).T
-        return np.asarray(found[:, :k] - found[:, :k].mean(axis=1, keepdims=True))
+        influence = np.linalg.solve(_anchored(self.information)[free, free], score[:, free].T).T
+        return np.asarray(influence[:, :k] - influence[:, :k].mean(axis=1, keepdims=True))
 
 
 def fit(wins: Counts, ties: Counts) -> Strengths:
@@ -116,11 +116,11 @@ def fit(wins: Counts, ties: Counts) -> Strengths:
         while True:
             ahead = logs + length * step[:k], log_nu + length * step[k] if share > 0 else log_nu
             odds = _odds(*ahead, first, second)
-            found = _likelihood(odds, seen)
-            if found >= reached - 1e-12 * abs(reached) or length < 1e-9:
+            likelihood = _likelihood(odds, seen)
+            if likelihood >= reached - 1e-12 * abs(reached) or length < 1e-9:
                 break
             length /= 2
-        logs, log_nu, reached = ahead[0] - ahead[0].mean(), ahead[1], found
+        logs, log_nu, reached = ahead[0] - ahead[0].mean(), ahead[1], likelihood
         if score @ step <= CONVERGED:
             break
     else:
@@ -173,6 +173,6 @@ def _derivatives(
 def _anchored(information: Floats) -> Floats:
     """With the sum of the log strengths held at 0, which no comparison tells."""
     k = len(information) - 1
-    found = information.copy()
-    found[:k, :k] += np.diagonal(information)[:k].mean() / k
-    return found
+    anchored = information.copy()
+    anchored[:k, :k] += np.diagonal(information)[:k].mean() / k
+    return anchored

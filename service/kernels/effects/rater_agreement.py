@@ -60,8 +60,8 @@ def of_two(first: NDArray[np.int64], second: NDArray[np.int64], q: int) -> Float
     """Per item (n, 2 q + 2): 1 and whether both agree, then each one's category; 0 where a code is -1."""
     both = (first >= 0) & (second >= 0)
     eye = np.vstack([np.eye(q), np.zeros((1, q))])
-    found = np.column_stack([np.ones(len(first)), first == second, eye[first], eye[second]])
-    return np.where(both[:, None], found, 0.0)
+    columns = np.column_stack([np.ones(len(first)), first == second, eye[first], eye[second]])
+    return np.where(both[:, None], columns, 0.0)
 
 
 def cohen(sums: Floats) -> Floats:
@@ -81,8 +81,8 @@ def nominal(counts: Floats) -> Floats:
     rated = counts.sum(axis=1)
     paired = rated >= 2
     apart = rated**2 - (counts**2).sum(axis=1)
-    found = np.column_stack([apart / np.maximum(rated - 1, 1), counts])
-    return np.where(paired[:, None], found, 0.0)
+    columns = np.column_stack([apart / np.maximum(rated - 1, 1), counts])
+    return np.where(paired[:, None], columns, 0.0)
 
 
 def alpha_nominal(sums: Floats) -> Floats:
@@ -106,8 +106,8 @@ def interval(values: Floats) -> Floats:
     total = x.sum(axis=1)
     away = np.where(known, values - (total / np.maximum(rated, 1))[:, None], 0.0)
     apart = 2 * rated * (away**2).sum(axis=1)
-    found = np.column_stack([apart / np.maximum(rated - 1, 1), rated, total, (x**2).sum(axis=1)])
-    return np.where((rated >= 2)[:, None], found, 0.0)
+    columns = np.column_stack([apart / np.maximum(rated - 1, 1), rated, total, (x**2).sum(axis=1)])
+    return np.where((rated >= 2)[:, None], columns, 0.0)
 
 
 def alpha_interval(sums: Floats) -> Floats:

@@ -84,18 +84,18 @@ def anova(sums: Floats, runs: float, repeats: float) -> Floats:
     cells = 2 * n
     differences = np.maximum(sums[..., 2] - sums[..., 1] ** 2 / n, 0) / spare / 2
     levels = np.maximum(sums[..., 4] - sums[..., 3] ** 2 / n, 0) / spare
-    found = np.full((*sums.shape[:-1], 4), np.nan)
+    components = np.full((*sums.shape[:-1], 4), np.nan)
     noise = np.zeros(sums.shape[:-1])  # of a run's mean that its judgements account for
     if repeats > 1:
-        found[..., JUDGE] = sums[..., 6] / (cells * runs * (repeats - 1))
-        noise = found[..., JUDGE] / repeats
+        components[..., JUDGE] = sums[..., 6] / (cells * runs * (repeats - 1))
+        noise = components[..., JUDGE] / repeats
     if runs > 1:
         of_runs = sums[..., 5] / (cells * (runs - 1))
-        found[..., RUN] = of_runs - noise
+        components[..., RUN] = of_runs - noise
         noise = of_runs / runs
-    found[..., ITEM_BY_ARM] = differences - noise
-    found[..., ITEM] = levels - differences / 2
-    return found
+    components[..., ITEM_BY_ARM] = differences - noise
+    components[..., ITEM] = levels - differences / 2
+    return components
 
 
 def reml(data: RepeatedRuns, copies: Floats | None = None) -> Floats:
@@ -107,18 +107,18 @@ def reml(data: RepeatedRuns, copies: Floats | None = None) -> Floats:
     Source: Searle, Casella & McCulloch (1992), Variance Components, 6.6.
     """
     copies = np.ones(data.n) if copies is None else copies
-    found = np.full(4, np.nan)
+    components = np.full(4, np.nan)
     kept = copies[data.cells // 2] > 0
     if np.any(data.repeats[kept] > 1):
-        found[JUDGE] = 0.0
+        components[JUDGE] = 0.0
     if np.any(data.runs.reshape(-1, 2)[copies > 0] > 1):
-        found[RUN] = 0.0
+        components[RUN] = 0.0
     # from the bottom up: a level without any spread is exactly 0, and the one above takes its place
     judged = bool((copies[data.cells // 2] * data.within).sum() > 0)
     if not judged:
         data = replace(data, repeats=np.ones(len(data.means)), within=np.zeros(len(data.means)))
     moved = bool((copies * data.between_runs).sum() > 0)
-    has_runs = moved or (judged and not np.isnan(found[RUN]))
+    has_runs = moved or (judged and not np.isnan(components[RUN]))
     if not has_runs and not judged:
         data = RepeatedRuns(
             data.cell_means.ravel(),
@@ -130,17 +130,17 @@ def reml(data: RepeatedRuns, copies: Floats | None = None) -> Floats:
     sums = copies @ data.item_sums
     rough = anova(sums, 1.0, 1.0)
     if not has_runs and not judged and rough[ITEM_BY_ARM] <= 0:
-        found[ITEM_BY_ARM], found[ITEM] = 0.0, max(rough[ITEM], 0.0)
-        return found
+        components[ITEM_BY_ARM], components[ITEM] = 0.0, max(rough[ITEM], 0.0)
+        return components
     fitted = _fit(data, copies, judged=judged, with_runs=has_runs)
-    found[ITEM] = fitted[ITEM]
+    components[ITEM] = fitted[ITEM]
     if has_runs:
-        found[ITEM_BY_ARM], found[RUN] = fitted[ITEM_BY_ARM], fitted[RUN]
+        components[ITEM_BY_ARM], components[RUN] = fitted[ITEM_BY_ARM], fitted[RUN]
     else:
-        found[ITEM_BY_ARM] = fitted[RUN]
+        components[ITEM_BY_ARM] = fitted[RUN]
     if judged:
-        found[JUDGE] = fitted[JUDGE]
-    return found
+        components[JUDGE] = fitted[JUDGE]
+    return components
 
 
 def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -> Floats:
@@ -171,7 +171,7 @@ def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -
         value, slope = _deviance(data, copies, variances, judged=judged)
         return value, slope[free] * scale
 
-    found = minimize(
+    fitted = minimize(
         objective,
         np.array([start[each] for each in free]) / scale,
         jac=True,
@@ -180,7 +180,7 @@ def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -
         options={"maxiter": 300, "ftol": 1e-13, "gtol": 1e-7, "maxcor": 20},
     )
     variances = np.zeros(4)
-    variances[free] = np.asarray(found.x) * scale
+    variances[free] = np.asarray(fitted.x) * scale
     return variances
 
 

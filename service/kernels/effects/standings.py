@@ -30,13 +30,13 @@ def tied_sets(apart: NDArray[np.bool_], most: int) -> tuple[list[list[int]], boo
     `apart` (k, k), symmetric. With pivoting; stops at `most` sets.
     """
     near = [{j for j in range(len(apart)) if j != i and not apart[i, j]} for i in range(len(apart))]
-    found: list[list[int]] = []
+    sets: list[list[int]] = []
 
     def grow(chosen: list[int], open_: set[int], done: set[int]) -> bool:
         if not open_ and not done:
-            if len(found) == most:
+            if len(sets) == most:
                 return False
-            found.append(sorted(chosen))
+            sets.append(sorted(chosen))
             return True
         if not open_:
             return True
@@ -48,4 +48,4 @@ def tied_sets(apart: NDArray[np.bool_], most: int) -> tuple[list[list[int]], boo
         return True
 
     complete = grow([], set(range(len(apart))), set())
-    return sorted(found), complete
+    return sorted(sets), complete

@@ -141,8 +141,8 @@ def smooth_mean(values: Floats) -> SmoothMean | None:
     mean = float(values.mean())
     away = values - mean
     se = norm(away) / len(values)
-    found = resampled_sum(away / (len(values) * se))
-    return None if found is None else SmoothMean(found, mean, se)
+    total = resampled_sum(away / (len(values) * se))
+    return None if total is None else SmoothMean(total, mean, se)
 
 
 def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
@@ -151,12 +151,12 @@ def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
     None where its transform does not vanish, or may return; without `scan`, as far as a quick look tells.
     """
     tries = TRIES
-    for found, last in _vanishing(steps):
+    for steps_, last in _vanishing(steps):
         tries -= 1
-        thorough = scan and (tries == 0 or len(found.transform) == BANDS[-1])
+        thorough = scan and (tries == 0 or len(steps_.transform) == BANDS[-1])
         returns, unseen = beyond(steps, last, _power(len(steps)), scan=thorough)
         if returns <= TOLERATED:
-            return replace(found, error=ERROR + returns + unseen)
+            return replace(steps_, error=ERROR + returns + unseen)
         if tries == 0:
             break
     return None

@@ -45,7 +45,7 @@ def totals(rows: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Column sums (M, width) over every multiset of n draws, n the sum of `copies` (K,), and probabilities (M,)."""
     n = int(copies.sum())
     log_shares, log_factorials = np.log(copies / n), special.gammaln(np.arange(n + 1) + 1.0)
-    left, found, log_p = np.array([n]), np.zeros((1, rows.shape[1])), np.full(1, log_factorials[n])
+    left, sums, log_p = np.array([n]), np.zeros((1, rows.shape[1])), np.full(1, log_factorials[n])
     for kind, (row, log_share) in enumerate(zip(rows, log_shares, strict=True)):
         if kind == len(rows) - 1:  # the last takes what is left
             count = left
@@ -53,8 +53,8 @@ def totals(rows: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
             times = left + 1
             count = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
             left = np.repeat(left, times) - count
-            found, log_p = np.repeat(found, times, axis=0), np.repeat(log_p, times)
-        found += count[:, None] * row
+            sums, log_p = np.repeat(sums, times, axis=0), np.repeat(log_p, times)
+        sums += count[:, None] * row
         log_p += count * log_share - log_factorials[count]
     probabilities = np.exp(log_p)
-    return found, probabilities / probabilities.sum()
+    return sums, probabilities / probabilities.sum()

@@ -197,5 +197,5 @@ def _closer(values: Floats, k: NDArray[np.int64], step: float) -> Floats:
     sizes = np.zeros(len(t), dtype=np.complex128)
     for part in parts(values, max(len(t), 1)):
         sizes += np.exp(1j * np.outer(t, part)).sum(axis=1)
-    found = np.abs(sizes).reshape(-1, CLOSER).max(axis=1) / len(values)
-    return np.asarray(np.minimum(found + 1 / (32 * CLOSER**2), 1.0))
+    closest = np.abs(sizes).reshape(-1, CLOSER).max(axis=1) / len(values)
+    return np.asarray(np.minimum(closest + 1 / (32 * CLOSER**2), 1.0))

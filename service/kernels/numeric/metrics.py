@@ -248,11 +248,11 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
     )  # low bits of a float are often all zero
     hashes = (mixed ^ (mixed >> np.uint64(32))).sum(axis=1, dtype=np.uint64)
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    found = rows[first]
-    if np.array_equal(found[place], rows):
-        return found, place
-    found, place = np.unique(rows, axis=0, return_inverse=True)
-    return found, place.ravel()
+    distinct = rows[first]
+    if np.array_equal(distinct[place], rows):
+        return distinct, place
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, place.ravel()
 
 
 def in_single(rows: Floats, n_units: float) -> Floats | NDArray[np.float32]:

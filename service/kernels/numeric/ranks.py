@@ -92,10 +92,10 @@ def kth_difference(first: Vector, second: Vector, k: int) -> float:
 
     def nearest(d: float) -> float:
         index = np.clip(np.searchsorted(first, second - d), 0, first.size - 1)
-        found = np.concatenate(
+        candidates = np.concatenate(
             [second - first[np.clip(index + shift, 0, first.size - 1)] for shift in (-1, 0)]
         )
-        return float(found[np.argmin(np.abs(found - d))])
+        return float(candidates[np.argmin(np.abs(candidates - d))])
 
     return _bisect(count, nearest, float(second[0] - first[-1]), float(second[-1] - first[0]), k)
 
@@ -109,10 +109,10 @@ def kth_walsh(values: Vector, k: int) -> float:
 
     def nearest(mean: float) -> float:
         index = np.searchsorted(values, 2 * mean - values)
-        found = np.concatenate(
+        candidates = np.concatenate(
             [(values + values[np.clip(index + shift, 0, values.size - 1)]) / 2 for shift in (-1, 0)]
         )
-        return float(found[np.argmin(np.abs(found - mean))])
+        return float(candidates[np.argmin(np.abs(candidates - mean))])
 
     return _bisect(count, nearest, float(values[0]), float(values[-1]), k)
 

@@ -42,13 +42,13 @@ def picks(rng: np.random.Generator, n: int, count: int) -> NDArray[np.intp]:
     span = SHORT if n <= SHORT and SHORT % n <= MOST_REDRAWN * SHORT else LONG
     each = span // n
     word = _words(rng, count, span)
-    found = (word if each == 1 else word // word.dtype.type(each)).astype(np.intp)
+    picked = (word if each == 1 else word // word.dtype.type(each)).astype(np.intp)
     if span % n:
         over = word >= word.dtype.type(each * n)
         if over.any():
             again = np.flatnonzero(over)
-            found[again] = rng.integers(0, n, again.size)
-    return found
+            picked[again] = rng.integers(0, n, again.size)
+    return picked
 
 
 def octets(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
@@ -62,13 +62,13 @@ def chosen_sums(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[np.floa
 
     Memory O(BLOCK x width + `COINS`).
     """
-    found = np.zeros((BLOCK, rows.shape[1]))
+    totals = np.zeros((BLOCK, rows.shape[1]))
     at_once = COINS // BLOCK // 8 * 8
     for start in range(0, len(rows), at_once):
         some = rows[start : start + at_once]
         coins = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
-        found += np.unpackbits(coins, axis=1, count=len(some)).astype(rows.dtype) @ some
-    return found
+        totals += np.unpackbits(coins, axis=1, count=len(some)).astype(rows.dtype) @ some
+    return totals
 
 
 def _words(rng: np.random.Generator, count: int, span: int) -> NDArray[np.uint16] | NDArray[np.uint32]:

@@ -53,11 +53,11 @@ def noncentral_t_sf(t: float, df: float, nc: float) -> float:
 
 def noncentral_t_beyond(t: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
     """P(T > t) for t above 0, shape (k,); integrated as in `noncentral_t_cdf`."""
-    found = np.empty_like(t)
+    beyond = np.empty_like(t)
     sharp = t > math.sqrt(2 * df)
-    found[sharp] = 1 - _over_normal(t[sharp, None], df, nc)
-    found[~sharp] = 1 - _over_chi(t[~sharp, None], df, nc)
-    return found
+    beyond[sharp] = 1 - _over_normal(t[sharp, None], df, nc)
+    beyond[~sharp] = 1 - _over_chi(t[~sharp, None], df, nc)
+    return beyond
 
 
 def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, float]:

@@ -71,14 +71,14 @@ def _supremum(mass: _Mass, reach: float) -> float:
         return mass.at(0.0)
     degree = mass.degree(reach)
     nodes = reach * np.cos(math.pi / 2 / degree * np.arange(degree + 1))
-    found = np.array([mass.at(u) for u in nodes.tolist()])
-    top = int(np.argmax(found))
+    values = np.array([mass.at(u) for u in nodes.tolist()])
+    top = int(np.argmax(values))
     spacing = reach * math.pi / 2 / degree
-    best = float(found[top])
+    best = float(values[top])
     if best > 0:
         best = max(best, _climb(mass, float(nodes[top]), spacing, reach))
     # even in u, so a polynomial in y = 2 (u / reach)^2 - 1 of half the degree
-    series = fft.dct(found, type=1) / degree
+    series = fft.dct(values, type=1) / degree
     dense = np.zeros(FINE * degree + 1)
     dense[: degree + 1] = series
     dense[degree] /= 2
@@ -96,9 +96,9 @@ def _climb(mass: _Mass, u: float, width: float, reach: float) -> float:
     best = 0.0
     for _ in range(4):
         tried = np.clip(u + width * ZOOM, 0.0, reach).tolist()
-        found = [mass.at(each) for each in tried]
-        top = int(np.argmax(found))
-        best, u, width = max(best, found[top]), tried[top], width / 4
+        values = [mass.at(each) for each in tried]
+        top = int(np.argmax(values))
+        best, u, width = max(best, values[top]), tried[top], width / 4
     return best
 
 

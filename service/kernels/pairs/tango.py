@@ -52,8 +52,8 @@ def scores(b: Counts, c: Counts, n: int, difference: float) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         q = np.where(linear <= 0, (root - linear) / (4 * n), -2 * product / (root + linear))
         variance = n * (2 * np.maximum(np.nan_to_num(q), 0.0) + difference * (1 - difference))
-        found = numerator / np.sqrt(variance)
-    return np.where(variance > 0, found, np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator)))
+        z = numerator / np.sqrt(variance)
+    return np.where(variance > 0, z, np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator)))
 
 
 def interval(b: int, c: int, n: int, z: float) -> tuple[float, float]:
@@ -112,7 +112,7 @@ def _upper_ends(b: Floats, c: Floats, n: Floats, z: float) -> Floats:
     ends = np.where(b == n, 1.0, point)
     rows = np.flatnonzero((b < n) & (estimate < point) & (point < 1))
     tables = [b, c, n, m, wins, whole, estimate, centre, spread, fixed, estimate, np.ones(len(n)), point]
-    tables = [each[rows] for each in tables]
+    tables = [table[rows] for table in tables]
     while len(rows):
         b, c, n, m, wins, whole, estimate, centre, spread, fixed, low, high, point = tables
         above, size = point >= 0, np.abs(point)
@@ -134,5 +134,5 @@ def _upper_ends(b: Floats, c: Floats, n: Floats, z: float) -> Floats:
         point = np.where(last | ((low < point) & (point < high)), point, 0.5 * (low + high))
         ends[rows] = point
         going = ~last & (low < point) & (point < high)
-        rows, tables = rows[going], [each[going] for each in (*tables[:-3], low, high, point)]
+        rows, tables = rows[going], [table[going] for table in (*tables[:-3], low, high, point)]
     return ends

@@ -54,13 +54,13 @@ class ClusterFlips:
     def rejects(self, blocks: range) -> NDArray[np.bool_]:
         """Whether the test rejects each simulated data set of these blocks: (len(blocks) BLOCK,)."""
         at_once = max(1, MOST_CLUSTERS // self.n_clusters)
-        found = [np.zeros(0, dtype=np.bool_)]
+        rejections = [np.zeros(0, dtype=np.bool_)]
         for block in blocks:
             rng = generator(self.seed, block)
             for start in range(0, BLOCK, at_once):
                 sums = self._sums(rng, min(at_once, BLOCK - start))
-                found.append(flip_p_values(sums, self.alternative) < self.alpha)
-        return np.concatenate(found)
+                rejections.append(flip_p_values(sums, self.alternative) < self.alpha)
+        return np.concatenate(rejections)
 
     def _sums(self, rng: np.random.Generator, many: int) -> NDArray[np.int64]:
         """Difference sums of the clusters of `many` data sets: (many, n_clusters)."""
@@ -122,16 +122,16 @@ def flip_p_values(sums: NDArray[np.int64], alternative: Alternative) -> Vector:
 
 def _transform(distinct: NDArray[np.int64], counts: Vector, length: int) -> Vector:
     """Products of cosines at half the frequencies, each distinct size as often as counted: (rows, length/2 + 1)."""
-    found = np.empty((len(counts), length // 2 + 1))
+    transform = np.empty((len(counts), length // 2 + 1))
     step = max(1, AT_ONCE // distinct.size)
-    for start in range(0, found.shape[1], step):
-        some = np.arange(start, min(start + step, found.shape[1]))
+    for start in range(0, transform.shape[1], step):
+        some = np.arange(start, min(start + step, transform.shape[1]))
         cosines = np.cos(np.outer(distinct, 2 * math.pi / length * some))
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(np.abs(cosines)), -1e3)
         odd = (counts @ (cosines < 0).astype(np.float64)) % 2
-        found[:, some] = np.exp(counts @ logs) * (1 - 2 * odd)
-    return found
+        transform[:, some] = np.exp(counts @ logs) * (1 - 2 * odd)
+    return transform
 
 
 def _flip_p_value(sums: Vector, alternative: Alternative) -> float:

@@ -46,7 +46,7 @@ def share_at_most(k: Ints, only_candidate: Ints, only_baseline: Ints, n: int) ->
     with np.errstate(divide="ignore"):
         turn = np.where(share <= 0.5, np.minimum(VANISHED / spread, 2.0), 2.0)
     terms = np.minimum(np.ceil(np.arccos(1 - turn) * length / (2 * math.pi)), reach).astype(np.int64)
-    found = np.empty(len(b))
+    shares = np.empty(len(b))
     order = np.argsort(terms)
     done = 0
     while done < len(order):
@@ -66,8 +66,8 @@ def share_at_most(k: Ints, only_candidate: Ints, only_baseline: Ints, n: int) ->
         phase = n * np.arctan2(odd, 1 - away) - half * (2 * start + count - 1)[rows, None]
         kernel = np.sin(half * count[rows, None]) / sine
         total = np.where(own, np.exp(log_size) * np.cos(phase) * kernel, 0.0).sum(axis=1)
-        found[rows] = (count[rows] + 2 * total) / length[rows]
-    return np.clip(found, 0.0, 1.0)
+        shares[rows] = (count[rows] + 2 * total) / length[rows]
+    return np.clip(shares, 0.0, 1.0)
 
 
 def first_true(holds: Predicate, low: Ints, high: Ints, guess: Ints | None = None) -> Ints:

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
     """z at each look (T, K): the CR2 t of the first units, carried to z by its tail; NaN without spread."""
-    found = np.full((len(sums), len(looks)), np.nan)
+    z_at_looks = np.full((len(sums), len(looks)), np.nan)
     for k, units in enumerate(looks):
         if units < 2:
             continue
@@ -28,8 +28,8 @@ def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
         t = np.abs(delta) / np.where(known, se, 1.0)
         tail = np.maximum(special.stdtr(df, -t), 1e-300)
         z = np.where(delta == 0, 0.0, np.copysign(special.ndtri(tail), delta))
-        found[:, k] = np.where(known, z, np.where(delta == 0, 0.0, np.nan))
-    return found
+        z_at_looks[:, k] = np.where(known, z, np.where(delta == 0, 0.0, np.nan))
+    return z_at_looks
 
 
 def counted_z(won: Ints, lost: Ints) -> Floats:

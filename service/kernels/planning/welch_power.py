@@ -35,11 +35,11 @@ def welch_power(
     scale = max(sd_baseline, sd_candidate)
     v0, v1 = (sd_baseline / scale) ** 2, (sd_candidate / scale) ** 2
     share0, share1 = special.expit(x), special.expit(-x)  # of the sum of the two chi-squares
-    found = v0 * share0 + v1 * share1
-    r0, r1 = v0 * share0 / found, v1 * share1 / found
+    variance = v0 * share0 + v1 * share1
+    r0, r1 = v0 * share0 / variance, v1 * share1 / variance
     df = (n - 1) / (r0 * r0 + r1 * r1)
     tail = alpha / 2 if alternative == "two-sided" else alpha
-    critical = np.asarray(-special.stdtrit(df, tail) * np.sqrt(2 * found / (v0 + v1)), dtype=np.float64)
+    critical = np.asarray(-special.stdtrit(df, tail) * np.sqrt(2 * variance / (v0 + v1)), dtype=np.float64)
     nc = delta / scale / math.sqrt((v0 + v1) / n)
     power = 0.0
     if alternative != "less":

@@ -60,11 +60,11 @@ def permuted(by_cluster: Floats, seed: int, blocks: range) -> Floats:
     `by_cluster` (G, k): points summed by cluster. The chi-squares grow with this sum and with nothing else of it.
     """
     k = by_cluster.shape[1]
-    found = []
+    blocks_ = []
     for block in blocks:
         rng = generator(seed, block)
         sums = np.zeros((BLOCK, k))
         for row in by_cluster:
             sums += rng.permuted(np.broadcast_to(row, (BLOCK, k)), axis=1)
-        found.append(np.einsum("bk,bk->b", sums, sums))
-    return np.concatenate(found)
+        blocks_.append(np.einsum("bk,bk->b", sums, sums))
+    return np.concatenate(blocks_)

@@ -78,15 +78,15 @@ class ManyArms:
     @cached_property
     def means(self) -> Floats:
         """The same, equal where only the order of the sums tells two arms apart. Shape (k,)."""
-        found, dust = self.raw_means.copy(), DUST * (self.weights @ np.abs(self.sums)) / self.n
-        order = np.argsort(-found, kind="stable")
+        means, dust = self.raw_means.copy(), DUST * (self.weights @ np.abs(self.sums)) / self.n
+        order = np.argsort(-means, kind="stable")
         errors = np.zeros((self.n_arms, self.n_arms))
         errors[self.pairs] = errors.T[self.pairs] = self.errors
         for ahead, behind in pairwise(order.tolist()):
             gap = self.raw_means[ahead] - self.raw_means[behind]
             if gap <= max(dust[ahead], dust[behind], TIE * errors[ahead, behind]):
-                found[behind] = found[ahead]
-        return found
+                means[behind] = means[ahead]
+        return means
 
     @cached_property
     def residuals(self) -> Floats:
@@ -155,8 +155,8 @@ def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
     Memory O(replicates x arms + rows x arms + `COINS`).
     """
     values, copies = _signable(arms), arms.copies
-    found = [signed_sums(generator(seed, block), values, copies) for block in blocks]
-    return np.concatenate(found).reshape(-1, 2, arms.n_arms)
+    sums = [signed_sums(generator(seed, block), values, copies) for block in blocks]
+    return np.concatenate(sums).reshape(-1, 2, arms.n_arms)
 
 
 def listed(arms: ManyArms) -> Floats:

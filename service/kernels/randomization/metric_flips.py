@@ -64,16 +64,16 @@ class _Cells:
         value, undefined = self.metric.value, self.metric.undefined
         return value(candidate) - value(baseline), undefined(candidate) | undefined(baseline)
 
-    def sides(self, found: Floats) -> tuple[NDArray[np.bool_], ...]:
+    def sides(self, differences: Floats) -> tuple[NDArray[np.bool_], ...]:
         """Where a difference is at least the data's, at most it, and as far from 0."""
         delta, tie = self.delta, self.tie
-        return found >= delta - tie, found <= delta + tie, np.abs(found) >= abs(delta) - tie
+        return differences >= delta - tie, differences <= delta + tie, np.abs(differences) >= abs(delta) - tie
 
 
 def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
     """The randomization distribution at the observed difference: listed where possible, else drawn."""
-    if listed and (found := listed_flips(sums)) is not None:
-        return found
+    if listed and (result := listed_flips(sums)) is not None:
+        return result
     return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)
 
 
@@ -100,14 +100,14 @@ def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDA
     few = len(cells.counts) * REPEATED <= cells.counts.sum()
     rows = cells.rows if few else np.repeat(cells.rows, cells.counts, axis=0)
     moves = in_single(rows, float(cells.counts.sum()))
-    found = np.empty(len(blocks) * BLOCK)
-    undefined = np.empty(found.size, dtype=np.bool_)
+    differences = np.empty(len(blocks) * BLOCK)
+    undefined = np.empty(differences.size, dtype=np.bool_)
     for place, block in enumerate(blocks):
         rng = generator(seed, block)
         moved = _binomial(rng, cells, moves) if few else chosen_sums(rng, moves)
         one = slice(place * BLOCK, (place + 1) * BLOCK)
-        found[one], undefined[one] = cells.differences(moved)
-    return found, undefined
+        differences[one], undefined[one] = cells.differences(moved)
+    return differences, undefined
 
 
 def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> Floats:
@@ -142,8 +142,10 @@ def _listed(cells: _Cells) -> Flips:
     outer_moved, outer_weights = _combinations(cells, outer)
     shares = np.zeros(4)
     for extra, weight in zip(outer_moved, outer_weights, strict=True):
-        found, undefined = cells.differences(moved + extra)
-        shares += weight * np.array([float(weights[side].sum()) for side in (*cells.sides(found), undefined)])
+        differences, undefined = cells.differences(moved + extra)
+        shares += weight * np.array(
+            [float(weights[side].sum()) for side in (*cells.sides(differences), undefined)]
+        )
     # 2^-52 per term of the two sums
     error = 2.0**-52 * (len(weights) + len(outer_weights))
     at_least, at_most, two_sided, undefined_share = np.minimum(shares, 1.0).tolist()

@@ -13,7 +13,7 @@ from scipy import special
 
 from service.kernels.exact import lattice
 from service.kernels.numeric import ranks
-from service.kernels.numeric.streams import BLOCK, block_count, generator, octets
+from service.kernels.numeric.streams import BLOCK, generator, octets
 from service.kernels.randomization.sign_flip import sign_flip
 
 Floats = NDArray[np.float64]
@@ -35,17 +35,6 @@ class Rejections:
     n_looked_at: int | None
     n_undefined: int
     enumerated: bool
-
-
-def flip_rejections(weights: Floats, critical: float, n_flips: int, seed: int) -> Rejections:
-    """P(|sum of +-weights| >= critical): exact on a lattice or for few weights, else drawn.
-
-    `weights` (G,): what each item or cluster adds to a statistic that changes sign with it.
-    """
-    found = exact_flips(weights, critical)
-    if found is not None:
-        return found
-    return drawn_flips(weights, critical, flip_sums(weights, seed, range(block_count(n_flips)))[:n_flips])
 
 
 def exact_flips(weights: Floats, critical: float) -> Rejections | None:
@@ -73,8 +62,8 @@ def flip_sums(weights: Floats, seed: int, blocks: range) -> Floats:
         eights = np.append(some, np.zeros(-some.size % 8)).reshape(-1, 8)
         tables = (eights @ signs.T).ravel()
         offset = 256 * np.arange(len(eights), dtype=np.intp)
-        for rng, found in zip(generators, sums, strict=True):
-            found += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
+        for rng, row in zip(generators, sums, strict=True):
+            row += tables.take(octets(rng, BLOCK * len(eights)).reshape(BLOCK, -1) + offset).sum(axis=1)
     return sums.ravel()
 
 

@@ -95,10 +95,10 @@ def _all_sums(values: Floats) -> Floats:
 
 def _inverted(values: Floats) -> FlipTails | None:
     """By the product of cosines; None where that is not exact, or for tails it does not resolve."""
-    found = smooth_flips(values)
-    if found is None:
+    smooth = smooth_flips(values)
+    if smooth is None:
         return None
-    total, spread = found
+    total, spread = smooth
     s = float(values.sum())
     inside = total.at_most(abs(s) / spread)
     far = 1 - inside

@@ -100,9 +100,9 @@ def _lower_curve(sums: Floats, sizes: Floats, bets: Floats, alpha: float) -> tup
     """Running lower end after every cluster, and how far it may lie below the true one."""
     n = len(sums)
     last = lower_limit(sums, sizes, bets, alpha)
-    found = np.full(n, -1.0)
+    curve = np.full(n, -1.0)
     if last <= -1:
-        return found, 0.0
+        return curve, 0.0
     count = int(np.clip(CELLS / n, LEAST_CANDIDATES, MOST_CANDIDATES))
     # dense near the last end, where most n have theirs
     candidates = last - (last + 1) * np.linspace(0, 1, count + 1)[:-1] ** 2
@@ -121,10 +121,10 @@ def _lower_curve(sums: Floats, sizes: Floats, bets: Floats, alpha: float) -> tup
             break
     # candidates fall; the largest that was excluded by t counts
     reached = crossed < n
-    np.maximum.at(found, crossed[reached], candidates[reached])
-    found = np.maximum.accumulate(found)
-    found[-1] = last
+    np.maximum.at(curve, crossed[reached], candidates[reached])
+    curve = np.maximum.accumulate(curve)
+    curve[-1] = last
     ascending = np.append(candidates[::-1], last)
-    above = np.searchsorted(ascending, found, side="right")
-    gaps = ascending[np.minimum(above, count)] - found
-    return found, float(gaps[:-1].max(initial=0.0))
+    above = np.searchsorted(ascending, curve, side="right")
+    gaps = ascending[np.minimum(above, count)] - curve
+    return curve, float(gaps[:-1].max(initial=0.0))

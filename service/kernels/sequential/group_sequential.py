@@ -50,15 +50,15 @@ def boundaries(boundary: Boundary, information: Sequence[float], alpha: float, *
     """
     if boundary in ("obrien_fleming", "pocock"):
         return _classic(boundary, information, alpha, both=both)
-    walk, found, before = Walk(), [], 0.0
+    walk, bounds, before = Walk(), [], 0.0
     for position, t in enumerate(information):
         due = spent(boundary, t, alpha) - before
         before += due
         critical = walk.critical(t, due) if due > LEAST_SPENT else math.inf
-        found.append(critical)
+        bounds.append(critical)
         if position + 1 < len(information):
             walk = walk.step(t, -critical if both else -math.inf, critical, information[position + 1])
-    return found
+    return bounds
 
 
 def _classic(shape: Boundary, information: Sequence[float], alpha: float, *, both: bool) -> list[float]:

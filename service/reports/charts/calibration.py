@@ -12,10 +12,10 @@ from service.reports.charts.words import Language, say
 MOST = 60
 
 
-def rows_of(found: Mapping[str, Any], language: Language = "en") -> list[Row]:
+def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
     """A row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
     rows = []
-    for each in found["hypotheses"][:MOST]:
+    for each in rates["hypotheses"][:MOST]:
         ci, rate = each.get("mc_ci") or {}, each["rate"]
         rows.append(
             {
@@ -29,10 +29,10 @@ def rows_of(found: Mapping[str, Any], language: Language = "en") -> list[Row]:
 
 
 def calibration(
-    found: Mapping[str, Any], *, title: str | None = None, subtitle: str = "", language: Language = "en"
+    rates: Mapping[str, Any], *, title: str | None = None, subtitle: str = "", language: Language = "en"
 ) -> Spec:
     """A result of a calibration: rates as points, alpha as an upright mark."""
-    rows = rows_of(found, language)
+    rows = rows_of(rates, language)
     most = max(
         [
             0.1,

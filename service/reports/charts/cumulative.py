@@ -112,7 +112,7 @@ def _at(column: Any, place: int) -> Any:
 
 
 def _any(rows: list[Row], key: str) -> bool:
-    return any(each[key] is not None for each in rows)
+    return any(row[key] is not None for row in rows)
 
 
 def _named(series: str) -> Spec:

@@ -31,12 +31,12 @@ def rows_of(
     analyses: Mapping[str, Mapping[str, Any] | None], *, prefix: str = "", read: str | None = None
 ) -> tuple[Row, ...]:
     """The rows of the analyses that have an interval of a difference, by test id."""
-    found = []
+    rows = []
     for name, analysis in analyses.items():
         ci = interval_of(analysis)
         if analysis is None or ci is None:
             continue
-        found.append(
+        rows.append(
             {
                 "label": style.label(f"{prefix}{name}"),
                 "delta": analysis["delta"],
@@ -47,7 +47,7 @@ def rows_of(
                 "read": name == read,
             }
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def forest(
@@ -71,7 +71,7 @@ def forest(
 
 
 def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
-    ends = [each[key] for each in rows for key in ("low", "delta", "high")]
+    ends = [row[key] for row in rows for key in ("low", "delta", "high")]
     sesoi = panel.sesoi
     low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
     data = [_drawn(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)]

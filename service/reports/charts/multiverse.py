@@ -13,10 +13,10 @@ from service.reports.charts.words import Language, say
 MOST_CHOICES = 20
 
 
-def rows_of(found: Mapping[str, Any], hypothesis: str, language: Language = "en") -> list[Row]:
+def rows_of(universes: Mapping[str, Any], hypothesis: str, language: Language = "en") -> list[Row]:
     """A row per universe in which the hypothesis has a difference, by that difference; `at` counts them from 1."""
     rows = []
-    for universe in found["universes"]:
+    for universe in universes["universes"]:
         seen = universe["hypotheses"].get(hypothesis)
         if seen is None or seen.get("delta") is None:
             continue
@@ -32,7 +32,7 @@ def rows_of(found: Mapping[str, Any], hypothesis: str, language: Language = "en"
 
 
 def multiverse(
-    found: Mapping[str, Any],
+    universes: Mapping[str, Any],
     hypothesis: str,
     *,
     binary: bool,
@@ -42,7 +42,7 @@ def multiverse(
     language: Language = "en",
 ) -> Spec:
     """A specification curve: differences in order, below them which choices depart from the plan."""
-    rows, unit = rows_of(found, hypothesis, language), Unit(binary)
+    rows, unit = rows_of(universes, hypothesis, language), Unit(binary)
     holds, fails = say("holds", language), say("fails", language)
     by = {"field": "truth", "type": "nominal", "title": None}
     x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
@@ -77,7 +77,7 @@ def multiverse(
             },
         ],
     }  # fmt: skip
-    choices = _choices(found, rows)
+    choices = _choices(universes, rows)
     heading, words = title or say("multiverse", language), subtitle or style.label(hypothesis)
     if not choices:
         return style.figure(heading, words, top)
@@ -98,10 +98,12 @@ def multiverse(
     return style.figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
 
 
-def _choices(found: Mapping[str, Any], rows: list[Row]) -> list[Row]:
+def _choices(universes: Mapping[str, Any], rows: list[Row]) -> list[Row]:
     """Where a choice departs from the plan: (universe, choice)."""
-    planned = {fork["id"]: fork["options"][0] for fork in found["choices"][:MOST_CHOICES] if fork["options"]}
-    chosen = {universe["number"]: universe["choices"] for universe in found["universes"]}
+    planned = {
+        fork["id"]: fork["options"][0] for fork in universes["choices"][:MOST_CHOICES] if fork["options"]
+    }
+    chosen = {universe["number"]: universe["choices"] for universe in universes["universes"]}
     return [
         {"at": row["at"], "choice": style.label(name)}
         for row in rows

@@ -19,21 +19,21 @@ _NAME, _TOLD = 9, 16
 
 def narrowed(spec: Spec) -> Spec:
     """A picture at most `MOST` pixels wide with the same numbers, and letters as large."""
-    found = copy.deepcopy(spec)
-    title = found["title"]
+    narrow = copy.deepcopy(spec)
+    title = narrow["title"]
     title["text"] = folded(title["text"], TITLE)
     if "subtitle" in title:
         title["subtitle"] = [line for each in title["subtitle"] for line in folded(each, SUBLINE)]
-    if "hconcat" in found:
-        found["vconcat"] = found.pop("hconcat")
-    panels = found.get("vconcat", [found])
+    if "hconcat" in narrow:
+        narrow["vconcat"] = narrow.pop("hconcat")
+    panels = narrow.get("vconcat", [narrow])
     room = ROWS if all(_named(panel) for panel in panels) else CURVE  # panels share their left edge
     for panel in panels:
-        _fit(panel, panel.get("data", found.get("data", {})).get("values", []), room)
-    config = found["config"]
+        _fit(panel, panel.get("data", narrow.get("data", {})).get("values", []), room)
+    config = narrow["config"]
     config["padding"] = {"left": 4, "top": 8, "right": 12, "bottom": 8}
     config["legend"] = config["legend"] | {"columns": 1, "labelLimit": MOST - 50}
-    return found
+    return narrow
 
 
 def folded(text: str, most: int) -> list[str]:
@@ -76,8 +76,10 @@ def _one_column(codes: list[Spec]) -> None:
 
 def _named(panel: Spec) -> Spec | None:
     """What names the rows of a panel, where it has rows."""
-    found = [code["y"] for code in _codes(panel) if code.get("y", {}).get("type") in ("nominal", "ordinal")]
-    return found[0] if found else None
+    encodings = [
+        code["y"] for code in _codes(panel) if code.get("y", {}).get("type") in ("nominal", "ordinal")
+    ]
+    return encodings[0] if encodings else None
 
 
 def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:

@@ -61,13 +61,13 @@ def _arms(asked: Asked) -> Spec:
     """Both arms with the t intervals of their means, from their standard errors."""
     rows = []
     for arm in ("baseline", "candidate"):
-        found = asked.analysis[arm]
-        half = None if not found["se"] else t_quantile(0.975, found["n"] - 1) * found["se"]
+        summary = asked.analysis[arm]
+        half = None if not summary["se"] else t_quantile(0.975, summary["n"] - 1) * summary["se"]
         rows.append(
             {
-                "arm": say(arm, asked.language), "n": found["n"], "mean": found["mean"],
-                "low": None if half is None else found["mean"] - half,
-                "high": None if half is None else found["mean"] + half,
+                "arm": say(arm, asked.language), "n": summary["n"], "mean": summary["mean"],
+                "low": None if half is None else summary["mean"] - half,
+                "high": None if half is None else summary["mean"] + half,
             }
         )  # fmt: skip
     return arms(rows, binary=asked.binary, subtitle="95% t", language=asked.language)
@@ -95,10 +95,10 @@ _PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[Asked], Spec]]] = {
 def pictures_of(fields: Collection[str]) -> tuple[Picture, ...]:
     """The pictures of an analysis with these fields, the best first."""
     held = frozenset(fields)
-    found = [name for name, (needs, _) in _PICTURES.items() if needs <= held]
-    if "cumulative" in found:  # its interval is the last point of the curve
-        found.remove("forest")
-    return tuple(found)
+    pictures = [name for name, (needs, _) in _PICTURES.items() if needs <= held]
+    if "cumulative" in pictures:  # its interval is the last point of the curve
+        pictures.remove("forest")
+    return tuple(pictures)
 
 
 def draw_answer(

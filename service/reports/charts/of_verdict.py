@@ -21,13 +21,15 @@ def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec |
 
 def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
     """One panel per endpoint, hypotheses in the order of the plan."""
-    asked = dict.fromkeys(each.endpoint for each in verdict.hypotheses)
-    others = (other.endpoint for each in verdict.hypotheses for other in each.others or ())
+    asked = dict.fromkeys(hypothesis.endpoint for hypothesis in verdict.hypotheses)
+    others = (other.endpoint for hypothesis in verdict.hypotheses for other in hypothesis.others or ())
     for endpoint in dict.fromkeys((*asked, *others)):
         rows = [
             row
-            for each in verdict.hypotheses
-            for row in rows_of(_analyses(plan, each, endpoint), prefix=f"{each.id} · ", read=_read(each))
+            for hypothesis in verdict.hypotheses
+            for row in rows_of(
+                _analyses(plan, hypothesis, endpoint), prefix=f"{hypothesis.id} · ", read=_read(hypothesis)
+            )
         ]
         if rows:
             yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
@@ -35,8 +37,8 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
 
 def unit_of(plan: Plan, endpoint: str) -> Unit:
     """Points for what is right or wrong, else the score's own unit."""
-    found = plan.endpoint(endpoint)
-    return Unit(found is not None and found.kind == "binary")
+    locked = plan.endpoint(endpoint)
+    return Unit(locked is not None and locked.kind == "binary")
 
 
 def sesoi_of(plan: Plan, endpoint: str) -> float | None:
@@ -56,12 +58,12 @@ def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None
 
 def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str, Mapping[str, Any] | None]:
     """Those of the hypothesis' tests that read this endpoint."""
-    found = {
+    analyses = {
         name: answer.get("analysis")
         for name, answer in judged.analyses.items()
         if plan.reads(name, judged.endpoint) == endpoint
     }
-    return {name: each if isinstance(each, Mapping) else None for name, each in found.items()}
+    return {name: each if isinstance(each, Mapping) else None for name, each in analyses.items()}
 
 
 def _read(judged: HypothesisVerdict) -> str | None:

@@ -15,7 +15,7 @@ _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0
 
 
 def power_of_rules(
-    found: Sequence[tuple[Mapping[str, Any], bool]],
+    powers: Sequence[tuple[Mapping[str, Any], bool]],
     *,
     margins: Mapping[str, Sequence[float]] | None = None,
     subtitle: str = "",
@@ -25,7 +25,7 @@ def power_of_rules(
 
     `margins` are the differences, with their sign, that each hypothesis' claim sets apart; without them the SESOI is.
     """
-    shown = [each for each in found[:MOST_HYPOTHESES] if rule_rows(each[0], language)]
+    shown = [power for power in powers[:MOST_HYPOTHESES] if rule_rows(power[0], language)]
     # One scale, and so one legend, for all panels: Vega-Lite lays legends of the same fields over one another.
     names = list(dict.fromkeys(row["series"] for power, _ in shown for row in rule_rows(power, language)))
     panels = [
@@ -35,13 +35,13 @@ def power_of_rules(
             language,
             names,
             (margins or {}).get(power["hypothesis"]),
-            named=len(found) > 1,
+            named=len(powers) > 1,
         )
         for power, binary in shown
     ]
     reasons = [
         f"{power['hypothesis']}: {power['reason']}"
-        for power, _ in found
+        for power, _ in powers
         if power.get("reason") and not rule_rows(power, language)
     ]
     if not panels:
@@ -100,7 +100,7 @@ def _rule(
     axis = unit.axis(language, "true_ratio" if ratio else "truth")
     axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary else {}
     x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": {"zero": True, "nice": False}}
-    found = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
+    spec = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
     sesoi = power.get("sesoi")
     if margins is None and sesoi is not None:
         below = sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0
@@ -109,11 +109,11 @@ def _rule(
     middle = sum(style.spread([0.0, *drawn, *(row["truth"] for row in rows)])) / 2
     for at in drawn:
         line = style.ruler("x", at, dash=(5, 3), color=style.VERMILION)
-        found["layer"] += [line, *_margin(at, unit, language, leftward=at > middle)]
+        spec["layer"] += [line, *_margin(at, unit, language, leftward=at > middle)]
     title = (
         {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13, "offset": 20}} if named else {}
     )
-    return {**title, **found}
+    return {**title, **spec}
 
 
 def _margin(at: float, unit: Unit, language: Language, *, leftward: bool) -> tuple[Spec, Spec]:

@@ -147,9 +147,9 @@ def letters(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def spread(found: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:
+def spread(values: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:
     """An axis that holds all of these with some room."""
-    finite = [each for each in found if each is not None]
+    finite = [value for value in values if value is not None]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     room = pad * (high - low) or pad * abs(high) or 1.0
     return low - room, high + room

@@ -29,7 +29,9 @@ def statement(record: Preregistration, receipt: Receipt) -> bytes:
         "version": record.version,
         "title": plan.title,
         "lockedAt": None if record.locked_at is None else record.locked_at.isoformat(),
-        "hypotheses": [{"id": each.id, "rule": each.rule} for each in plan.hypotheses or ()],
+        "hypotheses": [
+            {"id": hypothesis.id, "rule": hypothesis.rule} for hypothesis in plan.hypotheses or ()
+        ],
         "ledger": {
             "sequence": receipt.sequence,
             "leafSha256": receipt.leaf_sha256,

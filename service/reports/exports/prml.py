@@ -41,7 +41,7 @@ def claim_of(
     prior: str | None = None
     manifest = b""
     for version in versions:
-        if not any(each.id == chosen.id for each in version.plan.hypotheses or ()):
+        if not any(hypothesis.id == chosen.id for hypothesis in version.plan.hypotheses or ()):
             continue
         manifest = canonical_bytes(
             _manifest(version, record=record, created_at=created_at, hypothesis=chosen.id, producer=producer)
@@ -83,7 +83,9 @@ def _manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
     chosen = _hypothesis(version.plan, hypothesis)
-    population = next(each for each in version.plan.populations or () if each.id == chosen.population)
+    population = next(
+        population for population in version.plan.populations or () if population.id == chosen.population
+    )
     if population.items_sha256 is None:
         raise Conflict("the population has no manifest of items: a PRML manifest needs its hash")
     return {

@@ -148,7 +148,7 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str
     section = str(location[0]) if location else ""
     entries: Any = value.get(section)
     ours = isinstance(entries, list) and all(
-        isinstance(each, Entry) for each in entries
+        isinstance(entry, Entry) for entry in entries
     )  # else JSON of a line
     if ours and len(location) > 1:
         return _of_entry(entries, section, location, kind, said, notes)

@@ -45,7 +45,7 @@ def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> boo
             return False
         title = of[0]
     name.take_all()
-    entry = next((each for each in draft.entries("hypotheses") if each.get("id") == title), None)
+    entry = next((entry for entry in draft.entries("hypotheses") if entry.get("id") == title), None)
     if entry is None or "rule" in entry or id(entry) in draft.sentences:
         said.take_all()
         draft.notes.add(
@@ -87,9 +87,9 @@ def _complete(draft: Draft, entry: Entry) -> None:
     draft.assume(section, entry, "claim", prose.claim(statement))
     draft.assume(section, entry, "population", _population(draft, entry, statement))
     primary = [
-        str(each["id"])
-        for each in draft.entries("endpoints")
-        if each.get("role") == "primary" and "id" in each
+        str(entry["id"])
+        for entry in draft.entries("endpoints")
+        if entry.get("role") == "primary" and "id" in entry
     ]
     if len(primary) == 1:
         draft.assume(section, entry, "endpoint", primary[0])
@@ -100,7 +100,7 @@ def _complete(draft: Draft, entry: Entry) -> None:
     sentence = draft.sentences.get(id(entry))
     if sentence is not None:
         _rule(draft, entry, sentence)
-    named = [str(each["id"]) for each in draft.entries("tests") if each.get("test") == "equivalence"]
+    named = [str(entry["id"]) for entry in draft.entries("tests") if entry.get("test") == "equivalence"]
     if not labelled and len(named) == 1:
         why = f"`{named[0]}` may find equivalence where the rule is false: check it"
         draft.assume(section, entry, "equivalence", named[0], why=why)
@@ -152,7 +152,7 @@ def _all_said(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | N
         return arms is not None and arms == (entry.get("baseline"), entry.get("candidate"))
     if clause.beside is None:
         return True
-    made = next((each for each in draft.entries("tests") if each.get("id") == test_id), Entry(0))
+    made = next((entry for entry in draft.entries("tests") if entry.get("id") == test_id), Entry(0))
     for stat_test, spoken in prose.spoken_tests():
         if stat_test.name == made.get("test"):
             prose.take_test(clause.beside, stat_test, spoken, made.get("parameters", {}))

@@ -239,14 +239,14 @@ _ALIAS = re.compile(r"[()]")
 
 def section_of(heading: str) -> str | None:
     """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
-    found = _named(heading)
-    return None if found is None else found[0]
+    named = _named(heading)
+    return None if named is None else named[0]
 
 
 def beyond_name(heading: str) -> str:
     """What a heading says beyond the name of its section."""
-    found = _named(heading)
-    return heading if found is None else found[1]
+    named = _named(heading)
+    return heading if named is None else named[1]
 
 
 def _named(heading: str) -> tuple[str, str] | None:

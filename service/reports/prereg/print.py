@@ -80,14 +80,14 @@ def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str
 
 def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Members of nested parts that have labels, by dotted name."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in values.items():
         inner = {f"{name}.{part}": each for part, each in value.items()} if isinstance(value, dict) else {}
         if inner and set(inner) <= set(FIELDS[key]):
-            found |= inner
+            flat |= inner
         else:
-            found[name] = value
-    return found
+            flat[name] = value
+    return flat
 
 
 def _value(kind: str, name: str, value: Any, language: Language) -> str:

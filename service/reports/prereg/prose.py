@@ -139,7 +139,7 @@ _JUDGE = (
 def judge(said: Said) -> Heard[str] | None:
     """The model of `judge gpt-4o-2024-08-06` or `由 gpt-4o 评判`: a name with a digit in it."""
     for pattern in _JUDGE:
-        match = next((each for each in said.matches(pattern) if re.search(r"\d", each["model"])), None)
+        match = next((match for match in said.matches(pattern) if re.search(r"\d", match["model"])), None)
         if match is not None:
             return Heard(match["model"], said, (match.span(),))
     return None

@@ -246,7 +246,7 @@ def _value(kind: Kind | str, text: str) -> Any:
         case "tokens":
             return inside or _listed_in(text)
         case "numbers":
-            return [_json(each) for each in raw_spans(text) or _listed_in(text.strip(" []"))]
+            return [_json(span) for span in raw_spans(text) or _listed_in(text.strip(" []"))]
         case "number":
             return _json((raw_spans(text) or [text.strip()])[0])
         case _:

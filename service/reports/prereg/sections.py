@@ -47,12 +47,12 @@ class Draft:
 
     def entries(self, section: str) -> list[Entry]:
         """The entries of a section so far."""
-        found = self.value.get(section)
-        return found if isinstance(found, list) else []
+        entries = self.value.get(section)
+        return entries if isinstance(entries, list) else []
 
     def ids(self, section: str) -> list[str]:
         """Their ids."""
-        return [str(each["id"]) for each in self.entries(section) if "id" in each]
+        return [str(entry["id"]) for entry in self.entries(section) if "id" in entry]
 
     def assume(
         self,
@@ -85,23 +85,25 @@ class Draft:
     def by_dataset(self) -> dict[str, str]:
         """Ids of the populations by their datasets' names."""
         return {
-            str(each.get("dataset")): str(each["id"]) for each in self.entries("populations") if "id" in each
+            str(entry.get("dataset")): str(entry["id"])
+            for entry in self.entries("populations")
+            if "id" in entry
         }
 
     def clustered(self, hypothesis: Mapping[str, Any]) -> bool:
         """True when the hypothesis' population has clusters."""
         return any(
-            "clusters" in each
-            for each in self.entries("populations")
-            if each.get("id") == hypothesis.get("population")
+            "clusters" in entry
+            for entry in self.entries("populations")
+            if entry.get("id") == hypothesis.get("population")
         )
 
     def test_id(self, family: str, clustered: bool, line: int) -> str | None:
         """The id of the plan's test of that family, added when the plan does not list it."""
-        found = _meant(family, clustered)
-        if found is None:
+        meant = _meant(family, clustered)
+        if meant is None:
             return None
-        test, wanted = found[0], found[1].id
+        test, wanted = meant[0], meant[1].id
         for each in self.entries("tests"):
             if each.get("test") == test.name:
                 return str(each["id"])
@@ -113,7 +115,7 @@ class Draft:
 
 def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | None:
     """The test that a word of prose means, with clusters or without."""
-    known = (each for each in prose.spoken_tests() if each[1].family == family)
+    known = (test for test in prose.spoken_tests() if test[1].family == family)
     return next((each for each in known if clustered in each[1].clustered), None)
 
 
@@ -220,16 +222,16 @@ def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bo
         return True
     of = list(prose.mentioned(said, draft.ids("endpoints")))
     primary = [
-        str(each["id"])
-        for each in draft.entries("endpoints")
-        if each.get("role") == "primary" and "id" in each
+        str(entry["id"])
+        for entry in draft.entries("endpoints")
+        if entry.get("role") == "primary" and "id" in entry
     ]
     for endpoint_id in [one.value for one in of] or primary[:1]:
         if _margin(draft, endpoint_id, margin, item):
             draft.notes.add("ASSUMED", f"sesoi.{endpoint_id}", item.line, f"the margin: {READ_FROM_PROSE}")
-        for each in draft.entries("endpoints"):
-            if each.get("id") == endpoint_id:
-                prose.take_endpoint(said, each)
+        for entry in draft.entries("endpoints"):
+            if entry.get("id") == endpoint_id:
+                prose.take_endpoint(said, entry)
     heard.take()
     for one in of:
         one.take()

@@ -49,8 +49,8 @@ def sentence(text: str) -> str:
     )
 
 
-def _guarded(found: re.Match[str]) -> str:
-    return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
+def _guarded(match: re.Match[str]) -> str:
+    return f"\\{match[1]}" if match[1] else f"{match[2]}\\{match[3]}"
 
 
 def read(text: str) -> str:

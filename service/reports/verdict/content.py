@@ -203,10 +203,10 @@ def report_of(
         multiplicity=verdict.multiplicity,
         marks=card.marks,
         hypotheses=tuple(
-            _hypothesis(plan, each, words.get(each.id), summaries.get(each.id, ()))
-            for each in verdict.hypotheses
+            _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
+            for hypothesis in verdict.hypotheses
         ),
-        warnings=tuple(_acknowledged(each) for each in findings if each.severity == "warning"),
+        warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
         deviations=tuple(
             DeviationLine(
                 number=each.number,
@@ -220,7 +220,7 @@ def report_of(
             for each, decisions in deviations
         ),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
-        evidence=tuple(EvidenceLine(title=each.title, score=each.score) for each in card.pieces),
+        evidence=tuple(EvidenceLine(title=piece.title, score=piece.score) for piece in card.pieces),
         evidence_score=card.score,
         evidence_most=card.most,
         ledger=tuple(
@@ -265,21 +265,21 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
         read = plan.reads(name, judged.endpoint)
         endpoint = None if read == judged.endpoint else plan.endpoint(read)
         analysis = answer.get("analysis")
-        found: Mapping[str, Any] = analysis if isinstance(analysis, Mapping) else {}
-        bounds = found.get("bounds")
+        results: Mapping[str, Any] = analysis if isinstance(analysis, Mapping) else {}
+        bounds = results.get("bounds")
         yield TestFound(
             id=name,
             test=str(answer.get("test", "")),
             endpoint=None if read == judged.endpoint else read,
             binary=None if read == judged.endpoint else endpoint is not None and endpoint.kind == "binary",
-            delta=_number(found.get("delta")),
-            ci=_interval(found.get("ci")),
-            p_value=_number(found.get("p_value")),
+            delta=_number(results.get("delta")),
+            ci=_interval(results.get("ci")),
+            p_value=_number(results.get("p_value")),
             p_bound=bounds.get("p_value") if isinstance(bounds, Mapping) else None,
-            statistics=_numbers(found, STATISTICS),
-            effects=_numbers(found, EFFECTS),
-            estimates=tuple(_estimates(found)),
-            sentence=str(found.get("sentence") or answer.get("reason") or ""),
+            statistics=_numbers(results, STATISTICS),
+            effects=_numbers(results, EFFECTS),
+            estimates=tuple(_estimates(results)),
+            sentence=str(results.get("sentence") or answer.get("reason") or ""),
         )
 
 
@@ -292,9 +292,9 @@ def _interval(ci: object) -> Interval | None:
     return Interval(low=ci.get("low"), high=ci.get("high"), level=ci["level"], method=str(ci["method"]))
 
 
-def _estimates(found: Mapping[str, Any]) -> Iterator[Estimate]:
+def _estimates(analysis: Mapping[str, Any]) -> Iterator[Estimate]:
     """Members that are a value with an interval of its own."""
-    for name, member in found.items():
+    for name, member in analysis.items():
         if not isinstance(member, Mapping):
             continue
         value, ci = member.get("value", member.get("estimate")), _interval(member.get("ci"))
@@ -302,8 +302,8 @@ def _estimates(found: Mapping[str, Any]) -> Iterator[Estimate]:
             yield Estimate(name=name, value=float(value), ci=ci)
 
 
-def _numbers(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
-    seen = {name: _number(found.get(name)) for name in names}
+def _numbers(analysis: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
+    seen = {name: _number(analysis.get(name)) for name in names}
     return {name: each for name, each in seen.items() if each is not None}
 
 
@@ -314,9 +314,13 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _effects(found: Consequences) -> Iterator[Effect]:
-    as_run = {} if found.as_run is None else {each.hypothesis: each for each in found.as_run.hypotheses}
-    tipping = {each.hypothesis: each for each in found.tipping_points}
+def _effects(consequences: Consequences) -> Iterator[Effect]:
+    as_run = (
+        {}
+        if consequences.as_run is None
+        else {hypothesis.hypothesis: hypothesis for hypothesis in consequences.as_run.hypotheses}
+    )
+    tipping = {tipping_point.hypothesis: tipping_point for tipping_point in consequences.tipping_points}
     for name in dict.fromkeys((*as_run, *tipping)):
         run, point = as_run.get(name), tipping.get(name)
         yield Effect(

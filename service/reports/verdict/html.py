@@ -40,5 +40,5 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         words=words,
         say=lambda key, **values: words.say(key, language, **values),
         of=lambda each: each.zh if language == "zh" else each.en,
-        pictures=[Markup(each) for each in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
+        pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
     )

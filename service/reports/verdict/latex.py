@@ -90,12 +90,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
     body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
     body += list(_summary(report, language))
     body += list(_figure(language))
-    for each in report.hypotheses:
-        body += list(_hypothesis(each, language))
+    for hypothesis in report.hypotheses:
+        body += list(_hypothesis(hypothesis, language))
     body += list(_listed("acknowledged", [f"`{w.code}` {w.says.zh if language == 'zh' else w.says.en}"
                                           for w in report.warnings], language))  # fmt: skip
-    body += list(_listed("deviations", [f"{each.number}. {each.title}: {standing_line(each, language)}"
-                                        for each in report.deviations], language))  # fmt: skip
+    body += list(_listed("deviations", [f"{deviation.number}. {deviation.title}: {standing_line(deviation, language)}"
+                                        for deviation in report.deviations], language))  # fmt: skip
     said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}, SHA-256 "
     digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
     hash_ = "\\allowbreak{}".join(map(escape, digits))
@@ -109,15 +109,15 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
     yield from ("\\begin{table}[ht]", "\\centering")
     head = ("", say("test", language), say("difference", language), say("interval", language), "p", "")
     rows = []
-    for each in report.hypotheses:
-        for at, (name, estimate, ends, _, p) in enumerate(rows_of_tests(each, language)):
+    for hypothesis in report.hypotheses:
+        for at, (name, estimate, ends, _, p) in enumerate(rows_of_tests(hypothesis, language)):
             cells = (
-                each.id if at == 0 else "",
+                hypothesis.id if at == 0 else "",
                 name,
                 estimate,
                 ends,
                 p.removeprefix("p ").removeprefix("= "),
-                outcome_word(each.outcome, language) if at == 0 else "",
+                outcome_word(hypothesis.outcome, language) if at == 0 else "",
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")

@@ -28,10 +28,10 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     if report.marks:
         parts.append(
             "\n".join(
-                f"- **!** {sentence(each.zh if language == 'zh' else each.en)}" for each in report.marks
+                f"- **!** {sentence(mark.zh if language == 'zh' else mark.en)}" for mark in report.marks
             )
         )
-    parts += [part for each in report.hypotheses for part in _hypothesis(each, language)]
+    parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
     parts += _after(report, language)
     return "\n\n".join(parts) + "\n"
 
@@ -78,17 +78,17 @@ def _after(report: Report, language: Language) -> Iterator[str]:
     if report.warnings:
         yield f"## {say('acknowledged', language)}"
         yield "\n".join(
-            f"- {code(each.code)} {sentence(each.says.zh if language == 'zh' else each.says.en)}"
-            for each in report.warnings
+            f"- {code(warning.code)} {sentence(warning.says.zh if language == 'zh' else warning.says.en)}"
+            for warning in report.warnings
         )
     yield f"## {say('deviations', language)}"
     yield "\n".join(
-        f"{each.number}. {_line(each.title)}: {sentence(standing_line(each, language))}"
-        for each in report.deviations
+        f"{deviation.number}. {_line(deviation.title)}: {sentence(standing_line(deviation, language))}"
+        for deviation in report.deviations
     ) or say("no_deviation", language)
     lines = effect_lines(report, language)
     if lines:
-        yield "\n".join([say("stays", language), "", *(f"- {sentence(each)}" for each in lines)])
+        yield "\n".join([say("stays", language), "", *(f"- {sentence(line)}" for line in lines)])
     yield f"## {say('evidence', language)}: {report.evidence_score} / {report.evidence_most}"
     yield "\n".join(
         f"- {_line(each.title.zh if language == 'zh' else each.title.en)}: {'–' if each.score is None else each.score}"

@@ -51,19 +51,25 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "language": language,
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
-        "lead": [_said(f"{each.id}: {each.sentences.zh if zh else each.sentences.en}") for each in report.hypotheses],
-        "marks": [_said(f"! {each.zh if zh else each.en}") for each in report.marks],
-        "hypotheses": [_hypothesis(each, language) for each in report.hypotheses],
+        "lead": [
+            _said(f"{hypothesis.id}: {hypothesis.sentences.zh if zh else hypothesis.sentences.en}")
+            for hypothesis in report.hypotheses
+        ],
+        "marks": [_said(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
+        "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
             *([{
                 "heading": say("acknowledged", language),
-                "lines": [_said(f"`{each.code}` {each.says.zh if zh else each.says.en}") for each in report.warnings],
+                "lines": [
+                    _said(f"`{warning.code}` {warning.says.zh if zh else warning.says.en}")
+                    for warning in report.warnings
+                ],
             }] if report.warnings else []),
             {
                 "heading": say("deviations", language),
                 "lines": [*map(_said, [
-                    f"{each.number}. {each.title}: {standing_line(each, language)}"
-                    for each in report.deviations
+                    f"{deviation.number}. {deviation.title}: {standing_line(deviation, language)}"
+                    for deviation in report.deviations
                 ] + effect_lines(report, language) or [say("no_deviation", language)])],
             },
             {

@@ -95,8 +95,8 @@ def p_of(test: TestFound) -> str:
 
 def statistics_of(test: TestFound, language: Language) -> str:
     """Statistic, p, effect sizes and what else is estimated, in one line."""
-    parts = [f"{estimate_word(each.name, language)} = {each.value:.4g}" for each in test.estimates
-             if each.name not in test.effects]  # fmt: skip
+    parts = [f"{estimate_word(estimate.name, language)} = {estimate.value:.4g}" for estimate in test.estimates
+             if estimate.name not in test.effects]  # fmt: skip
     parts += [f"{name} = {each:.4g}" for name, each in test.statistics.items()]
     parts += [p_of(test)] if test.p_value is not None else []
     parts += [f"{say(name, language)} = {each:.3g}" for name, each in test.effects.items()]
@@ -262,19 +262,19 @@ def effect_lines(report: Report, language: Language) -> list[str]:
     """What deviations do, a sentence per hypothesis."""
     lines = []
     colon = ":" if language == "zh" else ": "
-    for each in report.effects:
+    for effect in report.effects:
         parts = []
-        if each.outcome_as_run is not None and each.outcome_planned is not None:
+        if effect.outcome_as_run is not None and effect.outcome_planned is not None:
             parts.append(
-                f"{say('planned', language)} {outcome_word(each.outcome_planned, language)}, "
-                f"{say('as_run', language)} {outcome_word(each.outcome_as_run, language)}"
+                f"{say('planned', language)} {outcome_word(effect.outcome_planned, language)}, "
+                f"{say('as_run', language)} {outcome_word(effect.outcome_as_run, language)}"
             )
-        if each.robust:
+        if effect.robust:
             parts.append(say("robust", language))
-        elif each.tipping_items is not None and each.outcome_then is not None:
+        elif effect.tipping_items is not None and effect.outcome_then is not None:
             parts.append(
-                f"{each.tipping_items} {say('tipping', language)} {outcome_word(each.outcome_then, language)}"
+                f"{effect.tipping_items} {say('tipping', language)} {outcome_word(effect.outcome_then, language)}"
             )
         if parts:
-            lines.append(f"{each.hypothesis}{colon}{'; '.join(parts)}")
+            lines.append(f"{effect.hypothesis}{colon}{'; '.join(parts)}")
     return lines

@@ -204,12 +204,12 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
     warnings: list[StatWarning] = [WEIGHT_SCALE()] if sums else []
     if rows.skipped:
         warnings.append(PAIRS_SKIPPED(n=rows.skipped))
-    found = None
+    agreement = None
     if rows.n >= MIN_TESTS:
-        found = concordance(rows.human, rows.agent, rows.weights, sums=sums)
+        agreement = concordance(rows.human, rows.agent, rows.weights, sums=sums)
     ci = None
-    if found is not None and np.ptp(rows.weights) == 0 and not sums:
-        ends = concordance_interval(found, rows.n, float(special.ndtri(0.5 + request.level / 2)))
+    if agreement is not None and np.ptp(rows.weights) == 0 and not sums:
+        ends = concordance_interval(agreement, rows.n, float(special.ndtri(0.5 + request.level / 2)))
         if ends is not None:
             ci = Interval(low=ends[0], high=ends[1], level=request.level, method="lin_fisher_z")
     strict = _strict(request)
@@ -217,23 +217,23 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         several = sum(finding.n > 1 for finding in strict.findings)
         warnings += [LEGACY_SCORES(), *([RMS_REFERENCE(n=several)] if several else [])]
     caricature = None
-    if found is not None and found.slope is not None and found.intercept is not None:
-        squared = None if found.pearson is None else found.pearson**2
-        caricature = Caricature(slope=found.slope, intercept=found.intercept, r_squared=squared)
+    if agreement is not None and agreement.slope is not None and agreement.intercept is not None:
+        squared = None if agreement.pearson is None else agreement.pearson**2
+        caricature = Caricature(slope=agreement.slope, intercept=agreement.intercept, r_squared=squared)
     domains = _groups("domains", request.domain, rows, rows.weights, sums, reasons)
     studies = _groups("studies", request.study or ["study"] * request.n, rows, np.ones(rows.n), sums, reasons)
     empty = request.n == 0
     analysis = ECSAnalysis(
-        ecs=found.ccc if found else 0.0 if empty else None,
+        ecs=agreement.ccc if agreement else 0.0 if empty else None,
         fallback_used=empty,
         ci=ci,
-        pearson=found.pearson if found else None,
+        pearson=agreement.pearson if agreement else None,
         n=rows.n,
         n_skipped=rows.skipped,
-        mean_human=found.mean_x if found else None,
-        mean_agent=found.mean_y if found else None,
-        sd_human=found.sd_x if found else None,
-        sd_agent=found.sd_y if found else None,
+        mean_human=agreement.mean_x if agreement else None,
+        mean_agent=agreement.mean_y if agreement else None,
+        sd_human=agreement.sd_x if agreement else None,
+        sd_agent=agreement.sd_y if agreement else None,
         variant=request.variant,
         domains=domains,
         studies=studies,
@@ -241,7 +241,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         strict=strict,
         bounds=dict.fromkeys(floored(strict), bound_text(P_FLOOR)) if strict else {},
         warnings=tuple(warnings),
-        sentence=_sentence(found.ccc if found else None, ci, rows.n, empty=empty),
+        sentence=_sentence(agreement.ccc if agreement else None, ci, rows.n, empty=empty),
     )
     reasons |= _reasons(analysis, equal_weights=bool(np.ptp(rows.weights) == 0) if rows.n else True)
     return analysis.model_copy(update={"reasons": reasons})
@@ -295,15 +295,15 @@ def _groups(
             members[names[index]].append(row)
     groups: list[Group] = []
     for place, (name, chosen) in enumerate(members.items()):
-        found = None
+        agreement = None
         if len(chosen) >= MIN_TESTS and weights[chosen].any():
-            found = concordance(rows.human[chosen], rows.agent[chosen], weights[chosen], sums=sums)
-        ecs, pearson = (found.ccc, found.pearson) if found else (None, None)
+            agreement = concordance(rows.human[chosen], rows.agent[chosen], weights[chosen], sums=sums)
+        ecs, pearson = (agreement.ccc, agreement.pearson) if agreement else (None, None)
         groups.append(Group(name=name, ecs=ecs, pearson=pearson, n=len(chosen)))
         if ecs is None:
             reasons[f"{level}.{place}.ecs"] = _why(len(chosen))
         if pearson is None:
-            reasons[f"{level}.{place}.pearson"] = "no spread" if found else _why(len(chosen))
+            reasons[f"{level}.{place}.pearson"] = "no spread" if agreement else _why(len(chosen))
     return tuple(groups)
 
 

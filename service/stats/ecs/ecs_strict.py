@@ -79,8 +79,8 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
         studies=tuple(
             StrictStudy(
                 study=study,
-                normal=_mean(each.normal for each in members),
-                chi_square=_mean(each.chi_square for each in members),
+                normal=_mean(member.normal for member in members),
+                chi_square=_mean(member.chi_square for member in members),
             )
             for study, members in by_study.items()
         ),

@@ -230,42 +230,48 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     delta = counts.delta if counts else float(candidate.mean() - baseline.mean())
     if groups is not None:
         delta = groups.groups.item_weighted
-    found = _evidence(request, margin, delta, drawn)
+    evidence = _evidence(request, margin, delta, drawn)
     seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
     by_p = request.method == "tango"
-    says = decide(found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary)
+    says = decide(evidence, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     independent = request.design == "independent"
     fields: dict[str, Any] = {
         **asdict(says),
-        "p_lower": floored(found.p_lower, "p_lower", bounds, found.floor),
-        "p_upper": floored(found.p_upper, "p_upper", bounds, found.floor),
-        "p_value": floored(found.p_value, "p_value", bounds, found.floor),
+        "p_lower": floored(evidence.p_lower, "p_lower", bounds, evidence.floor),
+        "p_upper": floored(evidence.p_upper, "p_upper", bounds, evidence.floor),
+        "p_value": floored(evidence.p_value, "p_value", bounds, evidence.floor),
         "n": counts.n if counts else len(baseline) + independent * len(candidate),
         "n_clusters": groups.groups.n_clusters if groups else None,
         "n_discordant": counts.n_discordant if counts else _discordant(request),
-        **{name: found.statistics.get(name) for name in STATISTICS},
+        **{name: evidence.statistics.get(name) for name in STATISTICS},
     }
-    ci = Interval(low=found.low, high=found.high, level=1 - 2 * request.alpha, method=found.ci_method)
+    ci = Interval(
+        low=evidence.low, high=evidence.high, level=1 - 2 * request.alpha, method=evidence.ci_method
+    )
     for name, value in {**fields, "ci.low": ci.low, "ci.high": ci.high}.items():
         if value is None:
-            reasons[name] = found.reason(name)
-    warnings = [*found.warnings, *(groups.warnings() if groups else ())]
+            reasons[name] = evidence.reason(name)
+    warnings = [*evidence.warnings, *(groups.warnings() if groups else ())]
     if groups and request.method == "tango":
         warnings.append(CLUSTERED_INTERVAL_USED())
     if (
         groups
         and request.method not in ("bootstrap_ci", "bounded")
-        and found.statistics.get("df", LEAST_DF) < LEAST_DF
+        and evidence.statistics.get("df", LEAST_DF) < LEAST_DF
     ):
-        warnings.append(LOW_DF(df=found.statistics["df"]))
+        warnings.append(LOW_DF(df=evidence.statistics["df"]))
     if seed_bounds:
         warnings.append(SEED_BOUNDS())
-    unguarded = request.method not in ("tango", "bounded") and groups is None and found.p_value is not None
+    unguarded = request.method not in ("tango", "bounded") and groups is None and evidence.p_value is not None
     if unguarded and counts is not None and counts.n_discordant < SPARSE_SPREAD:
         warnings.append(SPARSE_UNGUARDED(n_discordant=counts.n_discordant))
-    if found.p_value is not None and (counts is None or groups is not None) and request.method != "bounded":
+    if (
+        evidence.p_value is not None
+        and (counts is None or groups is not None)
+        and request.method != "bounded"
+    ):
         warnings += _skewed(request, groups)
     return EquivalenceAnalysis(
         delta=delta,
@@ -277,12 +283,12 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         **fields,
         reasons=reasons,
         bounds=bounds,
-        within=found.within,
+        within=evidence.within,
         undecided=undecided(
-            found, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
+            evidence, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
         ),
         warnings=tuple(warnings),
-        resampling=found.resampling or Resampling(exact=True),
+        resampling=evidence.resampling or Resampling(exact=True),
         sentence=_sentence(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
     )
 
@@ -391,9 +397,9 @@ def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: D
     if request.method == "tango":
         table = request.table
         b, c, sparse = table.only_candidate, table.only_baseline, table.n_discordant < SPARSE
-        found = of_tests("tango", by_tango(b, c, table.n, margin, alpha, exact=sparse), "z")
+        evidence = of_tests("tango", by_tango(b, c, table.n, margin, alpha, exact=sparse), "z")
         warning = SPARSE_DISCORDANT(n_discordant=table.n_discordant)
-        return replace(found, warnings=(warning,)) if sparse else found
+        return replace(evidence, warnings=(warning,)) if sparse else evidence
     if request.design == "independent":
         error_df = independent_error(baseline, candidate, pooled=request.variance == "student")
         return of_t(f"{request.variance}_t", delta, error_df, margin, alpha)
@@ -422,14 +428,14 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
     baseline, candidate = request.arrays
-    found = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
+    distribution = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
     name, units = "percentile", request.counts.n if request.counts else len(baseline)
     if request.groups is not None:
         name, units = "cluster percentile", request.groups.groups.n_clusters
     touch = request.bounds == "seed"
     noise = difference_noise(baseline, candidate) if len(baseline) else 0.0
     return of_bootstrap(
-        name, found, units, margin, request.alpha, touch=touch, seed=request.seed, noise=noise
+        name, distribution, units, margin, request.alpha, touch=touch, seed=request.seed, noise=noise
     )
 
 

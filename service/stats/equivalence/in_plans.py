@@ -130,12 +130,12 @@ class EquivalenceLines:
         """The exact p of a sparse cell; only as exactly as the threshold asks."""
         both = {"p_upper": [(b, m - b)], "p_lower": [(m - b, b)]}
         tables = both.get(name, [(b, m - b), (m - b, b)])
-        found = 0.0
+        shift = 0.0
         for coarse in (True, False):
-            found = max(exact_p_below(*each, self.test.n, self.margin, coarse=coarse) for each in tables)
-            if not SHORT * limit <= found <= limit * (1 + CLOSE):
+            shift = max(exact_p_below(*table, self.test.n, self.margin, coarse=coarse) for table in tables)
+            if not SHORT * limit <= shift <= limit * (1 + CLOSE):
                 break
-        return found
+        return shift
 
     def _truths(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
         """`decide` of the test: the interval, and for the score test its p-values too."""
@@ -150,14 +150,14 @@ class EquivalenceLines:
             return np.asarray(self.p(side).sides(b, m, alpha, (0,)) == BELOW)
 
         def above(b: Ints, m: Ints) -> NDArray[np.bool_]:
-            found = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
-            found[found] = rejected("p_lower", b[found], m[found])
-            return found
+            holds = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
+            holds[holds] = rejected("p_lower", b[holds], m[holds])
+            return holds
 
         def below(b: Ints, m: Ints) -> NDArray[np.bool_]:
-            found = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
-            found[found] = rejected("p_upper", b[found], m[found])
-            return found
+            holds = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
+            holds[holds] = rejected("p_upper", b[holds], m[holds])
+            return holds
 
         def sides(b: Ints, m: Ints, _threshold: Fraction, _levels: Levels) -> Sides:
             if name == "equivalent":
@@ -190,8 +190,8 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
     if path == ("ci",):
         return _simulated_interval(units, asked)
     lower, upper, undecided = _simulated_tails(units, asked, margin)
-    found = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
-    if found is None:
+    values = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
+    if values is None:
         alpha, method, slack = float(asked.parameter("alpha")), asked.parameter("method"), _slack(asked)
         low, high = _simulated_interval(units, asked)
         above, below = low > -margin + slack, high < margin - slack
@@ -203,8 +203,8 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
             "superior": low > abs(slack),
             "minimum_effect": low > margin + abs(slack),
         }.get(path[0])
-        found = None if truths is None else truths.astype(np.float64)
-    return None if found is None else np.where(undecided, np.nan, found)
+        values = None if truths is None else truths.astype(np.float64)
+    return None if values is None else np.where(undecided, np.nan, values)
 
 
 def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:

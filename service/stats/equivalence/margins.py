@@ -91,30 +91,30 @@ def of_t(name: str, delta: float, error: tuple[float, float], margin: float, alp
 
 
 def of_bootstrap(
-    name: str, found: BootstrapDistribution, units: int, margin: float, alpha: float, *,
+    name: str, distribution: BootstrapDistribution, units: int, margin: float, alpha: float, *,
     touch: bool, seed: int | None, noise: float,
 ) -> Evidence:  # fmt: skip
     """Evidence from a bootstrap of `units` items or clusters.
 
     `touch`: the interval may reach the margin. A spread of at most `noise` is rounding, not variation.
     """
-    low, high, se = found.quantile(alpha), found.quantile(1 - alpha), found.moments()[1]
+    low, high, se = distribution.quantile(alpha), distribution.quantile(1 - alpha), distribution.moments()[1]
     if se <= noise:
         flat = (DEGENERATE(instead=TANGO_DECIDES),)
         return Evidence(
             name, low, high, statistics={"se": se}, warnings=flat, undecided={"ci": certainty.FLAT}
         )
-    resampling = resampling_of(found, seed)
-    shares = found.at_most(-margin, strict=touch), found.at_least(margin, strict=touch)
-    within, undecided = _drawn(found, alpha, shares) if isinstance(found, Draws) else ({}, {})
+    resampling = resampling_of(distribution, seed)
+    shares = distribution.at_most(-margin, strict=touch), distribution.at_least(margin, strict=touch)
+    within, undecided = _drawn(distribution, alpha, shares) if isinstance(distribution, Draws) else ({}, {})
     evidence = Evidence(
         name,
         low,
         high,
-        weighed(shares[0], found),
-        weighed(shares[1], found),
+        weighed(shares[0], distribution),
+        weighed(shares[1], distribution),
         {"se": se},
-        resolution_of(found, units),
+        resolution_of(distribution, units),
         resampling=resampling,
         within=within,
         undecided=undecided,
@@ -123,13 +123,13 @@ def of_bootstrap(
 
 
 def _drawn(
-    found: Draws, alpha: float, shares: tuple[float, float]
+    drawn: Draws, alpha: float, shares: tuple[float, float]
 ) -> tuple[dict[str, Range], dict[str, str]]:
     """What the drawn ends and shares are known to lie in, and the ends of which nothing is known."""
-    draws = len(found.estimates)
+    draws = len(drawn.estimates)
     ends = {
-        "ci.low": certainty.of_quantile(found.quantile, draws, alpha),
-        "ci.high": certainty.of_quantile(found.quantile, draws, 1 - alpha),
+        "ci.low": certainty.of_quantile(drawn.quantile, draws, alpha),
+        "ci.high": certainty.of_quantile(drawn.quantile, draws, 1 - alpha),
     }
     within = {path: range_ for path, range_ in ends.items() if range_ is not None}
     lower, upper = (certainty.of_share(share, draws) for share in shares)
@@ -152,39 +152,39 @@ def tie_of(margin: float, low: float, high: float, *, binary: bool) -> float:
 
 
 def decide(
-    found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
+    evidence: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
 ) -> Decisions:
     """Read the interval against 0 and the margin; `by_p`: a p-value has to be below alpha as well."""
-    if found.low is None or found.high is None or found.p_lower is None or found.p_upper is None:
+    if evidence.low is None or evidence.high is None or evidence.p_lower is None or evidence.p_upper is None:
         return Decisions()
-    tie = tie_of(margin, found.low, found.high, binary=binary)
+    tie = tie_of(margin, evidence.low, evidence.high, binary=binary)
     slack = -tie if touch else tie
-    above, below = found.low > -margin + slack, found.high < margin - slack
+    above, below = evidence.low > -margin + slack, evidence.high < margin - slack
     if by_p:
-        above, below = above and found.p_lower < alpha, below and found.p_upper < alpha
-    superior, inferior = found.low > tie, found.high < -tie
+        above, below = above and evidence.p_lower < alpha, below and evidence.p_upper < alpha
+    superior, inferior = evidence.low > tie, evidence.high < -tie
     conclusion: Conclusion = "positive" if superior else "negative" if inferior else "inconclusive"
     return Decisions(
         equivalent=above and below,
         noninferior=above,
         superior=superior,
-        minimum_effect=found.low > margin + tie,
+        minimum_effect=evidence.low > margin + tie,
         conclusion="equivalent" if above and below else conclusion,
     )
 
 
 def undecided(
-    found: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
+    evidence: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
 ) -> dict[str, str]:
     """What no rule may rest on: decisions that an end would turn by moving where it may lie."""
-    if not found.decided or not (found.within or found.undecided):
-        return found.undecided
-    if found.undecided:
-        return {**found.undecided, **dict.fromkeys(asdict(Decisions()), certainty.DRAWN)}
+    if not evidence.decided or not (evidence.within or evidence.undecided):
+        return evidence.undecided
+    if evidence.undecided:
+        return {**evidence.undecided, **dict.fromkeys(asdict(Decisions()), certainty.DRAWN)}
     says = [
-        decide(replace(found, low=low, high=high), margin, alpha, touch=touch, by_p=by_p, binary=binary)
-        for low in found.within["ci.low"]
-        for high in found.within["ci.high"]
+        decide(replace(evidence, low=low, high=high), margin, alpha, touch=touch, by_p=by_p, binary=binary)
+        for low in evidence.within["ci.low"]
+        for high in evidence.within["ci.high"]
     ]
     turned = (name for name in asdict(says[0]) if len({getattr(each, name) for each in says}) > 1)
     return dict.fromkeys(turned, certainty.DRAWN)

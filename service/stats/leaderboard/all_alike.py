@@ -40,12 +40,12 @@ def all_alike(
 ) -> AllAlike:
     """Of outcomes (n, k) as sent, and each item's cluster (n,) where there are clusters."""
     binary = is_binary(raw)
-    found = many_arms.cochran_q(raw) if binary else many_arms.friedman(raw)
-    p, drawn = found.p_value, by_cluster is not None and found.statistic is not None
+    result = many_arms.cochran_q(raw) if binary else many_arms.friedman(raw)
+    p, drawn = result.p_value, by_cluster is not None and result.statistic is not None
     if p is None:
         reasons.update({"alike.statistic": NO_DIFFERENCE, "alike.p_value": NO_DIFFERENCE})
     if drawn and by_cluster is not None:
-        sums = [np.bincount(by_cluster, weights=each) for each in found.points.T]
+        sums = [np.bincount(by_cluster, weights=each) for each in result.points.T]
         points = np.stack(sums, axis=1).astype(np.float64)
         totals = points.sum(axis=0)
         squares = many_arms.permuted(points, seed + OTHER_SEED, BLOCKS)
@@ -54,8 +54,8 @@ def all_alike(
         reasons.update({"alike.n_resamples": NOT_DRAWN, "alike.seed": NOT_DRAWN})
     return AllAlike(
         test="cochran_q" if binary else "friedman",
-        statistic=found.statistic,
-        df=found.df,
+        statistic=result.statistic,
+        df=result.df,
         p_value=p,
         route="permutation" if drawn else "chi_square",
         n_resamples=len(BLOCKS) * BLOCK if drawn else None,

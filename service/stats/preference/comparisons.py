@@ -40,7 +40,7 @@ class Comparisons:
         one, other = (
             np.array([number[name] for name in column], dtype=np.intp) for column in (first, second)
         )
-        outcome = np.array([OUTCOMES[each] for each in outcomes], dtype=np.intp)
+        outcome = np.array([OUTCOMES[outcome] for outcome in outcomes], dtype=np.intp)
         outcome = np.where((one > other) & (outcome < 2), 1 - outcome, outcome)
         rows = np.stack([np.minimum(one, other), np.maximum(one, other), outcome], axis=1)
         repeats = np.ones(len(rows), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
@@ -112,7 +112,7 @@ class Comparisons:
     def _named(self, groups: list[list[int]]) -> str:
         """Groups of arms, the smallest first."""
         told = [
-            f"{{{', '.join(self.names[arm] for arm in each[:MOST_NAMED])}{', ...' * (len(each) > MOST_NAMED)}}}"
-            for each in sorted(groups, key=len)[:MOST_NAMED]
+            f"{{{', '.join(self.names[arm] for arm in group[:MOST_NAMED])}{', ...' * (len(group) > MOST_NAMED)}}}"
+            for group in sorted(groups, key=len)[:MOST_NAMED]
         ]
         return ", ".join(told) + ", ..." * (len(groups) > MOST_NAMED)

@@ -198,11 +198,11 @@ def _resampled(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: i
         table = np.stack([np.bincount(codes, weights=x) for x in data.item_sums.T], axis=1).astype(np.float64)
         sums = np.array([table[picks(rng, g, g)].sum(axis=0) for _ in range(draws)])
         return anova(sums, float(data.runs[0]), float(data.repeats[0]))
-    found = np.empty((draws, 4))
+    resampled = np.empty((draws, 4))
     for draw in range(draws):
         copies = np.bincount(picks(rng, g, g), minlength=g).astype(np.float64)[codes]
-        found[draw] = reml(data, copies)
-    return found
+        resampled[draw] = reml(data, copies)
+    return resampled
 
 
 @stat_test(
@@ -279,11 +279,11 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
     seed = first_seed(request.seed)
-    found = _components(data)
+    estimate = _components(data)
     again = _resampled(data, codes, draws, seed)
-    components = _described(found, again, size * size, request.level, reasons)
-    spread = Spread(*(max(float(np.nan_to_num(found[each])), 0.0) for each in (ITEM_BY_ARM, RUN, JUDGE)))
-    judged, ran = not math.isnan(found[JUDGE]), not math.isnan(found[RUN])
+    components = _described(estimate, again, size * size, request.level, reasons)
+    spread = Spread(*(max(float(np.nan_to_num(estimate[each])), 0.0) for each in (ITEM_BY_ARM, RUN, JUDGE)))
+    judged, ran = not math.isnan(estimate[JUDGE]), not math.isnan(estimate[RUN])
     error = _error(data, spread, size, judged=judged, ran=ran, reasons=reasons)
     costs = Costs(request.costs.item, request.costs.run, request.costs.judge)
     counts = (float(n), len(data.means) / (2 * n), float(data.repeats.sum()) / len(data.means))
@@ -291,7 +291,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     spent = request.budget or allocation.cost(costs, *counts)
     bought = (
         None
-        if found[ITEM_BY_ARM] <= 0
+        if estimate[ITEM_BY_ARM] <= 0
         else allocation.best(
             spread,
             costs,
@@ -304,7 +304,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     if bought is None:
         reasons["allocation"] = (
             "the budget does not reach for two items"
-            if found[ITEM_BY_ARM] > 0
+            if estimate[ITEM_BY_ARM] > 0
             else "no variance of items in the difference was found, so the formula would drop nearly all: keep them"
         )
     method = "t" if request.clusters is None else "cr2_t"
@@ -342,7 +342,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
 
 
 def _described(
-    found: NDArray[np.float64],
+    estimate: NDArray[np.float64],
     again: NDArray[np.float64],
     unit: float,
     level: float,
@@ -351,7 +351,7 @@ def _described(
     described = {}
     for place, name in enumerate(NAMES):
         low = high = None
-        if math.isnan(found[place]):
+        if math.isnan(estimate[place]):
             why = (
                 "every run was judged once: it is inside `run`"
                 if name == "judge"
@@ -368,7 +368,7 @@ def _described(
             reasons[f"components.{name}.low"] = reasons[f"components.{name}.high"] = (
                 "most resamples hold nothing that is repeated"
             )
-        described[name] = Component(variance=float(found[place]) * unit, low=low, high=high)
+        described[name] = Component(variance=float(estimate[place]) * unit, low=low, high=high)
     return Components(**described)
 
 
@@ -404,11 +404,11 @@ def _next(
     ran: bool,
     reasons: dict[str, str],
 ) -> NextUnit:
-    found = allocation.gains(spread, costs, *counts)
+    gains_ = allocation.gains(spread, costs, *counts)
     gains = {
-        "items": found.item,
-        "runs": found.run if ran else None,
-        "judgements": found.judge if judged else None,
+        "items": gains_.item,
+        "runs": gains_.run if ran else None,
+        "judgements": gains_.judge if judged else None,
     }
     known = {name: gain for name, gain in gains.items() if gain is not None}
     top = max(known, key=lambda name: known[name])
@@ -419,9 +419,9 @@ def _next(
         reasons["next_unit.best"] = "nothing varies, so nothing is left to buy"
     unit = size * size
     return NextUnit(
-        items=found.item * unit,
-        runs=found.run * unit if ran else None,
-        judgements=found.judge * unit if judged else None,
+        items=gains_.item * unit,
+        runs=gains_.run * unit if ran else None,
+        judgements=gains_.judge * unit if judged else None,
         best=top if known[top] > 0 else None,
     )
 
@@ -434,22 +434,22 @@ def _warnings(
     *,
     alike: bool,
 ) -> list[StatWarning]:
-    found: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
+    warnings: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
     if request.clusters is not None:
-        found.extend(cluster_warnings(sizes))
+        warnings.extend(cluster_warnings(sizes))
         if df < LEAST_DF:
-            found.append(LOW_DF(df=df))
+            warnings.append(LOW_DF(df=df))
     if len(sizes) < FEW_ITEMS:
-        found.append(
+        warnings.append(
             ROUGH_COMPONENTS(units=len(sizes), unit="items" if request.clusters is None else "clusters")
         )
     if components.run.variance is None:
-        found.append(NO_REPEATED_RUN())
+        warnings.append(NO_REPEATED_RUN())
     for name in NAMES:
         each: Component = getattr(components, name)
         if each.variance is not None and each.variance < 0:
-            found.append(NEGATIVE_COMPONENT(name=name))
-    return found
+            warnings.append(NEGATIVE_COMPONENT(name=name))
+    return warnings
 
 
 def _sentence(

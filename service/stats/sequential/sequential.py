@@ -178,17 +178,17 @@ SHOWS: shows.Shows = {
 
 def _of_plan(given: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
     """Its looks, or the scale that its bets need."""
-    found: dict[str, Any] = {"order": "locked_seed"}
+    fields: dict[str, Any] = {"order": "locked_seed"}
     if given.get("method") == "group_sequential":
         if layout.looks is not None:
-            found["looks"] = list(layout.looks)
-            found["boundary"] = f"{layout.spending}_spending"
-        return found
+            fields["looks"] = list(layout.looks)
+            fields["boundary"] = f"{layout.spending}_spending"
+        return fields
     if layout.length is not None:
-        found["bound"] = layout.length
+        fields["bound"] = layout.length
     if layout.largest_cluster is not None:
-        found["size_cap"] = layout.largest_cluster
-    return found
+        fields["size_cap"] = layout.largest_cluster
+    return fields
 
 
 ORDERED = InOrder(
@@ -325,37 +325,37 @@ def _reason(name: str, request: SequentialRequest) -> str:
 
 
 def _sentence(
-    request: SequentialRequest, found: dict[str, Any], data: Ordered | None, bound: str | None
+    request: SequentialRequest, fields: dict[str, Any], data: Ordered | None, bound: str | None
 ) -> str:
     alpha = f"{request.alpha:.10g}"
     if data is None:
         ends = ", ".join(
             "none" if side is None else f"{abs(side):.4f}"
             for side in (
-                look.lower if request.alternative == "less" else look.upper for look in found["looks"]
+                look.lower if request.alternative == "less" else look.upper for look in fields["looks"]
             )
         )
         return (
-            f"With {len(found['looks'])} looks and {request.boundary.replace('_', ' ')}, {request.alternative} at "
+            f"With {len(fields['looks'])} looks and {request.boundary.replace('_', ' ')}, {request.alternative} at "
             f"alpha {alpha} over all looks, the critical values of |z| are {ends}; nothing was tested."
         )
 
     show = partial(amount, binary=data.binary)
     units = f"{len(data.sums)} {data.unit} {ORDER_WORDS[data.used]}"
-    delta = "not yet known" if found["delta"] is None else show(found["delta"])
-    ci = found["ci"]
+    delta = "not yet known" if fields["delta"] is None else show(fields["delta"])
+    ci = fields["ci"]
     interval = "no interval" if ci is None else f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)}"
-    if found["p_value"] is not None:
-        interval += f", {p_text(found['p_value'], bound, request.alpha)}"
+    if fields["p_value"] is not None:
+        interval += f", {p_text(fields['p_value'], bound, request.alpha)}"
     verdict = {
         "reject": f"a difference of zero is rejected at alpha {alpha}"
-        + (f" after {found['stopped_at']} {data.unit}" if found["stopped_at"] else ""),
+        + (f" after {fields['stopped_at']} {data.unit}" if fields["stopped_at"] else ""),
         "do_not_reject": f"a difference of zero is not rejected at alpha {alpha}, which does not show equality",
         "continue": f"a difference of zero is not rejected so far at alpha {alpha}, which shows no equality",
         None: "nothing was decided, since the differences do not vary",
-    }[found["decision"]]
-    if found["equivalent"] is not None:
-        inside = "inside" if found["equivalent"] else "not inside"
+    }[fields["decision"]]
+    if fields["equivalent"] is not None:
+        inside = "inside" if fields["equivalent"] else "not inside"
         margin = within(request.margin.exact(), binary=data.binary) if request.margin else ""
         verdict += f", and the sequence lies {inside} the margin of {margin}"
     return (

@@ -142,10 +142,10 @@ def _require_sound(file: Path) -> None:
             faults = [row[0] for row in opened.execute("PRAGMA integrity_check(1)") if row[0] != "ok"]
             if faults:
                 raise BackupFailed(f"{file} is damaged ({faults[0]}): use another copy")
-            found = opened.execute("SELECT version_num FROM alembic_version").fetchone()
+            version = opened.execute("SELECT version_num FROM alembic_version").fetchone()
     except sqlite3.DatabaseError as error:
         raise BackupFailed(f"{file} cannot be read as a database of Forelock: {error}") from error
-    schema.require_known(None if found is None else found[0])
+    schema.require_known(None if version is None else version[0])
 
 
 def _require_empty(database: Database) -> None:
@@ -158,8 +158,8 @@ def _require_empty(database: Database) -> None:
 
 def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
     """Run a program of Postgres. The password goes by the environment, which other users do not see."""
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         raise BackupFailed(
             f"{program} is not on PATH: install the client programs of Postgres, in the server's version or a newer "
             "one, or run this where they are"
@@ -178,7 +178,7 @@ def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
             )
         place = [f"--dbname={make_conninfo('', **given)}"]
     done = subprocess.run(  # noqa: S603
-        [found, *place, *options],
+        [executable, *place, *options],
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -161,27 +161,27 @@ class Database:
     @contextmanager
     def _findings(self) -> Iterator[dict[str, Any]]:
         """Keep what a session finds altered, in a transaction of its own: the session's may have been rolled back."""
-        found: set[Alteration] = set()
+        findings: set[Alteration] = set()
         try:
-            yield {integrity.FOUND: found, integrity.KNOWN: self._known}
+            yield {integrity.FOUND: findings, integrity.KNOWN: self._known}
         except RecordAltered as error:
-            found.add(Alteration(error.kind, error.subject))
+            findings.add(Alteration(error.kind, error.subject))
             raise
         finally:
-            if found:
-                self._keep(found)
+            if findings:
+                self._keep(findings)
 
-    def _keep(self, found: set[Alteration]) -> None:
+    def _keep(self, findings: set[Alteration]) -> None:
         now = time.monotonic()
-        found = {each for each in found if now - self._told.get(each, -TOLD_SECONDS) >= TOLD_SECONDS}
-        self._told |= dict.fromkeys(found, now)
-        if not found:
+        findings = {each for each in findings if now - self._told.get(each, -TOLD_SECONDS) >= TOLD_SECONDS}
+        self._told |= dict.fromkeys(findings, now)
+        if not findings:
             return
-        for each in found:
-            integrity.tell(each)
+        for finding in findings:
+            integrity.tell(finding)
         # told above, whatever becomes of this; and found again at the next reading
         with suppress(Exception), _Session(self._writing, autoflush=False) as session, session.begin():
-            integrity.keep(session, found, datetime.now(UTC))
+            integrity.keep(session, findings, datetime.now(UTC))
 
     def dispose(self) -> None:
         """Close every pooled connection."""

@@ -64,17 +64,17 @@ def faults(engine: Engine) -> list[str]:
 @cache
 def expected(dialect: str) -> Mapping[str, str]:
     """Every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
-    found: dict[str, str] = {}
+    guards: dict[str, str] = {}
     for script in sorted((directory() / "sql").glob(f"*_{dialect}.sql")):
         text = script.read_text("utf-8")
         if dialect == "sqlite":
-            for statement in (_COMMENT.sub("", each).strip() for each in _statements(text)):
-                _read(found, statement, statement.removesuffix(";"))
+            for statement in (_COMMENT.sub("", statement).strip() for statement in _statements(text)):
+                _read(guards, statement, statement.removesuffix(";"))
             continue
-        found |= {f"function {name}": body for name, body in _FUNCTION.findall(text)}
+        guards |= {f"function {name}": body for name, body in _FUNCTION.findall(text)}
         for match in _TRIGGER.finditer(_COMMENT.sub("", _FUNCTION.sub("", text))):
-            _read(found, match[0], _plain(match[0]))
-    return found
+            _read(guards, match[0], _plain(match[0]))
+    return guards
 
 
 def tables(dialect: str) -> list[str]:
@@ -82,17 +82,19 @@ def tables(dialect: str) -> list[str]:
     return sorted({name.split()[1].split(".")[0] for name in expected(dialect) if name.startswith("trigger")})
 
 
-def _read(found: dict[str, str], statement: str, text: str) -> None:
+def _read(guards: dict[str, str], statement: str, text: str) -> None:
     """Take in one statement of a script."""
     if dropped := _DROPPED.match(statement):
-        del found[next(name for name in found if name.endswith(f".{dropped[1]}"))]
+        del guards[next(name for name in guards if name.endswith(f".{dropped[1]}"))]
     elif made := re.match(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (\w+)", statement):
-        found[f"trigger {made[2]}.{made[1]}"] = text
+        guards[f"trigger {made[2]}.{made[1]}"] = text
 
 
 def _on_sqlite(connection: Connection) -> dict[str, str]:
-    found = connection.exec_driver_sql("SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'")
-    return {f"trigger {table}.{name}": text for table, name, text in found}
+    triggers = connection.exec_driver_sql(
+        "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'"
+    )
+    return {f"trigger {table}.{name}": text for table, name, text in triggers}
 
 
 def _on_postgres(connection: Connection) -> dict[str, str]:

@@ -88,8 +88,8 @@ class Earlier:
 def find(session: Session, attempts: Iterable[Attempt]) -> dict[Scope, Earlier]:
     """What came before under the scopes of these; the others are theirs until the transaction ends."""
     with reading(session) as questions:
-        found = asked(questions, attempts)
-    return found.get()
+        question = asked(questions, attempts)
+    return question.get()
 
 
 def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
@@ -162,13 +162,13 @@ _HELD = sa.select(_NUMBER).where(sa.not_(sa.func.pg_try_advisory_xact_lock(_NUMB
 
 
 def _earlier(rows: list[Row]) -> dict[Scope, Earlier]:
-    found = {}
+    earlier = {}
     for key_id, route, name, fingerprint, status, headers, body, sha256 in rows:
         scope = key_id, route, name
         answer = None if status is None else StoredResponse(status, dict(headers or {}), bytes(body or b""))
         altered = sha256 is not None and sha256 != _digest(scope, fingerprint, answer)
-        found[scope] = Earlier(fingerprint, answer, altered)
-    return found
+        earlier[scope] = Earlier(fingerprint, answer, altered)
+    return earlier
 
 
 def _altered(scope: Scope) -> RecordAltered:

@@ -48,8 +48,8 @@ class Known:
 
 def known(session: Session) -> Known:
     """Of the session's database."""
-    found: Known = session.info[KNOWN]
-    return found
+    kept: Known = session.info[KNOWN]
+    return kept
 
 
 def same(text: str | bytes, sha256: str) -> bool:
@@ -94,15 +94,15 @@ def note(session: Session, error: RecordAltered) -> None:
     session.info[FOUND].add(Alteration(error.kind, error.subject))
 
 
-def tell(found: Alteration) -> None:
+def tell(finding: Alteration) -> None:
     """Log a finding: which row, and nothing that is in it."""
-    log.error("a stored record was altered", extra={"fields": found._asdict()})
+    log.error("a stored record was altered", extra={"fields": finding._asdict()})
 
 
-def keep(session: Session, found: set[Alteration], now: datetime) -> None:
+def keep(session: Session, findings: set[Alteration], now: datetime) -> None:
     """Remember findings; a known one stays as it was found first."""
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    rows = [each._asdict() | {"found_at": now} for each in sorted(found)]
+    rows = [finding._asdict() | {"found_at": now} for finding in sorted(findings)]
     session.execute(dialect.insert(alterations).on_conflict_do_nothing(), rows)
 
 

@@ -98,10 +98,10 @@ def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
 
 def moment(value: Any) -> datetime:
     """A time, with its offset, of years that a database can keep."""
-    found = datetime.fromisoformat(value)
-    if found.utcoffset() is None or not 1970 <= found.year <= 9000:
+    instant = datetime.fromisoformat(value)
+    if instant.utcoffset() is None or not 1970 <= instant.year <= 9000:
         raise ValueError("not a time")
-    return found
+    return instant
 
 
 def _keyed(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:

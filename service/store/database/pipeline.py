@@ -131,11 +131,11 @@ def _compiled(statement: sa.Select[Any], dialect: Dialect) -> SQLCompiler:
 @lru_cache(256)
 def _binders(compiled: SQLCompiler, dialect: Dialect) -> Mapping[str, Callable[[Any], Any]]:
     """What makes the values of parameters those of the database, by name; none where they are the same."""
-    found = {
+    binders = {
         name: bound.type.dialect_impl(dialect).bind_processor(dialect)
         for name, bound in compiled.binds.items()
     }
-    return {name: bind for name, bind in found.items() if bind is not None}
+    return {name: bind for name, bind in binders.items() if bind is not None}
 
 
 @lru_cache(256)

@@ -87,7 +87,9 @@ def require_known(present: str | None) -> None:
 @cache
 def _known() -> frozenset[str]:
     """Every revision of this release: its migrations are read once, though readiness is asked every few seconds."""
-    return frozenset(each.revision for each in ScriptDirectory.from_config(_config()).walk_revisions())
+    return frozenset(
+        revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()
+    )
 
 
 def _config() -> Config:

@@ -29,7 +29,7 @@ def row(
     Raises:
         NotFound: there is none, which `missing` says in a sentence.
     """
-    found = session.execute(of_project(statement, table, project_id)).mappings().one_or_none()
-    if found is None:
+    mapping = session.execute(of_project(statement, table, project_id)).mappings().one_or_none()
+    if mapping is None:
         raise NotFound(missing)
-    return found
+    return mapping

@@ -75,8 +75,8 @@ def insert(
 
 def is_due(session: Session, now: datetime) -> bool:
     """Whether anything is to be sent: a look by index that keeps no writer waiting."""
-    found = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
-    return session.scalar(found) is not None
+    due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
+    return session.scalar(due) is not None
 
 
 def claim(
@@ -91,12 +91,12 @@ def claim(
         .limit(1)
         .with_for_update(skip_locked=True)  # of several runners each takes another one
     )
-    found = session.scalar(first)
-    if found is None:
+    delivery_id = session.scalar(first)
+    if delivery_id is None:
         return None
     statement = (
         sa.update(deliveries)
-        .where(deliveries.c.id == found, _WAITING, deliveries.c.next_at <= now)
+        .where(deliveries.c.id == delivery_id, _WAITING, deliveries.c.next_at <= now)
         .values(next_at=now + lease, attempts=deliveries.c.attempts + 1)
         .returning(*(deliveries.c[name] for name in _DUE))
     )

@@ -57,8 +57,8 @@ def access(session: Session, project_id: str, kind: str) -> Access | None:
 def runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
     """The record's runs, in the order in which they were linked."""
     statement = sa.select(tracked_runs.c.run, tracked_runs.c.linked_at).where(_of(preregistration_id))
-    found = session.execute(statement.order_by(tracked_runs.c.linked_at, tracked_runs.c.run)).mappings()
-    return [TrackedRun.model_validate(dict(row)) for row in found]
+    rows = session.execute(statement.order_by(tracked_runs.c.linked_at, tracked_runs.c.run)).mappings()
+    return [TrackedRun.model_validate(dict(row)) for row in rows]
 
 
 def run_ids(session: Session, preregistration_id: str) -> Sequence[str]:

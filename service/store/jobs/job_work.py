@@ -51,8 +51,8 @@ def put_shard(session: Session, job_id: str, shard: Shard) -> None:
 def get_shards(session: Session, job_id: str) -> list[Shard]:
     """The job's shards, by block."""
     statement = sa.select(job_shards.c.first_block, job_shards.c.blocks, job_shards.c.value)
-    found = session.execute(statement.where(job_shards.c.job_id == job_id).order_by(job_shards.c.first_block))
-    return [Shard(*row) for row in found]
+    rows = session.execute(statement.where(job_shards.c.job_id == job_id).order_by(job_shards.c.first_block))
+    return [Shard(*row) for row in rows]
 
 
 def forget(session: Session, job_ids: Sequence[str]) -> None:

@@ -170,14 +170,14 @@ def holds(session: Session, job: Job) -> bool:
 
 def unfinished(session: Session, project_id: str, most: int) -> int:
     """How many of the project's jobs wait or run, counted no further than `most`."""
-    found = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
-    return session.scalar(sa.select(sa.func.count()).select_from(found.limit(most).subquery())) or 0
+    ids = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
+    return session.scalar(sa.select(sa.func.count()).select_from(ids.limit(most).subquery())) or 0
 
 
 def states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
     """State and progress of jobs that were read before, by id; one that is gone is missing."""
-    found = session.execute(_STATES, {"ids": sorted(job_ids)})
-    return {row.id: (row.state, row.progress) for row in found}
+    rows = session.execute(_STATES, {"ids": sorted(job_ids)})
+    return {row.id: (row.state, row.progress) for row in rows}
 
 
 _STATES = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(

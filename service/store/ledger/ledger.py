@@ -133,15 +133,15 @@ _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bi
 def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
     kinds = () if kind is None else (kind,)
-    return [_receipt(each) for each in _entries(session, preregistration_id, *kinds)]
+    return [_receipt(entry) for entry in _entries(session, preregistration_id, *kinds)]
 
 
 def each(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
     """The record's receipts of these kinds in order, of which few are held at a time."""
     after = -1
-    while found := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
-        yield from map(_receipt, found)
-        after = found[-1]["sequence"]
+    while entries_ := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
+        yield from map(_receipt, entries_)
+        after = entries_[-1]["sequence"]
 
 
 _AT_ONCE = 500
@@ -157,8 +157,8 @@ def numbered(
 ) -> list[tuple[int, dict[str, Any]]]:
     """The same with the sequence of each leaf, of those after one."""
     return [
-        (each["sequence"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, kind, after=after)
+        (entry["sequence"], json.loads(entry["leaf"])["body"])
+        for entry in _entries(session, preregistration_id, kind, after=after)
     ]
 
 
@@ -176,17 +176,17 @@ def leaf(session: Session, sequence: int) -> str:
 
 def body_of(leaf: str) -> dict[str, Any]:
     """What a leaf says."""
-    found: dict[str, Any] = json.loads(leaf)["body"]
-    return found
+    body: dict[str, Any] = json.loads(leaf)["body"]
+    return body
 
 
 def newest(session: Session, preregistration_id: str) -> int | None:
     """The number of the record's last entry."""
     statement = sa.select(sa.func.max(ledger_entries.c.sequence))
-    found: int | None = session.scalar(
+    sequence: int | None = session.scalar(
         statement.where(ledger_entries.c.preregistration_id == preregistration_id)
     )
-    return found
+    return sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +211,8 @@ def entries(
     Reach it through a record that was read in its project.
     """
     return [
-        Entry(_receipt(each), each["created_at"], json.loads(each["leaf"])["body"])
-        for each in _entries(session, preregistration_id, *kinds, skip=skip, most=most)
+        Entry(_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
+        for entry in _entries(session, preregistration_id, *kinds, skip=skip, most=most)
     ]
 
 
@@ -254,10 +254,10 @@ def _entries(
     if kinds:
         statement = statement.where(ledger_entries.c.kind.in_(kinds))
     ordered = statement.order_by(ledger_entries.c.sequence).limit(most).offset(skip or None)
-    found = [dict(row) for row in session.execute(ordered).mappings()]
-    for each in found:
+    rows = [dict(row) for row in session.execute(ordered).mappings()]
+    for each in rows:
         _require_whole(each)
-    return found
+    return rows
 
 
 def _require_whole(entry: Mapping[str, Any]) -> None:

@@ -50,10 +50,10 @@ def consistency(session: Session, first: int, second: int) -> list[bytes]:
 
 def index_of(session: Session, leaf_sha256: str) -> int | None:
     """Where the leaf of that hash stands."""
-    found: int | None = session.scalar(
+    sequence: int | None = session.scalar(
         sa.select(sa.func.min(ledger_entries.c.sequence)).where(ledger_entries.c.leaf_sha256 == leaf_sha256)
     )
-    return found
+    return sequence
 
 
 def _folded(session: Session, spans: Sequence[Span]) -> list[bytes]:
@@ -66,15 +66,15 @@ def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
     inner = {node.last for node in nodes if node.level > 0}
     by_leaf: dict[int, str] = _rows(session, _LEAVES, leaves)
     completed: dict[int, bytes] = _rows(session, _NODES, inner)
-    found = {}
+    hashes = {}
     for node in nodes:
         if node.level == 0:
-            found[node] = bytes.fromhex(by_leaf.get(node.last, ""))
+            hashes[node] = bytes.fromhex(by_leaf.get(node.last, ""))
         else:
-            found[node] = merkle.hash_of(node, bytes(completed.get(node.last, b"")))
+            hashes[node] = merkle.hash_of(node, bytes(completed.get(node.last, b"")))
         name = f"{node.level}/{node.position}"
-        integrity.require("ledger node", name, holds=len(found[node]) == HASH_BYTES)
-    return found
+        integrity.require("ledger node", name, holds=len(hashes[node]) == HASH_BYTES)
+    return hashes
 
 
 def _rows(session: Session, statement: sa.Select[Any], wanted: set[int]) -> dict[int, Any]:

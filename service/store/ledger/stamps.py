@@ -67,12 +67,12 @@ def insert(
 
 def covering(session: Session, sequence: int) -> list[StoredStamp]:
     """The newest stamp of each kind on the first stamped checkpoint of that kind that holds a leaf."""
-    found = []
+    newest = []
     for kind in session.scalars(sa.select(stamps.c.kind).where(stamps.c.size > sequence).distinct()).all():
         statement = _STAMPS.where(stamps.c.size > sequence, stamps.c.kind == kind)
         ordered = statement.order_by(stamps.c.size, stamps.c.signer, stamps.c.number.desc())
-        found += [_stamp(row) for row in session.execute(ordered.limit(1))]
-    return sorted(found, key=lambda each: each.kind)
+        newest += [_stamp(row) for row in session.execute(ordered.limit(1))]
+    return sorted(newest, key=lambda each: each.kind)
 
 
 def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
@@ -104,8 +104,8 @@ def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | N
         ledger_entries.c.sequence < newest.size,
         ledger_entries.c.kind.in_(WITNESSED),
     )
-    found = session.scalar(wanted.order_by(ledger_entries.c.sequence).limit(1))
-    return (None, max(start, newest.size)) if found is None else (newest, found)
+    sequence = session.scalar(wanted.order_by(ledger_entries.c.sequence).limit(1))
+    return (None, max(start, newest.size)) if sequence is None else (newest, sequence)
 
 
 def is_time(session: Session, turn: str, *, now: datetime) -> bool:

@@ -50,8 +50,8 @@ def every(session: Session, project_id: str) -> list[Member]:
 
 def _members(session: Session, statement: sa.Select[tuple[str, str, int]], project_id: str) -> list[Member]:
     items: dict[tuple[str, int], set[str]] = defaultdict(set)
-    found = scope.of_project(statement, preregistrations, project_id)
-    for name, sha256, sequence in session.execute(found):
+    scoped = scope.of_project(statement, preregistrations, project_id)
+    for name, sha256, sequence in session.execute(scoped):
         items[name, sequence].add(sha256)
     return [Member(name, frozenset(hashes), sequence) for (name, sequence), hashes in items.items()]
 

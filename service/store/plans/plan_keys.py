@@ -66,8 +66,8 @@ def released(session: Session, preregistration_id: str) -> bytes:
 
 def readable(session: Session, preregistration_id: str) -> bytes | None:
     """The private half where it was released and is not erased."""
-    found = _row(session, preregistration_id).released_key
-    return None if found is None else bytes(found)
+    key = _row(session, preregistration_id).released_key
+    return None if key is None else bytes(key)
 
 
 def is_released(session: Session, preregistration_id: str) -> bool:

@@ -51,10 +51,10 @@ def versions(session: Session, preregistration_id: str) -> list[LockedVersion]:
 def first_sha256(session: Session, preregistration_id: str) -> str:
     """The hash of the plan as it was first locked, which the plan's key is bound to whatever was amended since."""
     statement = sa.select(plans.c.sha256).where(plans.c.preregistration_id == preregistration_id)
-    found = session.scalar(statement.order_by(plans.c.version).limit(1))
-    if found is None:
+    sha256 = session.scalar(statement.order_by(plans.c.version).limit(1))
+    if sha256 is None:
         raise NotFound(f"preregistration {preregistration_id} has no locked plan")
-    return str(found)
+    return str(sha256)
 
 
 def texts(session: Session, preregistration_id: str) -> list[str]:
@@ -72,7 +72,7 @@ def _every(session: Session, preregistration_id: str) -> Sequence[sa.Row[Any, An
     statement = sa.select(plans.c.canonical, plans.c.sha256, plans.c.locked_at).where(
         plans.c.preregistration_id == preregistration_id
     )
-    found = session.execute(statement.order_by(plans.c.version)).all()
-    holds = all(integrity.same(row.canonical, row.sha256) for row in found)
+    rows = session.execute(statement.order_by(plans.c.version)).all()
+    holds = all(integrity.same(row.canonical, row.sha256) for row in rows)
     integrity.require("plan", preregistration_id, holds=holds)
-    return found
+    return rows

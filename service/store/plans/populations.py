@@ -88,15 +88,15 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
 
 def of_record(session: Session, record: Preregistration) -> dict[str, Manifest]:
     """The manifest of every population; those that the plan names by hash, once it is locked."""
-    found: dict[str, Manifest] = {}
+    manifests_: dict[str, Manifest] = {}
     for population in record.plan.populations or ():
         manifest = get(session, record.id, population.id)
         if record.state != "draft":
             holds = manifest is not None and manifest.sha256() == population.items_sha256
             integrity.require("items", record.id, holds=holds)
         if manifest is not None:
-            found[population.id] = manifest
-    return found
+            manifests_[population.id] = manifest
+    return manifests_
 
 
 def at_hand(sha256: str) -> Manifest | None:

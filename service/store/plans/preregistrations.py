@@ -118,8 +118,8 @@ def insert(session: Session, record: Preregistration) -> Preregistration:
             **row, draft=record.plan.canonical_text(), title=record.plan.title, acknowledged=[]
         )
     )
-    found = {"preregistration_id": record.id, "text": search_text(record.plan)}
-    session.execute(sa.insert(search_texts).values(found))
+    searchable = {"preregistration_id": record.id, "text": search_text(record.plan)}
+    session.execute(sa.insert(search_texts).values(searchable))
     return record
 
 
@@ -131,8 +131,8 @@ def get(
         # A statement of its own: what is joined to the head must be read after the wait for it.
         session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
     with integrity.reading("record", preregistration_id, (ValueError,)):  # of a column that is no JSON
-        found = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
-        row = found.mappings().one_or_none()
+        result = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
+        row = result.mappings().one_or_none()
     if row is None:
         raise unknown(preregistration_id)
     record = _read(row)
@@ -145,12 +145,12 @@ def get(
 
 def project_of(session: Session, preregistration_id: str) -> str:
     """Whose record it is: for the operator, who stands outside of every project."""
-    found = session.scalar(
+    project_id = session.scalar(
         sa.select(preregistrations.c.project_id).where(preregistrations.c.id == preregistration_id)
     )
-    if found is None:
+    if project_id is None:
         raise NotFound(f"there is no preregistration {preregistration_id}")
-    return str(found)
+    return str(project_id)
 
 
 def locked_text(session: Session, record: Preregistration) -> str:
@@ -187,11 +187,11 @@ def asked(
         ours = questions.ask(statement, wanted, lambda rows: {row[0] for row in rows})
 
     def become(rows: list[Row]) -> Held:
-        found = {row[_ID]: row for row in rows}
-        elsewhere = set() if ours is None else found.keys() - ours.get()
+        by_id = {row[_ID]: row for row in rows}
+        elsewhere = set() if ours is None else by_id.keys() - ours.get()
         records = {
             name: _read(dict(zip(_COLUMNS, row, strict=True)))
-            for name, row in found.items()
+            for name, row in by_id.items()
             if name not in elsewhere
         }
         return Held(records, elsewhere)
@@ -202,8 +202,8 @@ def asked(
 
 def drafts(session: Session, project_id: str, most: int) -> int:
     """How many drafts the project has, counted no further than `most`."""
-    found = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
-    limited = found.where(preregistrations.c.state == "draft").limit(most).subquery()
+    scoped = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    limited = scoped.where(preregistrations.c.state == "draft").limit(most).subquery()
     return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
 
 
@@ -243,19 +243,19 @@ def lines(session: Session, project_id: str, preregistration_ids: Collection[str
     statement = scope.of_project(_LINES, preregistrations, project_id)
     wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
     rows = [dict(row) for row in session.execute(wanted).mappings()]
-    return {each.id: each for each in _lines(session, rows)}
+    return {line.id: line for line in _lines(session, rows)}
 
 
 def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
     known = dict(_shown_of(session, locked)) if locked else {}
-    found = []
+    lines_ = []
     for row in rows:
         draft = row["state"] == "draft"
         title, due = known.get(row["id"], (row["title"], None))
         shown = {**row, "title": title, "results_due": due}
-        found.append(Line(**shown, altered=not draft and row["id"] not in known))
-    return found
+        lines_.append(Line(**shown, altered=not draft and row["id"] not in known))
+    return lines_
 
 
 def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
@@ -264,16 +264,16 @@ def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Sh
         try:
             with integrity.reading("plan", row.id):
                 integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
-                found = _shown.get(row.plan_sha256)
-                if found is None:
+                shown = _shown.get(row.plan_sha256)
+                if shown is None:
                     content = json.loads(row.canonical)
                     due = content.get("results_due")
-                    found = content.get("title"), None if due is None else date.fromisoformat(due)
-                    _shown.add(row.plan_sha256, found, 1)
+                    shown = content.get("title"), None if due is None else date.fromisoformat(due)
+                    _shown.add(row.plan_sha256, shown, 1)
         except RecordAltered as error:
             integrity.note(session, error)
         else:
-            yield row.id, found
+            yield row.id, shown
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
@@ -414,7 +414,7 @@ def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
 def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
     """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
     stored = {row.population: row.items_sha256 for row in session.execute(_ITEMS, {"of_id": record.id})}
-    named = {each.id: each.items_sha256 for each in plan.populations or ()}
+    named = {population.id: population.items_sha256 for population in plan.populations or ()}
     if stored != named:
         raise PreconditionFailed(
             f"the items of preregistration {record.id} have changed: read it again, then lock"
@@ -480,15 +480,18 @@ def _on_record(session: Session, record: Preregistration) -> bool:
 
 def _versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
     """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
-    found = None
+    version = None
     for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended"):
         said = entry.body
         follows = (
-            found is None
+            version is None
             if entry.receipt.kind == "plan_locked"
-            else (found is not None and (said["version"], said["prior_sha256"]) == (found[0] + 1, found[1]))
+            else (
+                version is not None
+                and (said["version"], said["prior_sha256"]) == (version[0] + 1, version[1])
+            )
         )
         if not follows or said["preregistration_id"] != record.id:
             return None
-        found = said["version"], said["plan_sha256"]
-    return found
+        version = said["version"], said["plan_sha256"]
+    return version

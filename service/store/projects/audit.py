@@ -70,14 +70,14 @@ def record_all(session: Session, events: Sequence[Done]) -> None:
     if events:
         rows = [
             {
-                "project_id": each.project_id,
-                "key_id": each.key_id,
-                "action": each.action,
-                "subject": each.subject,
-                "facts": dict(each.facts),
-                "created_at": each.created_at,
+                "project_id": event.project_id,
+                "key_id": event.key_id,
+                "action": event.action,
+                "subject": event.subject,
+                "facts": dict(event.facts),
+                "created_at": event.created_at,
             }
-            for each in events
+            for event in events
         ]
         session.execute(_RECORD, rows)
 

@@ -37,13 +37,13 @@ def get(session: Session, project_id: str, key_id: str) -> Key:
 
 def makers(session: Session, key_id: str) -> set[str]:
     """The key that made a key, the one that made that, and so on to the first."""
-    found: set[str] = set()
+    ids: set[str] = set()
     maker: str | None = key_id
-    while maker is not None and maker not in found:
+    while maker is not None and maker not in ids:
         if maker != key_id:
-            found.add(maker)
+            ids.add(maker)
         maker = session.scalar(sa.select(keys.c.created_by).where(keys.c.id == maker))
-    return found
+    return ids
 
 
 def page(

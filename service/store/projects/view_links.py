@@ -58,12 +58,12 @@ def share(session: Session, preregistration_id: str, visibility: Visibility, now
 
 def public_project(session: Session, preregistration_id: str) -> str | None:
     """The project of a record that everybody may read; None of any other, whether it is there or not."""
-    found = session.scalar(
+    project_id = session.scalar(
         sa.select(preregistrations.c.project_id)
         .join(visibilities, visibilities.c.preregistration_id == preregistrations.c.id)
         .where(preregistrations.c.id == preregistration_id, visibilities.c.visibility == "public")
     )
-    return None if found is None else str(found)
+    return None if project_id is None else str(project_id)
 
 
 def insert(session: Session, link: ViewLink, token_sha256: str, key_id: str) -> ViewLink:

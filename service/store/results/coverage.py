@@ -60,8 +60,8 @@ def save(
 
 def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
     """Bitmaps and counts of a record's cells, whatever they say."""
-    found = session.execute(_EVERY, {"id": preregistration_id})
-    return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in found}
+    rows = session.execute(_EVERY, {"id": preregistration_id})
+    return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in rows}
 
 
 def _counted(preregistration_id: str, rows: Sequence[Row], size: int) -> bytes:

@@ -31,8 +31,8 @@ def asked(questions: Questions, preregistration_ids: Collection[str]) -> Later[d
 
 
 def _of_record(table: sa.Table, value: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    found = sa.select(value).where(table.c.preregistration_id == plan_keys.c.preregistration_id)
-    return sa.func.coalesce(found.scalar_subquery(), 0)
+    selected = sa.select(value).where(table.c.preregistration_id == plan_keys.c.preregistration_id)
+    return sa.func.coalesce(selected.scalar_subquery(), 0)
 
 
 _INTAKES = sa.select(

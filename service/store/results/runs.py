@@ -58,16 +58,16 @@ def page(
 
 def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
-    found = {}
+    runs_ = {}
     said = {entry.body["run"]: entry for entry in ledger.entries(session, preregistration_id, "run")}
     for row in session.execute(_RUNS.where(runs.c.preregistration_id == preregistration_id)).mappings():
         run, entry = _read(row), said.get(row["run"])
         holds = entry is not None and entry.body["run_sha256"] == row["sha256"]
         integrity.require("run", f"{preregistration_id}/{row['run']}", holds=holds)
         if entry is not None:
-            found[run.run] = BoundRun(run, entry.sequence)
-    integrity.require("runs", preregistration_id, holds=found.keys() == said.keys())
-    return found
+            runs_[run.run] = BoundRun(run, entry.sequence)
+    integrity.require("runs", preregistration_id, holds=runs_.keys() == said.keys())
+    return runs_
 
 
 def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) -> list[Receipt]:
@@ -77,14 +77,14 @@ def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) ->
         return []
     first, last = min(numbers), max(numbers)
     entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
-    said, found = {entry.body["run"]: entry for entry in entries}, []
+    said, receipts_ = {entry.body["run"]: entry for entry in entries}, []
     for each in shown:
         entry = said.get(each.run)
         holds = entry is not None and entry.body["run_sha256"] == each.sha256()
         integrity.require("run", f"{preregistration_id}/{each.run}", holds=holds)
         if entry is not None:
-            found.append(entry.receipt)
-    return found
+            receipts_.append(entry.receipt)
+    return receipts_
 
 
 def _read(row: sa.RowMapping) -> Run:

@@ -84,12 +84,14 @@ def decisions(
         deviation_decisions.c.preregistration_id == preregistration_id,
         deviation_decisions.c.deviation.in_(numbers),
     )
-    found: dict[int, list[Decision]] = defaultdict(list)
+    decisions_: dict[int, list[Decision]] = defaultdict(list)
     for number, text, sha256 in session.execute(
         statement.order_by(deviation_decisions.c.deviation, deviation_decisions.c.number)
     ):
-        found[number].append(_whole(Decision, "decision", f"{preregistration_id}/{number}", text, sha256))
-    return {number: tuple(found[number]) for number in numbers}
+        decisions_[number].append(
+            _whole(Decision, "decision", f"{preregistration_id}/{number}", text, sha256)
+        )
+    return {number: tuple(decisions_[number]) for number in numbers}
 
 
 def _insert(session: Session, table: sa.Table, row: dict[str, Any], record: R) -> R:

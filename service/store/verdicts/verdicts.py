@@ -90,16 +90,16 @@ def stored(session: Session, project_id: str, preregistration_id: str) -> Stored
     Raises:
         RecordAltered: its text has another hash, or the ledger has another one of it.
     """
-    found = several(session, project_id, [preregistration_id]).get(preregistration_id)
-    if isinstance(found, RecordAltered):
-        raise found
-    return found
+    verdict = several(session, project_id, [preregistration_id]).get(preregistration_id)
+    if isinstance(verdict, RecordAltered):
+        raise verdict
+    return verdict
 
 
 def get(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
     """The same, read through today's models."""
-    found = stored(session, project_id, preregistration_id)
-    return None if found is None else found.read()
+    verdict = stored(session, project_id, preregistration_id)
+    return None if verdict is None else verdict.read()
 
 
 def several(
@@ -111,17 +111,17 @@ def several(
         preregistrations, preregistrations.c.id == verdicts.c.preregistration_id
     )
     statement = statement.where(verdicts.c.preregistration_id.in_(sorted(preregistration_ids)))
-    found: dict[str, StoredVerdict | RecordAltered] = {}
+    verdicts_: dict[str, StoredVerdict | RecordAltered] = {}
     for row in session.execute(scope.of_project(statement, preregistrations, project_id)).all():
         verdict = StoredVerdict(*row)
         try:
             _require(session, verdict)
         except RecordAltered as error:
             integrity.note(session, error)
-            found[verdict.preregistration_id] = error
+            verdicts_[verdict.preregistration_id] = error
         else:
-            found[verdict.preregistration_id] = verdict
-    return found
+            verdicts_[verdict.preregistration_id] = verdict
+    return verdicts_
 
 
 def _require(session: Session, verdict: StoredVerdict) -> None:
@@ -185,7 +185,10 @@ def _said_of(session: Session, project_id: str, wanted: Collection[tuple[str, st
             integrity.note(session, error)
             continue
         if read is not None and isinstance(verdict, StoredVerdict):
-            said = {each.id: (read.title or "", each.outcome, read.judged_at) for each in read.hypotheses}
+            said = {
+                hypothesis.id: (read.title or "", hypothesis.outcome, read.judged_at)
+                for hypothesis in read.hypotheses
+            }
             known[prereg_id] = said
             _said.add((prereg_id, verdict.sha256), said, len(said) + 1)
     return known

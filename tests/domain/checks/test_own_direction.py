@@ -144,3 +144,23 @@ def test_a_verdict_by_clusters_says_that_it_weighs_them_alike():
         "`c` is about the mean of the clusters' means, which weighs clusters alike (+75.00 pp)"
         in verdict.sentence
     )
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "quantile-difference"])
+def test_medians_beyond_the_margin_bear_out_no_difference_that_does_not_reach_it(test):
+    """Four of five items gain .3, and the mean gains .008: it was called an effect beyond .02."""
+    gains = np.where(np.arange(N) < 160, 0.3, -1.2) + np.random.default_rng(3).normal(0, 0.01, N)
+    changes = scores(
+        "w.ci.low > 0.02 and delta > 0",
+        test,
+        **{
+            "hypotheses.0.claim": "minimum_effect",
+            "hypotheses.0.statement": "C2 scores higher than C1 by what matters",
+        },
+    )
+    verdict = judged(changes, gains + 0.008 - gains.mean())
+    assert verdict.rule_holds
+    assert verdict.analyses["w"]["analysis"]["ci"]["low"] > 0.02
+    assert 0 < verdict.delta < 0.02
+    assert verdict.outcome == "not_supported"
+    assert judged(changes, gains + 0.2 - gains.mean()).outcome == "supported"

@@ -13,6 +13,7 @@ import pytest
 from service.domain.evidence.evidence import PieceId
 from service.domain.evidence.paper import QUESTIONS, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, of_record
+from service.domain.notes.notes import Words
 from service.domain.power.rule import rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.reports.evidence_card import print_card
@@ -213,3 +214,12 @@ def test_the_card_shows_other_differences_as_a_curve_and_the_limit_of_the_rule()
     )
     (free,) = of_record(known({"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"})).hypotheses
     assert free.power_limit is None
+
+
+def test_a_sentence_of_the_card_shows_the_names_of_the_plan_as_they_are() -> None:
+    card = of_record(known())
+    said = Words(en="H: <b>a_b</b> *better* [here](x)", zh="H: <b>a_b</b> *好*")
+    (hypothesis,) = card.hypotheses
+    changed = card.model_copy(update={"hypotheses": (hypothesis.model_copy(update={"sentences": said}),)})
+    assert r"  - H: \<b>a_b\</b> \*better\* \[here\](x)" in print_card(changed)
+    assert r"  - H: \<b>a_b\</b> \*好\*" in print_card(changed, "zh")

@@ -156,3 +156,18 @@ def test_a_map_keeps_what_is_not_recorded_again(tmp_path):
     }
     assert runs["tests/test_sums.py::test_new"] == {"service/sums.py::subtract"}
     assert runs["tests/test_pages.py::test_page"] == RUNS["tests/test_pages.py::test_page"][1]
+
+
+def test_a_map_follows_a_file_that_moved_within_its_room():
+    runs = {
+        "tests/stats/test_sums.py::a": (1.0, {"service/stats/sums.py::add", "service/stats/gone.py::f"}),
+        "tests/stats/test_new.py::b": (1.0, {"service/stats/shared/sums.py::add"}),
+    }
+    present = {
+        "service/stats/shared/sums.py", "service/kernels/gone.py", "tests/stats/shared/test_sums.py",
+        "tests/stats/test_new.py",
+    }  # fmt: skip
+    followed = make_map(runs).follow_moves(present)
+    assert followed.tests == ["tests/stats/shared/test_sums.py::a", "tests/stats/test_new.py::b"]
+    assert followed.parts == ["service/stats/gone.py::f", "service/stats/shared/sums.py::add"]
+    assert followed.bits.tolist() == [[True, True], [False, True]]

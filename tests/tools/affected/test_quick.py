@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.affected.repository import git
+from tools.affected.coverage_map import load_map
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {
@@ -19,7 +20,13 @@ FILES = {
     "conftest.py": "from hypothesis import settings\nsettings.register_profile('again', settings())\n",
     "service/__init__.py": "",
     "service/sums.py": '''
+from functools import cache
 from pathlib import Path
+
+
+@cache
+def table():
+    return 3
 
 
 def add(a, b):
@@ -48,11 +55,15 @@ def total():
 
 
 def test_one(total):
-    assert total == 3
+    from service.sums import table
+
+    assert total == table()
 
 
 def test_two(total):
-    assert total > 2
+    from service.sums import table
+
+    assert total > table() - 1
 
 
 def test_nothing():
@@ -112,6 +123,13 @@ def test_a_fault_is_noticed_by_the_tests_of_a_fixture_that_runs_it(checkout):
     assert done.returncode == 1
     assert "FAILED tests/test_adding.py::test_" in done.stdout
     assert "FAILED   tests of 1 files" in done.stderr
+
+
+def test_a_function_with_a_cache_is_run_by_every_test_that_calls_it(recorded):
+    stored = load_map(recorded / ".do/coverage-map.npz")
+    column = stored.bits[:, stored.parts.index("service/sums.py::table")]
+    names = {name.partition("::")[2] for name, runs in zip(stored.tests, column, strict=True) if runs}
+    assert names == {"test_one", "test_two"}
 
 
 def test_a_harmless_change_runs_what_runs_it_and_nothing_else(checkout):

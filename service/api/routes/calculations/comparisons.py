@@ -90,7 +90,7 @@ async def _computed(request: Request, work: Callable[..., bytes], content: Conte
     """The answer, computed beside the API: enumeration would hold up everybody."""
     run = services(request).calculators.run
     try:
-        found = await run(request, work, content.limit, body=content.pieces, seconds=READ_SECONDS)
+        computed = await run(request, work, content.limit, body=content.pieces, seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("this could not be computed in time: send fewer rows or effects") from None
-    return Response(found, 200, media_type="application/json")
+    return Response(computed, 200, media_type="application/json")

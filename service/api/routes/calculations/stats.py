@@ -80,10 +80,10 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         if test.closed_form and content.small and prefer is None:
             return answer(test.answer(validate(adapter, content.body, closed)))
         wanted = preferences(request.headers.getlist("prefer"))
-        found = await found_answer(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
-        if isinstance(found, aside.Computed):
-            return Response(found.answer, 200, wanted.applied, JSON)
-        job = await to_thread.run_sync(computed, shared, key, computation(test, found))
+        outcome = await found_answer(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        if isinstance(outcome, aside.Computed):
+            return Response(outcome.answer, 200, wanted.applied, JSON)
+        job = await to_thread.run_sync(computed, shared, key, computation(test, outcome))
         return await _as_job(shared, key, job, wanted)
 
     to.add_api_route(
@@ -131,10 +131,10 @@ async def found_answer(
     raise unreadable()
 
 
-def computation(test: StatTest[Any, Any], found: aside.Long) -> Computation:
+def computation(test: StatTest[Any, Any], long: aside.Long) -> Computation:
     """What the job of a test that takes long computes."""
     return Computation(
-        kind=test.name, version=test.version, body=found.body, work=lambda: (found.blocks, found.seconds)
+        kind=test.name, version=test.version, body=long.body, work=lambda: (long.blocks, long.seconds)
     )
 
 

@@ -130,8 +130,8 @@ def list_linked_runs(caller: Reader, session: ReadSession, prereg_id: RecordId) 
     record = preregistrations.get(session, caller.project_id, prereg_id)
     last = deliveries.of_record(session, record.id, "mlflow")
     items = [
-        TrackedRunView(**each.model_dump(), last=last.get(each.run))
-        for each in trackers.runs(session, record.id)
+        TrackedRunView(**run.model_dump(), last=last.get(run.run))
+        for run in trackers.runs(session, record.id)
     ]
     return answer(TrackedRuns(items=items))
 

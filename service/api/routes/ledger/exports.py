@@ -111,15 +111,15 @@ def get_prml_manifest(
     return Response(actions.claim(session, record, hypothesis), media_type=prml.MEDIA_TYPE)
 
 
-def _view(found: actions.Stamped) -> StampView:
+def _view(stamped: actions.Stamped) -> StampView:
     return StampView(
-        of=found.receipt.kind,
-        sequence=found.receipt.sequence,
-        leaf_sha256=found.receipt.leaf_sha256,
-        kind=found.stamp.kind,
-        obtained_at=found.stamp.obtained_at,
-        waiting=found.stamp.waiting,
-        checkpoint=found.stamp.checkpoint.note,
-        proof=found.proof,
-        stamp=base64.b64encode(found.stamp.content).decode(),
+        of=stamped.receipt.kind,
+        sequence=stamped.receipt.sequence,
+        leaf_sha256=stamped.receipt.leaf_sha256,
+        kind=stamped.stamp.kind,
+        obtained_at=stamped.stamp.obtained_at,
+        waiting=stamped.stamp.waiting,
+        checkpoint=stamped.stamp.checkpoint.note,
+        proof=stamped.proof,
+        stamp=base64.b64encode(stamped.stamp.content).decode(),
     )

@@ -170,9 +170,9 @@ def get_consistency_proof(
     """Prove that the log has only grown between two sizes."""
 
     def make(session: Session) -> bytes:
-        found = proofs.consistency(session, first, second or None)
-        hashes = [each.hex() for each in found.hashes]
-        return _body(ConsistencyView(first=found.first, second=found.second, hashes=hashes))
+        proof = proofs.consistency(session, first, second or None)
+        hashes = [digest.hex() for digest in proof.hashes]
+        return _body(ConsistencyView(first=proof.first, second=proof.second, hashes=hashes))
 
     return _told(shared, ("consistency", first, second), make, newest=second == 0)
 
@@ -192,9 +192,9 @@ def list_leaf_hashes(
     """List leaf hashes, as far as they are signed: whoever has them all can compute every root."""
 
     def make(session: Session) -> bytes:
-        found = proofs.leaves(session, start, limit)
-        following = start + limit if len(found) == limit else None
-        return _body(LeafHashes(start=start, leaf_sha256=found, next_start=following))
+        leaves = proofs.leaves(session, start, limit)
+        following = start + limit if len(leaves) == limit else None
+        return _body(LeafHashes(start=start, leaf_sha256=leaves, next_start=following))
 
     return _told(shared, ("leaves", start, limit), make, newest=True)
 
@@ -244,13 +244,13 @@ def _body(view: BaseModel) -> bytes:
     return view.__pydantic_serializer__.to_json(view)
 
 
-def _inclusion(found: proofs.Inclusion) -> InclusionView:
+def _inclusion(inclusion: proofs.Inclusion) -> InclusionView:
     return InclusionView(
-        index=found.index,
-        size=found.size,
-        leaf_sha256=found.leaf.hex(),
-        root_sha256=found.root.hex(),
-        hashes=[each.hex() for each in found.hashes],
+        index=inclusion.index,
+        size=inclusion.size,
+        leaf_sha256=inclusion.leaf.hex(),
+        root_sha256=inclusion.root.hex(),
+        hashes=[digest.hex() for digest in inclusion.hashes],
     )
 
 

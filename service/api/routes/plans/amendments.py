@@ -128,9 +128,9 @@ def list_plan_versions(caller: Reader, session: ReadSession, prereg_id: RecordId
     """List the versions of a locked plan, each with the hash of the one before."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a version")
-    found = actions.versions(session, record)
+    versions = actions.versions(session, record)
     return answer(
-        VersionList(items=[VersionView.model_validate(each, from_attributes=True) for each in found])
+        VersionList(items=[VersionView.model_validate(version, from_attributes=True) for version in versions])
     )
 
 

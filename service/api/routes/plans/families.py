@@ -62,25 +62,25 @@ def get_family(
     Whoever registers nine and publishes one is seen here: withdrawn, unfinished and invalid ones count. Two records
     belong together when they are locked to the same set of item manifests, whatever arms and rules they have.
     """
-    found = actions.family(session, caller.project_id, family_id, cursor=cursor, limit=limit)
+    family = actions.family(session, caller.project_id, family_id, cursor=cursor, limit=limit)
     return answer(
         FamilyView(
             id=family_id,
-            items_sha256=list(found.items),
-            of=found.n,
-            states=found.states,
-            overlapping=found.overlapping,
+            items_sha256=list(family.items),
+            of=family.n,
+            states=family.states,
+            overlapping=family.overlapping,
             items=[
                 RegistrationView(
-                    registration=each.number,
-                    preregistration_id=each.line.id,
-                    outcomes=each.outcomes,
-                    altered=each.line.altered or each.outcomes is None,
-                    **{name: getattr(each.line, name) for name in _OF_LINES},
+                    registration=registration.number,
+                    preregistration_id=registration.line.id,
+                    outcomes=registration.outcomes,
+                    altered=registration.line.altered or registration.outcomes is None,
+                    **{name: getattr(registration.line, name) for name in _OF_LINES},
                 )
-                for each in found.registrations
+                for registration in family.registrations
             ],
-            next_cursor=found.next_cursor,
+            next_cursor=family.next_cursor,
         )
     )
 

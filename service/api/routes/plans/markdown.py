@@ -51,14 +51,14 @@ def get_deviations_markdown(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="printing deviations")
-    found = deviations.every(session, record.id)
+    filed = deviations.every(session, record.id)
     return MarkdownResponse(
         print_deviations(
-            found,
-            deviations.decisions(session, record.id, [each.number for each in found]),
+            filed,
+            deviations.decisions(session, record.id, [each.number for each in filed]),
             plan_sha256=record.plan_sha256 or "",
-            consequences=deviation_actions.effects_on_verdict(session, record) if found else None,
-            marks=[(each.en, each.zh) for each in actions.marks(session, record)],
+            consequences=deviation_actions.effects_on_verdict(session, record) if filed else None,
+            marks=[(mark.en, mark.zh) for mark in actions.marks(session, record)],
             language=lang,
         )
     )

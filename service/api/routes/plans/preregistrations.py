@@ -218,7 +218,7 @@ def list_preregistrations(
         session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
     today = clock.now(session).date()
-    items = [PreregistrationItem(**asdict(each), overdue=each.overdue(today)) for each in records]
+    items = [PreregistrationItem(**asdict(record), overdue=record.overdue(today)) for record in records]
     return answer(Page[PreregistrationItem](items=items, next_cursor=following))
 
 
@@ -312,13 +312,15 @@ def lint_preregistration(
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         facts = facts_of(session, record)
-    found = list(actions.findings(record, facts))
+    findings = list(actions.findings(record, facts))
     if body.pilot is None:
         known = list(levels(record.plan, facts))
-        return answer(LintReport(findings=found, power=list(rule_powers(record.plan, facts)), levels=known))
+        return answer(
+            LintReport(findings=findings, power=list(rule_powers(record.plan, facts)), levels=known)
+        )
     power, shaped, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
     report = LintReport(
-        findings=found, power=list(power), levels=list(shaped), pilot=list(pilot), assumptions=assumptions
+        findings=findings, power=list(power), levels=list(shaped), pilot=list(pilot), assumptions=assumptions
     )
     return answer(report)
 

@@ -44,10 +44,10 @@ def list_receipts(
     once there is a verdict.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = ledger.page(session, record.id, cursor=cursor, limit=limit)
-    proven = proofs.proven(session, [each.receipt for each in found])
+    page, following = ledger.page(session, record.id, cursor=cursor, limit=limit)
+    proven = proofs.proven(session, [each.receipt for each in page])
     items = []
-    for entry, receipt in zip(found, proven, strict=True):
+    for entry, receipt in zip(page, proven, strict=True):
         is_told = record.judged_at is not None or receipt.kind not in UNTIL_THE_VERDICT
         said = receipt.model_dump() | ({} if is_told else {"leaf": None})
         items.append(EntryView(**said, at=entry.created_at))

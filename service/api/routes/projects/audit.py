@@ -107,6 +107,6 @@ def list_deployment_events(_caller: Operator, shared: Shared, wanted: Asked) -> 
 def _page(shared: Services, project_id: str | None, wanted: Wanted) -> Response:
     shared.reads.write(everything=True)  # a caller sees what it has read itself
     with shared.database.read() as session:
-        found, following = audit.page(session, project_id, **wanted._asdict())
-    items = [AuditItem(at=each.created_at, **each.model_dump(exclude={"created_at"})) for each in found]
+        events, following = audit.page(session, project_id, **wanted._asdict())
+    items = [AuditItem(at=event.created_at, **event.model_dump(exclude={"created_at"})) for event in events]
     return answer(Page[AuditItem](items=items, next_cursor=following))

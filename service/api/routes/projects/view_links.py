@@ -101,8 +101,8 @@ def set_visibility(
     """
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        found = actions.share(session, caller, record, body.visibility, now=clock.now(session))
-    return SharingView(**found._asdict())
+        sharing = actions.share(session, caller, record, body.visibility, now=clock.now(session))
+    return SharingView(**sharing._asdict())
 
 
 @routes.post(

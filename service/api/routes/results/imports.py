@@ -195,7 +195,7 @@ def _run(said: str | None) -> str | None:
 
 
 def _population(plan: Plan, said: str | None) -> str:
-    known = [each.id for each in plan.populations or ()]
+    known = [population.id for population in plan.populations or ()]
     if said is None and len(known) == 1:
         return known[0]
     if said not in known:
@@ -285,8 +285,8 @@ async def check_file(
     Answers what the file holds, and under an `import` section its rows or what they would be refused for.
     """
     async with receive(request) as upload:
-        found = await _aside(request, shared, aside.surveyed, upload, format, section, arm)
-    return answer(FileRead.model_validate(found))
+        survey = await _aside(request, shared, aside.surveyed, upload, format, section, arm)
+    return answer(FileRead.model_validate(survey))
 
 
 @routes.get(
@@ -303,13 +303,13 @@ def list_imports(
     The file's hash and what it held are sealed until the verdict.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = imports.page(session, record.id, cursor=cursor, limit=limit)
+    stored, following = imports.page(session, record.id, cursor=cursor, limit=limit)
     items = [
         ImportView.model_validate(
             {name: getattr(each, name) for name in ImportView.model_fields if hasattr(each, name)}
             | {"batches": list(each.batches)}
             | (facts or dict.fromkeys(("sha256", "size", "statuses", "events")))
         )
-        for each, facts in actions.opened(session, record, found)
+        for each, facts in actions.opened(session, record, stored)
     ]
     return answer(Page[ImportView](items=items, next_cursor=following))

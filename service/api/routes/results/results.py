@@ -266,8 +266,8 @@ def list_batches(
 ) -> Response:
     """List the batches of results, newest first: what was posted when, without outcomes."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = batches.page(session, record.id, cursor=cursor, limit=limit)
-    return answer(Page[BatchView](items=found, next_cursor=following))
+    stored, following = batches.page(session, record.id, cursor=cursor, limit=limit)
+    return answer(Page[BatchView](items=stored, next_cursor=following))
 
 
 @routes.post(
@@ -364,20 +364,20 @@ def get_progress(
     if not (reads or (missing and caller.allows("results:write"))):
         require_scope(caller, "read")
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found = progress(session, record, now=clock.now(session))
+    standing = progress(session, record, now=clock.now(session))
     page = None
     if missing:
         record.require("locked", "collecting", "complete", "judged", "withdrawn")
         rows, following = missing_rows(session, record, arm=arm, cursor=cursor, limit=limit)
         items = [
-            MissingView(**{name: getattr(each, name) for name in MissingView.model_fields}) for each in rows
+            MissingView(**{name: getattr(row, name) for name in MissingView.model_fields}) for row in rows
         ]
         page = Page[MissingView](items=items, next_cursor=following)
     return answer(
         Progress(
             state=record.state,
-            received=sum(received for _cell, received in found.cells),
-            expected=sum(cell.size for cell, _received in found.cells),
+            received=sum(received for _cell, received in standing.cells),
+            expected=sum(cell.size for cell, _received in standing.cells),
             cells=[
                 CellProgress(
                     population=cell.population,
@@ -386,12 +386,14 @@ def get_progress(
                     received=received,
                     expected=cell.size,
                 )
-                for cell, received in found.cells
+                for cell, received in standing.cells
             ],
-            status_counts=None if found.status_counts is None or not reads else dict(found.status_counts),
+            status_counts=None
+            if standing.status_counts is None or not reads
+            else dict(standing.status_counts),
             missing=page,
-            batches=found.batches,
-            overdue=found.overdue,
+            batches=standing.batches,
+            overdue=standing.overdue,
         )
     )
 
@@ -426,5 +428,5 @@ def list_results(
 ) -> Response:
     """Read the rows after the verdict, in the order they were posted. Before it: 409 `blinded`."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = rows.page(session, record, cursor=cursor, limit=limit)
-    return answer(Page[ResultView](items=[ResultView(**row) for row in found], next_cursor=following))
+    items, following = rows.page(session, record, cursor=cursor, limit=limit)
+    return answer(Page[ResultView](items=[ResultView(**row) for row in items], next_cursor=following))

@@ -89,11 +89,11 @@ def list_runs(
 ) -> Response:
     """List the runs that were bound, newest first, and what would stand against a verdict as things are."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = runs.page(session, record.id, cursor=cursor, limit=limit)
-    receipts = runs.receipts(session, record.id, found)
+    bound, following = runs.page(session, record.id, cursor=cursor, limit=limit)
+    receipts = runs.receipts(session, record.id, bound)
     return answer(
         RunPage(
-            items=list(map(_view, found, receipts)),
+            items=list(map(_view, bound, receipts)),
             next_cursor=following,
             marks=list(marks(session, record)),
         )

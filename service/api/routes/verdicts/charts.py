@@ -164,23 +164,23 @@ def spec_of_answer(
         return calibration(_read(Calibration, body), language=language)
     if test == "multiverse":
         return _multiverse(_read(Multiverse, body), hypothesis, unit, language)
-    found = registry.find(test, body.version)
-    if body.test not in (None, found.name):
+    registered = registry.find(test, body.version)
+    if body.test not in (None, registered.name):
         raise InvalidData.field(
             "test", "is another test than the path's", "post it to the path of its own test"
         )
-    analysis = _read(found.analysis, body)
+    analysis = _read(registered.analysis, body)
     binary = " pp" in str(analysis["sentence"]) if unit is None else unit == "pp"
-    return draw_answer(found.name, analysis, picture, binary=binary, language=language)
+    return draw_answer(registered.name, analysis, picture, binary=binary, language=language)
 
 
 def _multiverse(
-    found: dict[str, Any], hypothesis: str | None, unit: Literal["pp", "score"] | None, language: Language
+    universes: dict[str, Any], hypothesis: str | None, unit: Literal["pp", "score"] | None, language: Language
 ) -> Spec:
-    known = [each["hypothesis"] for each in found["hypotheses"]]
+    known = [each["hypothesis"] for each in universes["hypotheses"]]
     if not known or hypothesis not in (None, *known):
         raise InvalidData.field("query.hypothesis", "is not one of the answer", "ask for one of those it has")
-    return multiverse(found, hypothesis or known[0], binary=unit != "score", language=language)
+    return multiverse(universes, hypothesis or known[0], binary=unit != "score", language=language)
 
 
 def _read(model: Any, body: Answered) -> dict[str, Any]:

@@ -151,11 +151,11 @@ def list_deviations(
     follows from outcomes.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found, following = deviations.page(session, record.id, cursor=cursor, limit=limit)
-    decided = deviations.decisions(session, record.id, [each.number for each in found])
+    filed, following = deviations.page(session, record.id, cursor=cursor, limit=limit)
+    decided = deviations.decisions(session, record.id, [each.number for each in filed])
     return answer(
         DeviationPage(
-            items=[DeviationView(**_fields(each, decided[each.number])) for each in found],
+            items=[DeviationView(**_fields(each, decided[each.number])) for each in filed],
             next_cursor=following,
             consequences=actions.effects_on_verdict(session, record) if cursor is None else None,
         )

@@ -79,7 +79,7 @@ def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Resp
         raise Conflict(
             "only a locked plan with a sequential stopping rule has looks before its end", code="no_looks"
         )
-    measured = [each for each in record.plan.populations or () if record.plan.arms(each.id)]
+    measured = [population for population in record.plan.populations or () if record.plan.arms(population.id)]
     return answer(
         Looks(
             state=record.state,
@@ -155,14 +155,14 @@ def list_order(
 ) -> Response:
     """List a population's items in the order its seed locks: the order in which to run them."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    found = record.plan.population(population)
+    locked = record.plan.population(population)
     manifest = manifests_of(session, record).get(population)
-    if found is None or manifest is None:
+    if locked is None or manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
-    if found.order_seed is None:
+    if locked.order_seed is None:
         raise Conflict(f"population '{population}' has no order_seed, so no order is locked", code="no_looks")
     start = _start(cursor)
-    places = in_order(found, manifest)[start : start + limit].tolist()
+    places = in_order(locked, manifest)[start : start + limit].tolist()
     items = [
         OrderedItem(
             place=start + at,

@@ -50,8 +50,8 @@ async def get_report(
     it. Before the verdict it is refused as the verdict is.
     """
     wanted = known_report(form)
-    found = await to_thread.run_sync(report_of_record, shared, caller, prereg_id, lang)
-    return await reported(request, found, wanted, lang)
+    gathered = await to_thread.run_sync(report_of_record, shared, caller, prereg_id, lang)
+    return await reported(request, gathered, wanted, lang)
 
 
 def known_report(form: str) -> ReportForm:

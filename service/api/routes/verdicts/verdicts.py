@@ -131,7 +131,7 @@ def list_verdicts(
     """List outcomes by hypothesis, newest first."""
     if project not in (None, caller.project_id):
         return answer(Page[VerdictItem](items=[], next_cursor=None))
-    found, following = verdicts.page(
+    stored, following = verdicts.page(
         session,
         caller.project_id,
         hypothesis=hypothesis,
@@ -140,7 +140,7 @@ def list_verdicts(
         cursor=cursor,
         limit=limit,
     )
-    items = [VerdictItem.model_validate(each, from_attributes=True) for each in found]
+    items = [VerdictItem.model_validate(each, from_attributes=True) for each in stored]
     return answer(Page[VerdictItem](items=items, next_cursor=following))
 
 

@@ -74,9 +74,9 @@ class Region:
         """Which pieces of finer cuts lie in pieces that are settled; their truth is filled in."""
         # the last of the coarse cuts at or before each finer one
         piece = (self.cuts[:, None, :-1] <= cuts[:, :-1, None]).sum(axis=2) - 1
-        found = np.take_along_axis(self.truths, piece, axis=1)
-        settled: NDArray[np.bool_] = _size(found) == 1
-        truths[settled] = found[settled]
+        counts = np.take_along_axis(self.truths, piece, axis=1)
+        settled: NDArray[np.bool_] = _size(counts) == 1
+        truths[settled] = counts[settled]
         return settled
 
     def _mass(self, rows: Ints, weight: NDArray[np.float64], share: float, of: NDArray[np.bool_]) -> float:
@@ -97,8 +97,8 @@ def region(rule: Rule, lines: Lines, n: int, m: Ints, fixed: Mapping[Clause, int
     costly = {text for text, line in lines.items() if _costly(line)}
     once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
     later = dict.fromkeys((each for each in once if str(each.field) in costly), FREE)
-    found = _cut(rule, lines, n, m, {**fixed, **later})
-    return _cut(rule, lines, n, m, fixed, found, tuple(later)) if later else found
+    cut = _cut(rule, lines, n, m, {**fixed, **later})
+    return _cut(rule, lines, n, m, fixed, cut, tuple(later)) if later else cut
 
 
 def _cut(
@@ -159,18 +159,20 @@ class _Look:
         levels = LEVELS[self.operator]
         if not self.line.patterned:
             return self.line.changes(m, self.limit)
-        found = [each for level in levels for each in self.line.stretches(m, within, self.limit, level)]
+        stretches = [
+            stretch for level in levels for stretch in self.line.stretches(m, within, self.limit, level)
+        ]
         # a level is reached all along a stretch or from its turn on: nothing has to be asked again
-        self.stretches = found if len(levels) == 1 else []
-        ends = [each.high + 1 for each in found[:-1]]
-        return [each.turn for each in found] + ends
+        self.stretches = stretches if len(levels) == 1 else []
+        ends = [stretch.high + 1 for stretch in stretches[:-1]]
+        return [stretch.turn for stretch in stretches] + ends
 
     def truths(self, m: Ints, row: Ints, b: Ints) -> Sets:
         """In the cells `b` of the rows numbered `row`."""
         sides = np.full(len(b), UNDEFINED, dtype=np.int8)
         ask = np.ones(len(b), dtype=np.bool_)
-        for each in self.stretches:
-            inside, reached = each.reached(row, b)
+        for stretch in self.stretches:
+            inside, reached = stretch.reached(row, b)
             sides[inside] = np.where(reached[inside], ABOVE, BELOW)
             ask &= ~inside
         sides[ask] = self.line.sides(b[ask], m[row[ask]], self.limit, LEVELS[self.operator])

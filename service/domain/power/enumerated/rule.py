@@ -56,26 +56,29 @@ class EnumeratedRule:
         The likely rows come first: power needs them anyway.
         """
         maybe = False
-        for found in chain([self.likely(n, discordances)], (self.on(n, rows) for rows in _growing(n))):
-            if found.passes.any():
-                return True, None if self.unknown else self._least(found)
-            maybe = maybe or bool(found.may_pass.any())
+        for cut_region in chain([self.likely(n, discordances)], (self.on(n, rows) for rows in _growing(n))):
+            if cut_region.passes.any():
+                return True, None if self.unknown else self._least(cut_region)
+            maybe = maybe or bool(cut_region.may_pass.any())
         return None if maybe or n > MOST_ROWS else False, None
 
-    def _least(self, found: Region) -> int:
+    def _least(self, region: Region) -> int:
         """The first row that passes; between rows that were looked at, sought in ever finer steps."""
         while True:
-            at = int(np.argmax(found.passes))
-            first, before = int(found.m[at]), int(found.m[max(at - 1, 0)])
+            at = int(np.argmax(region.passes))
+            first, before = int(region.m[at]), int(region.m[max(at - 1, 0)])
             if first - before <= 1:
                 return first
             finer = np.unique(np.linspace(before, first, FIRST_ROWS + 1).astype(np.int64))
-            found = self.on(found.n, finer)
+            region = self.on(region.n, finer)
 
     def likely(self, n: int, discordances: tuple[float, ...]) -> Region:
         """The first rows, and all that are not rarer than 1e-16 under one of these discordances."""
         if (n, discordances) not in self._likely:
-            windows = [(0, min(n, FIRST_ROWS)), *(binomial.window(n, each) for each in discordances)]
+            windows = [
+                (0, min(n, FIRST_ROWS)),
+                *(binomial.window(n, discordance) for discordance in discordances),
+            ]
             rows = np.unique(np.concatenate([np.arange(low, high + 1) for low, high in windows]))
             self._likely[n, discordances] = self.on(n, rows)
         return self._likely[n, discordances]
@@ -126,7 +129,7 @@ class EnumeratedRule:
         line = self._line(clause, population.n if population else 1)
         if line is None:
             return f"`{clause.field}` is not decided by the discordant counts, or has to be drawn"
-        low = min((abs(float(each.exact())) for each in _thresholds(clause)), default=1.0)
+        low = min((abs(float(threshold.exact())) for threshold in _thresholds(clause)), default=1.0)
         if low < LEAST_THRESHOLD and clause.field.path[-1].startswith("p_"):
             return f"`{clause}` asks for a probability that is not resolved here"
         return None

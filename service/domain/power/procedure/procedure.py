@@ -79,13 +79,13 @@ class Procedure:
     @classmethod
     def of(cls, plan: Plan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]) -> Procedure:
         """The hypotheses named, grouped by the data they see."""
-        found: dict[tuple[str, ...], list[Setting]] = {}
-        for each in settings(plan):
-            hypothesis = each.hypothesis
+        families: dict[tuple[str, ...], list[Setting]] = {}
+        for setting in settings(plan):
+            hypothesis = setting.hypothesis
             if hypothesis.id in wanted:
                 key = (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
-                found.setdefault(key, []).append(each)
-        return cls(plan, tuple(_group(plan, facts, tuple(each)) for each in found.values()))
+                families.setdefault(key, []).append(setting)
+        return cls(plan, tuple(_group(plan, facts, tuple(each)) for each in families.values()))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -100,12 +100,14 @@ class Procedure:
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
         blocks = self.blocks(worlds, n_sets)
-        found = [
+        blocks_ = [
             self._block(worlds, max(n_sets // blocks, 1), [seed, index], only) for index in range(blocks)
         ]
         return {
-            name: Decided(*(np.concatenate([getattr(each[name], part) for each in found]) for part in PARTS))
-            for name in found[0]
+            name: Decided(
+                *(np.concatenate([getattr(each[name], part) for each in blocks_]) for part in PARTS)
+            )
+            for name in blocks_[0]
         }
 
     def blocks(self, worlds: Mapping[str, World], n_sets: int) -> int:

@@ -232,8 +232,8 @@ class SequentialEvidence:
         """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
         shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
         return end_of_test(
-            [self._path(name, each).rejected for each in self.sides],
-            [self._path(name, each).inside for each in shows],
+            [self._path(name, side).rejected for side in self.sides],
+            [self._path(name, show).inside for show in shows],
         )
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
@@ -277,7 +277,7 @@ class SequentialEvidence:
         if name is None or name not in self.setting.uses:
             return None
         paths = [self._path(name, side) for side in self.block.both]
-        holds = np.logical_and.reduce([each.inside <= self.stop for each in paths])
+        holds = np.logical_and.reduce([path.inside <= self.stop for path in paths])
         return Fallback(holds, np.ones((1, len(holds))), paths[0].alpha)
 
     def _interval(self, path: Path, clause: Clause) -> Sets | None:
@@ -287,25 +287,25 @@ class SequentialEvidence:
         if isinstance(clause, Excludes):
             limit = float(clause.value.exact())
             above, below = (path.lies(limit, side, self.stop) for side in (1, -1))
-            found = None if above is None or below is None else above | below
+            decided = None if above is None or below is None else above | below
         elif isinstance(clause, Comparison):
             up = clause.operator in (">", ">=")
             if name[-1] == "ci" or up != (name[-1] == "low") or clause.operator in ("==", "!="):
                 return None
-            found = path.lies(float(clause.value.exact()), 1 if up else -1, self.stop)
+            decided = path.lies(float(clause.value.exact()), 1 if up else -1, self.stop)
         elif isinstance(clause, Is):
             return None
         else:
             above = path.lies(float(clause.low.exact()), 1, self.stop)
             below = path.lies(float(clause.high.exact()), -1, self.stop)
-            found = None if above is None or below is None else above & below
-        if found is None:
+            decided = None if above is None or below is None else above & below
+        if decided is None:
             return None
         goes_on = self.order.spending is not None and path.method == "group_sequential"
-        known = np.ones(len(found), dtype=np.bool_)
+        known = np.ones(len(decided), dtype=np.bool_)
         if goes_on:
             known = (path.rejected <= self.stop) | (self.stop == len(self.order.looks) - 1)
-        return np.where(known, _sets(found), UNKNOWN).astype(np.uint8)
+        return np.where(known, _sets(decided), UNKNOWN).astype(np.uint8)
 
     def _path(self, name: str, side: Side) -> Path:
         key = (name, id(side))

@@ -46,4 +46,4 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
         crossings |= {
             Fraction(-math.expm1(math.log1p(-float(each)) / k)) for each in asked if each < 1 for k in ranks
         }
-    return tuple(sorted(each for each in crossings if 0 < each < 1))
+    return tuple(sorted(crossing for crossing in crossings if 0 < crossing < 1))

@@ -107,7 +107,7 @@ class Facts:
             low=None if self.high is None else replace(self.high, at=-self.high.at),
             high=None if self.low is None else replace(self.low, at=-self.low.at),
             shown=shown,
-            asks=frozenset(sides[each] for each in self.asks),
+            asks=frozenset(sides[ask] for ask in self.asks),
             may=may,
         )
 
@@ -195,8 +195,8 @@ def _some(parts: Iterable[States]) -> States:
     return _bounded(each for part in parts for each in part)
 
 
-def _bounded(found: Iterable[Facts]) -> States:
-    kept = tuple(dict.fromkeys(each for each in found if not each.impossible))
+def _bounded(facts: Iterable[Facts]) -> States:
+    kept = tuple(dict.fromkeys(fact for fact in facts if not fact.impossible))
     return kept if len(kept) <= MOST_STATES else (reduce(Facts.join, kept),)
 
 

@@ -87,7 +87,9 @@ class Target:
         if self.claim in ("superiority", "minimum_effect"):
             if mine <= 0:
                 return "direction"
-            return "size" if self.size is not None and mine < self.size - TIE else None
+            if self.size is not None and mine < self.size - TIE:
+                return "size"
+        # an interval of medians or ranks may lie beyond a margin that the difference does not reach
         for side, k in WANTED[self.claim]:
             margins = [side * k * margin for margin in self._showing(known, side, k) if margin is not None]
             if margins and side * mine <= min(margins):

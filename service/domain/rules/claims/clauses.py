@@ -96,8 +96,8 @@ class _Clause:
             case Share():
                 return self._share(meaning)
             case Finding():
-                found = isinstance(self.clause, Is) and self.clause.value
-                return self._ways(meaning.ways, meaning.error(self._parameter)) if found else NOTHING
+                value = isinstance(self.clause, Is) and self.clause.value
+                return self._ways(meaning.ways, meaning.error(self._parameter)) if value else NOTHING
             case _:
                 return NOTHING
 
@@ -119,12 +119,12 @@ class _Clause:
             value = Limit(self.clause.value.exact(), strict=True)
             return self._beyond(meaning, 1, value) + self._beyond(meaning, -1, value)
         above, below = _limits(self.clause)
-        found = NOTHING
+        states = NOTHING
         if above is not None and self.end in (None, "low"):
-            found = _met(found, self._beyond(meaning, 1, above, asks=self.end is not None))
+            states = _met(states, self._beyond(meaning, 1, above, asks=self.end is not None))
         if below is not None and self.end in (None, "high"):
-            found = _met(found, self._beyond(meaning, -1, below, asks=self.end is not None))
-        return found
+            states = _met(states, self._beyond(meaning, -1, below, asks=self.end is not None))
+        return states
 
     def _beyond(self, meaning: Covers, side: Side, limit: Limit, *, asks: bool = False) -> States:
         """An end of an interval on this side of a limit."""
@@ -152,8 +152,8 @@ class _Clause:
         error = float(below.at) / len(ways)
         if error >= LEAST_ERROR:
             return NOTHING
-        found = self._ways(ways, error, fixes=meaning.fixes(self._parameter))
-        return tuple(map(_along, found)) if len(ways) > 1 and self._of is None else found
+        ways_ = self._ways(ways, error, fixes=meaning.fixes(self._parameter))
+        return tuple(map(_along, ways_)) if len(ways) > 1 and self._of is None else ways_
 
     def _share(self, meaning: Share) -> States:
         above, below = _limits(self.clause)
@@ -176,12 +176,12 @@ class _Clause:
     def _ways(self, ways: Iterable[Bounds], error: float, *, fixes: bool = True) -> States:
         ways = tuple(ways)
         margin = explicit_margin(self.use.use) or self.sesoi
-        found = []
+        states = []
         for bounds in ways:
             known = {side: k * (margin or ZERO) for side, k in bounds if k == 0 or margin is not None}
             limits = {side: Limit(at, strict=True) for side, at in known.items() if fixes and error <= FIXES}
             single = len(ways) == 1 and len(bounds) == 1
-            found.append(
+            states.append(
                 Facts(
                     low=limits.get(1),
                     high=limits.get(-1),
@@ -189,7 +189,7 @@ class _Clause:
                     asks=frozenset(known) if single else frozenset(),
                 )
             )
-        return tuple(found)
+        return tuple(states)
 
     @property
     def _of(self) -> str | None:
@@ -261,5 +261,7 @@ def denying(setting: Setting, target: Target, reader: Reader) -> list[Clause]:
     return [
         clause
         for clause in setting.clauses
-        if any(target.denied_by(each) for rule in (clause, Not(part=clause)) for each in states(rule, reader))
+        if any(
+            target.denied_by(state) for rule in (clause, Not(part=clause)) for state in states(rule, reader)
+        )
     ]

@@ -61,17 +61,17 @@ def stated_margin(statement: str, *, binary: bool, expected: Fraction | None = N
                 margins.append(size / (100 if binary and match[2] else 1))
     if binary:
         margins += [Fraction(match[1]) / 100 for each in CHINESE_MOST for match in each.finditer(statement)]
-    margins = [each for each in margins if each > 0]
+    margins = [margin for margin in margins if margin > 0]
     return expected if expected in margins else max(margins, default=None)
 
 
 def stated_size(statement: str, *, binary: bool) -> Fraction | None:
     """The least size the statement names, as a proportion or in score units; None where it names none."""
     unit = PP if binary else SCORE
-    found = []
+    stated = []
     for sentence in re.split(r"(?<=[.!?])\s+", statement):
         for pattern in (rf"{LEAST}{NUMBER}\s*{unit}", rf"{NUMBER}\s*{unit}{OR_MORE}"):
-            found += [
+            stated += [
                 Fraction(match[1]) / (100 if binary else 1)
                 for match in re.finditer(pattern, sentence, re.IGNORECASE)
                 if not DENIED.search(sentence[: match.start()])
@@ -79,8 +79,8 @@ def stated_size(statement: str, *, binary: bool) -> Fraction | None:
         for match in re.finditer(rf"\bat least\s+{NUMBER}{END}", sentence, re.IGNORECASE):
             bare = Fraction(match[1])
             if not DENIED.search(sentence[: match.start()]) and (bare < 1 or not binary):
-                found.append(bare)
+                stated.append(bare)
     if binary:
-        found += [Fraction(match[1]) / 100 for match in CHINESE.finditer(statement)]
-    sizes = [each for each in found if each > 0]
+        stated += [Fraction(match[1]) / 100 for match in CHINESE.finditer(statement)]
+    sizes = [each for each in stated if each > 0]
     return min(sizes, default=None)

@@ -138,29 +138,29 @@ def adjusted_by(member: FamilyP) -> str:
     return "holm" if apart else member.policy
 
 
-def interval_of(plan: Plan, found: HypothesisVerdict) -> IntervalRead | None:
+def interval_of(plan: Plan, verdict: HypothesisVerdict) -> IntervalRead | None:
     """The interval that a hypothesis' verdict reads, of this version or an earlier one."""
-    setting = resolve(plan).of(found.id)
+    setting = resolve(plan).of(verdict.id)
     if setting is None:
         return None
-    return read_interval(setting, found.analyses, filled=found.excluded.filled > 0)
+    return read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
 
 
-def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) -> Facts:
+def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) -> Facts:
     """The facts of a hypothesis' verdict, of this version or an earlier one."""
-    endpoint = plan.endpoint(found.endpoint)
-    parsed = [(parse(each.text), each) for each in found.clauses]
+    endpoint = plan.endpoint(verdict.endpoint)
+    parsed = [(parse(clause.text), clause) for clause in verdict.clauses]
     clauses = [(clause, each) for clause, each in parsed if isinstance(clause, Comparison | Within | Is)]
-    compared = tuple(_compared(found, clauses))
-    others = {test for test in found.analyses if plan.reads(test, found.endpoint) != found.endpoint}
+    compared = tuple(_compared(verdict, clauses))
+    others = {test for test in verdict.analyses if plan.reads(test, verdict.endpoint) != verdict.endpoint}
     own = [(clause, each) for clause, each in clauses if clause.field.test not in others]
     own_p = tuple(each for each in compared if each.field.partition(".")[0] not in others)
-    member = found.family
+    member = verdict.family
     policy = None if member is None or member.policy == "none" else adjusted_by(member)
-    fallback = found.fallback or _earlier_fallback(plan, found)
-    decided = found.outcome == "equivalent" and not found.rule_holds and fallback is not None
+    fallback = verdict.fallback or _earlier_fallback(plan, verdict)
+    decided = verdict.outcome == "equivalent" and not verdict.rule_holds and fallback is not None
     size = 1 if member is None else member.size
-    setting = resolve(plan).of(found.id)
+    setting = resolve(plan).of(verdict.id)
     margins = tuple(_other_margins(setting))
     return Facts(
         binary=endpoint is not None and endpoint.kind == "binary",
@@ -168,23 +168,26 @@ def facts_of(plan: Plan, found: HypothesisVerdict, read: IntervalRead | None) ->
         policy=policy,
         uncorrected=size if member is not None and policy is None and size > 1 else 0,
         size=size,
-        margin=_margin_of(found, own, good_direction(endpoint)),
-        fallback=fallback if found.rule_holds is False and found.outcome != "invalid" else None,
+        margin=_margin_of(verdict, own, good_direction(endpoint)),
+        fallback=fallback if verdict.rule_holds is False and verdict.outcome != "invalid" else None,
         decided=decided,
-        unshown=size_unshown(setting, found),
-        disagree=_disagreement(found, own_p, read),
-        apart=tuple(dict.fromkeys([*_apart(found, read, fallback, others), *_limits(margins)])),
-        ratios=tuple(_ratios(plan, found, clauses)),
+        unshown=size_unshown(setting, verdict),
+        disagree=_disagreement(verdict, own_p, read),
+        apart=tuple(dict.fromkeys([*_apart(verdict, read, fallback, others), *_limits(margins)])),
+        ratios=tuple(_ratios(plan, verdict, clauses)),
         good=good_direction(endpoint),
-        effects=tuple(_effects(setting, found)),
+        effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
     )
 
 
 def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:
-    for each in margins:
+    for margin in margins:
         yield from (
-            sign * value for value in (each.margin, each.sesoi, each.stated) if value for sign in (-1, 1)
+            sign * value
+            for value in (margin.margin, margin.sesoi, margin.stated)
+            if value
+            for sign in (-1, 1)
         )
 
 
@@ -201,7 +204,7 @@ def _other_margins(setting: Setting | None) -> Iterator[OtherMargin]:
             )
 
 
-def _effects(setting: Setting | None, found: HypothesisVerdict) -> Iterator[TestedEffect]:
+def _effects(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[TestedEffect]:
     """Of the tests on the hypothesis' own endpoint, in order of mention."""
     named = () if setting is None else setting.clauses
     effects: dict[str, TestedEffect] = {}
@@ -209,7 +212,7 @@ def _effects(setting: Setting | None, found: HypothesisVerdict) -> Iterator[Test
         use = setting.use_of(clause) if setting is not None else None
         if use is None or use.beside or use.use.id in effects:
             continue
-        analysis, effect = _analysis(found, use.use.id), effect_of(use)
+        analysis, effect = _analysis(verdict, use.use.id), effect_of(use)
         if weighs_clusters(use, clause):
             estimates = analysis.get("estimates")
             own = estimates.get(CLUSTER_WEIGHTED) if isinstance(estimates, Mapping) else analysis.get("delta")
@@ -220,23 +223,23 @@ def _effects(setting: Setting | None, found: HypothesisVerdict) -> Iterator[Test
 
 
 def _ratios(
-    plan: Plan, found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
+    plan: Plan, verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 ) -> Iterator[RatioShown]:
-    for test in found.analyses:
-        analysis = _analysis(found, test)
+    for test in verdict.analyses:
+        analysis = _analysis(verdict, test)
         ratio = analysis.get("ratio")
         value = _number(ratio.get("value")) if isinstance(ratio, Mapping) else None
         if value is None or not isinstance(ratio, Mapping) or not isinstance(ratio.get("ci"), Mapping):
             continue
         ends, n = ratio["ci"], analysis.get("n")
         limits = [
-            float(each.exact())
+            float(quantity.exact())
             for clause, _ in clauses
             if clause.field.test == test and clause.field.path[0] == "ratio"
-            for each in quantities(clause)
+            for quantity in quantities(clause)
         ]
         yield RatioShown(
-            endpoint=plan.reads(test, found.endpoint),
+            endpoint=plan.reads(test, verdict.endpoint),
             value=value,
             low=_number(ends.get("low")),
             high=_number(ends.get("high")),
@@ -246,18 +249,18 @@ def _ratios(
         )
 
 
-def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
+def _compared(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
     for clause, each in clauses:
         known = isinstance(each.observed, float | int) and not isinstance(each.observed, bool)
         if not asks_small_p(clause) or each.holds is None or not known:
             continue
-        analysis = _analysis(found, clause.field.test)
+        analysis = _analysis(verdict, clause.field.test)
         bounds = analysis.get("bounds")
         yield ComparedP(
             field=str(clause.field),
             p=float(each.observed),  # type: ignore[arg-type]
             below=isinstance(bounds, Mapping) and ".".join(clause.field.path) in bounds,
-            signs=beyond_resamples(found.analyses.get(clause.field.test or "", {}), clause.field.path),
+            signs=beyond_resamples(verdict.analyses.get(clause.field.test or "", {}), clause.field.path),
             unadjusted=each.unadjusted,
             operator=clause.operator,
             threshold=float(clause.value.exact()),
@@ -266,25 +269,25 @@ def _compared(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 
 
 def _margin_of(
-    found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
+    verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
 ) -> ShownMargin | None:
     """What a true rule of a claim with a margin rejects."""
-    if not found.rule_holds or found.outcome not in ("supported", "equivalent"):
+    if not verdict.rule_holds or verdict.outcome not in ("supported", "equivalent"):
         return None
-    if found.claim == "equivalence":
-        return _margin(found, clauses)
-    return _one_sided(found, clauses, good)
+    if verdict.claim == "equivalence":
+        return _margin(verdict, clauses)
+    return _one_sided(verdict, clauses, good)
 
 
 def _one_sided(
-    found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
+    verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
 ) -> ShownMargin | None:
     """The margin of a test that shows no loss, or an effect beyond it. Intervals name theirs in the rule."""
     field, side = {"non_inferiority": ("noninferior", -good), "minimum_effect": ("minimum_effect", good)}.get(
-        found.claim, ("", 0)
+        verdict.claim, ("", 0)
     )
     for clause, each in clauses:
-        analysis, path = _analysis(found, clause.field.test), clause.field.path
+        analysis, path = _analysis(verdict, clause.field.test), clause.field.path
         margin, test = _number(analysis.get("margin")), clause.field.test
         if each.holds is not True or margin is None or test is None or not field:
             continue
@@ -304,14 +307,14 @@ def _one_sided(
     return None
 
 
-def _margin(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> ShownMargin | None:
+def _margin(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> ShownMargin | None:
     """The margin of a true rule of equivalence: of an interval within bounds, of two ends, or of a test."""
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
     for clause, each in clauses:
         if each.holds is not True:
             continue
-        analysis = _analysis(found, clause.field.test)
+        analysis = _analysis(verdict, clause.field.test)
         path = clause.field.path
         if isinstance(clause, Within) and path[0] in INTERVALS:
             low, high = float(clause.low.exact()), float(clause.high.exact())
@@ -334,7 +337,7 @@ def _margin(found: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) 
 
 
 def _disagreement(
-    found: HypothesisVerdict, compared: tuple[ComparedP, ...], read: IntervalRead | None
+    verdict: HypothesisVerdict, compared: tuple[ComparedP, ...], read: IntervalRead | None
 ) -> tuple[Why, ComparedP, str] | None:
     """Where the interval excludes 0 and a test of 0 does not reject it, or the other way round."""
     if read is None or read.level is None or read.ends.low is None or read.ends.high is None:
@@ -343,11 +346,11 @@ def _disagreement(
     excludes = read.reading in ("positive", "negative")
     for each in compared:
         test, _, path = each.field.partition(".")
-        analysis = _analysis(found, test)
+        analysis = _analysis(verdict, test)
         if path != "p_value" or analysis.get("alternative") not in ("two-sided", "greater", "less"):
             continue
         own = each.p if each.unadjusted is None else each.unadjusted
-        method = str(analysis.get("method") or found.analyses.get(test, {}).get("test") or test)
+        method = str(analysis.get("method") or verdict.analyses.get(test, {}).get("test") or test)
         if each.holds == excludes:
             continue
         if each.unadjusted is not None and (own < each.threshold) == excludes:
@@ -362,12 +365,12 @@ def _disagreement(
     return None
 
 
-def _earlier_fallback(plan: Plan, found: HypothesisVerdict) -> EquivalenceFallback | None:
+def _earlier_fallback(plan: Plan, verdict: HypothesisVerdict) -> EquivalenceFallback | None:
     """The equivalence test of a verdict that was stored before it had a record of its own."""
-    hypothesis = plan.hypothesis(found.id)
+    hypothesis = plan.hypothesis(verdict.id)
     if hypothesis is None or hypothesis.equivalence is None:
         return None
-    analysis = _analysis(found, hypothesis.equivalence)
+    analysis = _analysis(verdict, hypothesis.equivalence)
     says, ci = analysis.get("equivalent"), analysis.get("ci")
     if not isinstance(says, bool) or not isinstance(ci, Mapping):
         return None
@@ -396,7 +399,7 @@ def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected aw
 
 
 def _apart(
-    found: HypothesisVerdict,
+    verdict: HypothesisVerdict,
     read: IntervalRead | None,
     fallback: EquivalenceFallback | None,
     others: set[str],
@@ -406,7 +409,7 @@ def _apart(
         yield from (-read.sesoi, read.sesoi)
     if fallback is not None and fallback.margin is not None:
         yield from (-fallback.margin, fallback.margin)
-    for each in found.clauses:
+    for each in verdict.clauses:
         clause = parse(each.text)
         if (
             isinstance(clause, Is)
@@ -421,10 +424,10 @@ def _apart(
 
 
 def _level(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-    found: Any = analysis
+    value: Any = analysis
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return _number(found.get("level")) if isinstance(found, Mapping) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return _number(value.get("level")) if isinstance(value, Mapping) else None
 
 
 def _alpha(analysis: Mapping[str, Any]) -> float | None:
@@ -432,8 +435,8 @@ def _alpha(analysis: Mapping[str, Any]) -> float | None:
     return None if level is None else round((1 - level) / 2, 12)
 
 
-def _analysis(found: HypothesisVerdict, test: str | None) -> Mapping[str, Any]:
-    analysis = found.analyses.get(test or "", {}).get("analysis")
+def _analysis(verdict: HypothesisVerdict, test: str | None) -> Mapping[str, Any]:
+    analysis = verdict.analyses.get(test or "", {}).get("analysis")
     return analysis if isinstance(analysis, Mapping) else {}
 
 

@@ -15,7 +15,9 @@ from service.domain.verdicts.words.reasons import reason_message
 from service.words import Message, Value, message
 
 
-def fallback_messages(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
+def fallback_messages(
+    verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts
+) -> Iterator[Message]:
     """The sentences about it; none where it says nothing."""
     fallback, case = facts.fallback, fallback_case(facts)
     if fallback is None or case is None or fallback.margin is None or fallback.alpha is None:
@@ -27,7 +29,7 @@ def fallback_messages(found: HypothesisVerdict, read: IntervalRead | None, facts
         "test": fallback.test,
         "margin": both_ways(fallback.margin, facts),
         "alpha": f"{fallback.alpha:g}",
-        "filled": _filled(found, fallback, facts),
+        "filled": _filled(verdict, fallback, facts),
     }
     if case == "decided":
         low, high = (None, None) if fallback.ci is None else (fallback.ci.low, fallback.ci.high)
@@ -82,10 +84,10 @@ def _beside_interval(alpha: float, read: IntervalRead | None) -> Iterator[Messag
         yield message("verdicts.fallback_methods", of=read.of)
 
 
-def _filled(found: HypothesisVerdict, fallback: EquivalenceFallback, facts: Facts) -> Value:
+def _filled(verdict: HypothesisVerdict, fallback: EquivalenceFallback, facts: Facts) -> Value:
     """With how many results filled in, and in favour of which arm."""
     if fallback.way is None:
         return ""
     arm = message(f"verdicts.{facts.favoured_by(fallback.way)}")
     code = "verdicts.filled_both" if fallback.equivalent else "verdicts.filled_for"
-    return message(code, count=found.excluded.filled, arm=arm)
+    return message(code, count=verdict.excluded.filled, arm=arm)

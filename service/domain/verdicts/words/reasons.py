@@ -11,13 +11,13 @@ def reason_message(reason: str | None) -> Stored:
     return Stored(str(reason), "reasons", "reasons.elsewhere")
 
 
-def reason_of(found: HypothesisVerdict) -> Stored | Listed:
+def reason_of(verdict: HypothesisVerdict) -> Stored | Listed:
     """Why an outcome is not what the rule alone says; of a rule that cannot be decided, each unknown clause and why."""
-    if found.outcome != "inconclusive" or found.rule_holds:
-        return reason_message(found.reason)
+    if verdict.outcome != "inconclusive" or verdict.rule_holds:
+        return reason_message(verdict.reason)
     unknown = (
         message("verdicts.unknown_clause", clause=clause.text, reason=reason_message(clause.reason))
-        for clause in found.clauses
+        for clause in verdict.clauses
         if clause.holds is None
     )
     return listed(unknown, "lists.semicolon")

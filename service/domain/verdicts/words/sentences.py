@@ -41,14 +41,16 @@ RELATIONS = {
 
 def sentence(
     plan: Plan,
-    found: HypothesisVerdict,
+    verdict: HypothesisVerdict,
     read: IntervalRead | None,
     marks: Sequence[Mark] = (),
     language: Language = "en",
 ) -> str:
     """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
-    flagged = (message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, found.id))
-    said = [*_messages(found, read, facts_of(plan, found, read)), *flagged]
+    flagged = (
+        message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
+    )
+    said = [*_messages(verdict, read, facts_of(plan, verdict, read)), *flagged]
     return listed(said, "lists.sentences").text(language)
 
 
@@ -69,73 +71,75 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     return message(f"{code}{signed}", policy=policy, family=family).text("en")
 
 
-def _messages(found: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
+def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
     """The sentences in their order."""
-    hypothesis, outcome = found.id, message(f"verdicts.{found.outcome}")
-    yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(found))
-    if found.outcome == "invalid" and found.delta is not None:
+    hypothesis, outcome = verdict.id, message(f"verdicts.{verdict.outcome}")
+    yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(verdict))
+    if verdict.outcome == "invalid" and verdict.delta is not None:
         yield message("verdicts.void")
         return
-    if found.delta is not None:
-        yield _estimate(found.delta, found, facts)
-        yield from (_effect(each, facts) for each in facts.effects)
-        yield from (_ratio(each, found) for each in facts.ratios)
-    for each in facts.p_values:
-        yield _compared(each, found, facts)
+    if verdict.delta is not None:
+        yield _estimate(verdict.delta, verdict, facts)
+        yield from (_effect(effect, facts) for effect in facts.effects)
+        yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
+    for p_value in facts.p_values:
+        yield _compared(p_value, verdict, facts)
     if read is not None:
-        yield _interval(read, found, facts)
+        yield _interval(read, verdict, facts)
         yield from _disagreement(facts, read)
     yield from _margin(facts)
-    yield from (_other_margin(each, facts) for each in facts.other_margins)
+    yield from (_other_margin(other_margin, facts) for other_margin in facts.other_margins)
     if facts.unshown is not None:
         yield message("verdicts.unshown", amount=amount(facts.unshown, facts))
-    yield from fallback_messages(found, read, facts)
-    if found.outcome == "not_supported":
+    yield from fallback_messages(verdict, read, facts)
+    if verdict.outcome == "not_supported":
         yield message("verdicts.not_equal")
-    if found.slices is not None:
-        yield from slice_messages(found.slices, binary=facts.binary)
+    if verdict.slices is not None:
+        yield from slice_messages(verdict.slices, binary=facts.binary)
 
 
-def _why(found: HypothesisVerdict) -> Message:
-    if found.outcome == "invalid":
-        return message("verdicts.cannot_be_judged", reason=reason_message(found.reason))
-    if found.rule_holds and found.reason:
-        return message("verdicts.holds_but", rule=found.rule, reason=reason_message(found.reason))
-    if found.outcome == "inconclusive":
-        return message("verdicts.cannot_be_decided", clauses=reason_of(found))
-    if found.rule_holds:
-        return message("verdicts.rule_holds", rule=found.rule)
-    failing = [clause.text for clause in found.clauses if clause.holds is False]
-    false = message("verdicts.rule_false", rule=found.rule)
+def _why(verdict: HypothesisVerdict) -> Message:
+    if verdict.outcome == "invalid":
+        return message("verdicts.cannot_be_judged", reason=reason_message(verdict.reason))
+    if verdict.rule_holds and verdict.reason:
+        return message("verdicts.holds_but", rule=verdict.rule, reason=reason_message(verdict.reason))
+    if verdict.outcome == "inconclusive":
+        return message("verdicts.cannot_be_decided", clauses=reason_of(verdict))
+    if verdict.rule_holds:
+        return message("verdicts.rule_holds", rule=verdict.rule)
+    failing = [clause.text for clause in verdict.clauses if clause.holds is False]
+    false = message("verdicts.rule_false", rule=verdict.rule)
     if failing:
         codes = listed((message("verdicts.code", text=each) for each in failing), "lists.comma")
-        false = message("verdicts.rule_false_by", rule=found.rule, clauses=codes, count=len(failing))
-    return message("verdicts.equivalent_beside", false=false) if found.outcome == "equivalent" else false
+        false = message("verdicts.rule_false_by", rule=verdict.rule, clauses=codes, count=len(failing))
+    return message("verdicts.equivalent_beside", false=false) if verdict.outcome == "equivalent" else false
 
 
-def _estimate(delta: float, found: HypothesisVerdict, facts: Facts) -> Message:
+def _estimate(delta: float, verdict: HypothesisVerdict, facts: Facts) -> Message:
     return message(
         "verdicts.estimate",
-        candidate=found.candidate,
-        baseline=found.baseline,
-        endpoint=found.endpoint,
-        population=found.population,
+        candidate=verdict.candidate,
+        baseline=verdict.baseline,
+        endpoint=verdict.endpoint,
+        population=verdict.population,
         amount=amount(delta, facts),
-        n=found.n,
-        items=_items(found, facts),
+        n=verdict.n,
+        items=_items(verdict, facts),
     )
 
 
-def _items(found: HypothesisVerdict, facts: Facts) -> Listed:
+def _items(verdict: HypothesisVerdict, facts: Facts) -> Listed:
     """How many items were left out or filled in, and how."""
-    parts = [message("verdicts.left_out", count=found.excluded.pairs)] if found.excluded.pairs else []
-    if found.excluded.filled:
+    parts = [message("verdicts.left_out", count=verdict.excluded.pairs)] if verdict.excluded.pairs else []
+    if verdict.excluded.filled:
         how = message("verdicts.against_claim")
-        if found.claim == "equivalence":
+        if verdict.claim == "equivalence":
             how = message("verdicts.one_way")
-            if found.filled is not None:
-                how = message("verdicts.for_arm", arm=message(f"verdicts.{facts.favoured_by(found.filled)}"))
-        parts.append(message("verdicts.filled_in", count=found.excluded.filled, how=how))
+            if verdict.filled is not None:
+                how = message(
+                    "verdicts.for_arm", arm=message(f"verdicts.{facts.favoured_by(verdict.filled)}")
+                )
+        parts.append(message("verdicts.filled_in", count=verdict.excluded.filled, how=how))
     return listed(parts)
 
 
@@ -149,7 +153,7 @@ def _effect(tested: TestedEffect, facts: Facts) -> Message:
     return message("verdicts.effect", test=tested.test, what=what, value=value)
 
 
-def _ratio(shown: RatioShown, found: HypothesisVerdict) -> Message:
+def _ratio(shown: RatioShown, verdict: HypothesisVerdict) -> Message:
     interval = message("verdicts.no_interval")
     if shown.low is not None:
         code = "verdicts.open_interval" if shown.high is None else "verdicts.closed_interval"
@@ -158,8 +162,8 @@ def _ratio(shown: RatioShown, found: HypothesisVerdict) -> Message:
     return message(
         "verdicts.ratio",
         endpoint=shown.endpoint,
-        candidate=found.candidate,
-        baseline=found.baseline,
+        candidate=verdict.candidate,
+        baseline=verdict.baseline,
         times=times(shown.value, *shown.apart),
         interval=interval,
         n="" if shown.n is None else message("verdicts.ratio_n", n=shown.n),
@@ -170,7 +174,7 @@ def _level(level: float | None) -> Value:
     return "" if level is None else message("verdicts.level", level=percentage(level))
 
 
-def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> Message:
+def _compared(each: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
     p: Value = probability(each.p, each.threshold)
     adjusted: Value = ""
     if each.unadjusted is not None:
@@ -186,7 +190,7 @@ def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> Messag
     return message(
         "verdicts.compared",
         field=each.field,
-        resting=_resting(found),
+        resting=_resting(verdict),
         p=message("verdicts.below_p", p=p) if each.below else p,
         signs="" if chance is None else message("verdicts.signs", chance=chance),
         adjusted=adjusted,
@@ -195,17 +199,17 @@ def _compared(each: ComparedP, found: HypothesisVerdict, facts: Facts) -> Messag
     )
 
 
-def _resting(found: HypothesisVerdict) -> Value:
+def _resting(verdict: HypothesisVerdict) -> Value:
     """Where a number rests on values that were filled in: how many."""
-    return message("verdicts.resting", count=found.excluded.filled) if found.excluded.filled else ""
+    return message("verdicts.resting", count=verdict.excluded.filled) if verdict.excluded.filled else ""
 
 
-def _interval(read: IntervalRead, found: HypothesisVerdict, facts: Facts) -> Message:
+def _interval(read: IntervalRead, verdict: HypothesisVerdict, facts: Facts) -> Message:
     return message(
         "verdicts.interval",
         level=_level(read.level),
         of=read.of,
-        resting=_resting(found),
+        resting=_resting(verdict),
         low=amount(read.ends.low, facts),
         high=amount(read.ends.high, facts),
         says=_reading(read, facts),

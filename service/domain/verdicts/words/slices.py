@@ -14,41 +14,41 @@ NAMED, LONGEST = 5, 60
 """Slices that a sentence names, and characters of a name."""
 
 
-def slice_messages(found: SlicesFound, *, binary: bool) -> Iterator[Message]:
+def slice_messages(slices: SlicesFound, *, binary: bool) -> Iterator[Message]:
     """Two sentences: whether no slice loses the margin, and whether the arms change sides."""
-    margin = difference(found.no_worse_than, binary=binary, signed=False)
-    asked = message("verdicts.slices_asked", margin=margin, alpha=f"{found.alpha:g}")
-    if found.reason is not None:
-        yield message("verdicts.slices_unknown", asked=asked, reason=reason_message(found.reason))
+    margin = difference(slices.no_worse_than, binary=binary, signed=False)
+    asked = message("verdicts.slices_asked", margin=margin, alpha=f"{slices.alpha:g}")
+    if slices.reason is not None:
+        yield message("verdicts.slices_unknown", asked=asked, reason=reason_message(slices.reason))
         return
     yield message(
-        f"verdicts.slices_{found.outcome}",
+        f"verdicts.slices_{slices.outcome}",
         asked=asked,
-        count=len(found.slices),
-        passed=sum(each.outcome == "pass" for each in found.slices),
-        names=_names(found),
+        count=len(slices.slices),
+        passed=sum(slice_.outcome == "pass" for slice_ in slices.slices),
+        names=_names(slices),
     )
-    yield change_of_sides(found)
+    yield change_of_sides(slices)
 
 
-def change_of_sides(found: SlicesFound) -> Message:
+def change_of_sides(slices: SlicesFound) -> Message:
     """Whether the arms change sides between slices."""
-    reversal = found.reversal
+    reversal = slices.reversal
     if reversal.p_value is None:
         return message("verdicts.sides_unknown", reason=reason_message(reversal.reason))
     code = "verdicts.sides_change" if reversal.shown else "verdicts.sides_not_shown"
-    return message(code, p=probability(reversal.p_value, found.alpha))
+    return message(code, p=probability(reversal.p_value, slices.alpha))
 
 
-def beside_table(found: SlicesFound, *, binary: bool, language: Language) -> str:
+def beside_table(slices: SlicesFound, *, binary: bool, language: Language) -> str:
     """What stands under a table of the slices: the change of sides; without a table, why there is none."""
-    says = change_of_sides(found) if found.reason is None else next(slice_messages(found, binary=binary))
+    says = change_of_sides(slices) if slices.reason is None else next(slice_messages(slices, binary=binary))
     return says.text(language)
 
 
-def _names(found: SlicesFound) -> Value:
+def _names(slices: SlicesFound) -> Value:
     """The slices that decide the outcome by name, the first few."""
-    those = [each.slice for each in found.slices if each.outcome == found.outcome]
+    those = [slice_.slice for slice_ in slices.slices if slice_.outcome == slices.outcome]
     names = listed(
         (message("verdicts.slice_name", name=_short(each)) for each in those[:NAMED]), "lists.comma"
     )

@@ -41,7 +41,7 @@ NO_CLUSTERS = "the items were given without clusters"
 LOW_DF = define(
     "LOW_DF",
     "caution",
-    "The cluster-robust interval rests on {df:.1f} degrees of freedom: below 4 its level is not reliable.",
+    "The interval rests on {df:.1f} degrees of freedom: below 4 its level is not reliable.",
     "Bell & McCaffrey (2002), Surv Methodol 28:169",
 )
 

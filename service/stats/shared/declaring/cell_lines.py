@@ -77,16 +77,16 @@ class Line:
         first, last = np.maximum(within[0], 1), np.minimum(within[1] - 1, m - 1)
         middle = m // 2
         if self.pattern in ("rising", "falling"):
-            found = [(first, last, self.pattern == "rising")]
+            stretches = [(first, last, self.pattern == "rising")]
         else:
             up = self.pattern == "peak"
-            found = [
+            stretches = [
                 (first, np.minimum(middle, last), up),
                 (np.maximum(middle + 1, first), last, not up),
             ]
         return [
             Stretch(low, high, self._turn(m, low, np.maximum(high, low - 1), threshold, level, rises), rises)
-            for low, high, rises in found
+            for low, high, rises in stretches
         ]
 
     def changes(self, m: Ints, threshold: Fraction) -> list[Ints]:
@@ -100,14 +100,14 @@ class Line:
             reached: NDArray[np.bool_] = self.sides(b, m[rows], threshold, (level,)) > BELOW
             return reached if rises else ~reached
 
-        found = high + 1
+        turn = high + 1
         open_ = np.flatnonzero(high >= low)
         some, rest = open_[::NEIGHBOUR], np.delete(open_, np.s_[::NEIGHBOUR])
-        found[some] = first_true(lambda rows, b: crossed(some[rows], b), low[some], high[some])
+        turn[some] = first_true(lambda rows, b: crossed(some[rows], b), low[some], high[some])
         if len(rest):
-            guess = np.rint(np.interp(m[rest], m[some], found[some])).astype(np.int64)
-            found[rest] = first_true(lambda rows, b: crossed(rest[rows], b), low[rest], high[rest], guess)
-        return found
+            guess = np.rint(np.interp(m[rest], m[some], turn[some])).astype(np.int64)
+            turn[rest] = first_true(lambda rows, b: crossed(rest[rows], b), low[rest], high[rest], guess)
+        return turn
 
     def _every_change(self, m: Ints, threshold: Fraction) -> list[Ints]:
         columns = np.arange(int(m.max(initial=0)) + 1)
@@ -137,11 +137,11 @@ def counted(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
     """A whole number per cell, compared exactly."""
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
-        found = count(b, m)
+        counts = count(b, m)
         limit = 2**53
         floor = max(min(threshold.numerator // threshold.denominator, limit), -limit)
-        equal = (found == floor) & (threshold.denominator == 1)
-        side = np.where(found > floor, ABOVE, np.where(equal, EQUAL, BELOW)).astype(np.int8)
+        equal = (counts == floor) & (threshold.denominator == 1)
+        side = np.where(counts > floor, ABOVE, np.where(equal, EQUAL, BELOW)).astype(np.int8)
         return as_asked(side, levels)
 
     return Line(pattern, sides)
@@ -182,17 +182,17 @@ def valued(
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         limit = float(threshold)
-        found = value(b, m)
-        at_floor = np.zeros(len(found), dtype=np.bool_)
+        values = value(b, m)
+        at_floor = np.zeros(len(values), dtype=np.bool_)
         if floor is not None and limit < floor:
-            at_floor = np.abs(found - floor) <= absolute
-            found = np.where(found < floor, np.nan, found)
+            at_floor = np.abs(values - floor) <= absolute
+            values = np.where(values < floor, np.nan, values)
         with np.errstate(invalid="ignore"):
-            gap = found - limit
+            gap = values - limit
             side = np.where(np.abs(gap) <= tie, EQUAL, np.sign(gap))
             doubtful = np.abs(np.abs(gap) - tie) <= absolute + relative * min(abs(limit), 1.0)
             doubtful |= at_floor
-        side = np.where(np.isnan(found), UNDEFINED, side).astype(np.int8)
+        side = np.where(np.isnan(values), UNDEFINED, side).astype(np.int8)
         for cell in np.flatnonzero(doubtful).tolist():
             side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, tie)
         return as_asked(side, levels)
@@ -225,9 +225,9 @@ def stepped(
     return Line(pattern, sides)
 
 
-def side_of(found: float | None, limit: float, tie: float) -> int:
+def side_of(value: float | None, limit: float, tie: float) -> int:
     """As `rules.truth` compares a float."""
-    if found is None:
+    if value is None:
         return UNDEFINED
-    gap = found - limit
+    gap = value - limit
     return EQUAL if abs(gap) <= tie else ABOVE if gap > 0 else BELOW

@@ -59,27 +59,27 @@ def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None =
 
 
 def of_ends(
-    found: Draws, delta: float, method: str, tail: float, acceleration: float | None, se: float | None
+    drawn: Draws, delta: float, method: str, tail: float, acceleration: float | None, se: float | None
 ) -> tuple[Range | None, Range | None]:
     """The ranges of the low and the high end of an interval that was drawn; None where it cannot be told."""
-    draws = len(found.estimates)
+    draws = len(drawn.estimates)
     if method == "bca":
-        low, high = (_of_bca(found, draws, delta, acceleration, q) for q in (tail, 1 - tail))
+        low, high = (_of_bca(drawn, draws, delta, acceleration, q) for q in (tail, 1 - tail))
         return low, high
     if method == "studentized":
         from service.kernels.bootstrap.metric_bootstrap import (
             MetricDraws,  # most tests draw nothing, and answer sooner without
         )
 
-        if not isinstance(found, MetricDraws) or found.pivots is None or not se:
+        if not isinstance(drawn, MetricDraws) or drawn.pivots is None or not se:
             return None, None
-        pivots, error = found.pivots, se
+        pivots, error = drawn.pivots, se
         low, high = (
             of_quantile(lambda q: delta - error * float(np.quantile(pivots, q)), len(pivots), q)
             for q in (1 - tail, tail)
         )
         return _ordered(low), _ordered(high)
-    low, high = (of_quantile(found.quantile, draws, q) for q in (tail, 1 - tail))
+    low, high = (of_quantile(drawn.quantile, draws, q) for q in (tail, 1 - tail))
     if method == "basic":
         return _mirrored(high, delta), _mirrored(low, delta)
     return low, high
@@ -141,17 +141,19 @@ def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
     return dict.fromkeys(["intervals.wald", *(["ci"] if method == "wald" else [])], POINT)
 
 
-def _of_bca(found: Draws, draws: int, delta: float, acceleration: float | None, q: float) -> Range | None:
+def _of_bca(
+    distribution: Draws, draws: int, delta: float, acceleration: float | None, q: float
+) -> Range | None:
     """The bias is drawn too: a level for either end of its range."""
     from service.kernels.bootstrap.bootstrap_intervals import bca_level
     from service.kernels.bootstrap.metric_bootstrap import middle_of
 
-    sides = of_share(middle_of(found, delta), draws)
+    sides = of_share(middle_of(distribution, delta), draws)
     if acceleration is None or not 0 < sides[0] <= sides[1] < 1:
         return None
     levels = [bca_level(q, float(z0), acceleration) for z0 in special.ndtri(sides)]
     low, high = levels
-    return None if low is None or high is None else of_quantile(found.quantile, draws, low, high)
+    return None if low is None or high is None else of_quantile(distribution.quantile, draws, low, high)
 
 
 def _mirrored(range_: Range | None, delta: float) -> Range | None:

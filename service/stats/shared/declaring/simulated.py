@@ -71,8 +71,8 @@ class Units:
     def flat(self) -> NDArray[np.bool_]:
         """Data sets in which no unit differs from another."""
         means = self.sums / self.sizes
-        found: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
-        return found
+        flat: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
+        return flat
 
     def decided(self, resampled: Floats) -> Floats:
         """A number read off resamples; undefined where they do not vary."""

@@ -80,8 +80,8 @@ class BoardOptions(Request):
 
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
         """From the signs of every unit."""
-        found = max_t.max_t(self.units, self._signed(), self.alpha)
-        return Standings(names, self.units, found, self.alpha, size, sign, word)
+        joint = max_t.max_t(self.units, self._signed(), self.alpha)
+        return Standings(names, self.units, joint, self.alpha, size, sign, word)
 
     def _signed(self) -> NDArray[np.float64]:
         if self.lists_all:
@@ -118,15 +118,15 @@ class BoardAnalysis(Analysis):
 
 def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
     """Of a `BoardAnalysis`, reasons, ranges and warnings included; `within` and `warnings` may be added to."""
-    arms, pairs, heat, units, found = board.arms, board.pairs, board.heat, board.units, board.found
+    arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.found
     sets, complete = tied_sets(board.apart, MOST_SETS)
-    least, varies = 1 / (found.count + 1), bool(units.squares.any())
-    critical = found.critical if math.isfinite(found.critical) and varies else None
+    least, varies = 1 / (joint.count + 1), bool(units.squares.any())
+    critical = joint.critical if math.isfinite(joint.critical) and varies else None
     if critical is None:
         why = TOO_FEW if varies else NO_SPREAD
         board.reasons["critical_value"] = why.format(count=units.n_units, unit=board.word)
     within = {} if request.lists_all else {
-        f"pairs.{place}.p_value": of_share(pair.p_value, found.count)
+        f"pairs.{place}.p_value": of_share(pair.p_value, joint.count)
         for place, pair in enumerate(pairs)
         if pair.p_value is not None
     }  # fmt: skip
@@ -143,7 +143,7 @@ def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
         "warnings": tuple(_warnings(board, least, complete=complete)),
         "resampling": Resampling(exact=True)
         if request.lists_all
-        else Resampling.drawn(found.count, request.first_seed),
+        else Resampling.drawn(joint.count, request.first_seed),
     }
 
 

@@ -99,21 +99,21 @@ class BootstrapLines:
 
         def share(k: int, *, above: bool) -> Callable[[Ints, Ints], Floats]:
             def of(b: Ints, m: Ints) -> Floats:
-                found = share_at_most(np.full_like(m, k), b, m - b, self.n)
-                return 1 - found if above else found
+                share_ = share_at_most(np.full_like(m, k), b, m - b, self.n)
+                return 1 - share_ if above else share_
 
             return of
 
-        found: dict[Path, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
+        fractions: dict[Path, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
             ("p_better",): (better, "peak"),
             ("fraction_le_0",): (share(0, above=False), "falling"),
             ("fraction_lt_0",): (share(-1, above=False), "falling"),
             ("fraction_ge_0",): (share(-1, above=True), "rising"),
             ("fraction_gt_0",): (share(0, above=True), "rising"),
         }
-        if path not in found:
+        if path not in fractions:
             return None
-        value, pattern = found[path]
+        value, pattern = fractions[path]
         better_arm = path == ("p_better",)
         if better_arm:
             return self._share(path, value, pattern, self._floor, same=True, side=0)
@@ -131,12 +131,12 @@ class BootstrapLines:
         def lower(b: Ints, m: Ints) -> Floats:
             return upper(m - b, m)
 
-        found: dict[str, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
+        margins: dict[str, tuple[Callable[[Ints, Ints], Floats], Pattern]] = {
             "p_upper": (upper, "rising"),
             "p_lower": (lower, "falling"),
             "p_value": (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
         }
-        value, pattern = found[name]
+        value, pattern = margins[name]
         return self._share((name,), value, pattern, self._floor, same=self.same)
 
     @property
@@ -159,9 +159,9 @@ class BootstrapLines:
 
         def where_decided(b: Ints, m: Ints) -> Floats:
             flat = self.flat(b, m)
-            found = np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
+            shares = np.where(flat & (m > 0) if same else flat, np.nan, value(b, m))
             # without a difference p is 1, also where resamples at 0 are not counted
-            return found if side is None or not same else np.where(m == 0, 1.0, found)
+            return shares if side is None or not same else np.where(m == 0, 1.0, shares)
 
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
             pattern = "any"
@@ -181,16 +181,16 @@ class BootstrapLines:
         """Where p lies beyond every resample, a threshold up to the chance of such signs is not told (`certainty`)."""
 
         def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
-            found = line.sides(b, m, threshold, levels)
+            sides = line.sides(b, m, threshold, levels)
             d = 2 * b - m
             far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
             asked = np.sign(d) == side if side else d != 0
             signs = chance_of_signs(np.maximum(b, m - b), m)
             most = np.minimum(tails * signs, 1.0)
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
-            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > found)
-            found[untold] = UNDEFINED
-            return found
+            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
+            sides[untold] = UNDEFINED
+            return sides
 
         return sides
 

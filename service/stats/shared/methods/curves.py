@@ -116,10 +116,10 @@ def _of_clusters(data: Ordered, units: Counts, level: float) -> Curve:
         if error is not None and error.se > 1e-12 * abs(delta):
             half = t_quantile(0.5 + level / 2, error.df) * error.se
             low[index], high[index], df = delta - half, delta + half, error.df
-    found = data.pairs.warnings() if data.pairs else ()
+    warnings = data.pairs.warnings() if data.pairs else ()
     if df < LEAST_DF:
-        found = (*found, LOW_DF(df=df))
-    return Curve(low, high, _fixed("cr2_t", level, 0.0), warnings=found)
+        warnings = (*warnings, LOW_DF(df=df))
+    return Curve(low, high, _fixed("cr2_t", level, 0.0), warnings=warnings)
 
 
 def of_seed(data: Ordered, units: Counts, start: int) -> Curve:
@@ -134,8 +134,8 @@ def of_seed(data: Ordered, units: Counts, start: int) -> Curve:
 def anytime(data: Ordered, units: Counts, bounded: tuple[float | None, int | None], level: float) -> Curve:
     """The confidence sequence at the first `units` units; `bounded`: bound and size_cap."""
     sums, sizes, bound = data.scaled(*bounded)
-    found = confidence_sequence.curve(sums, sizes, 1 - level)
-    low, high = bound * found.low[units - 1], bound * found.high[units - 1]
+    curve = confidence_sequence.curve(sums, sizes, 1 - level)
+    low, high = bound * curve.low[units - 1], bound * curve.high[units - 1]
     empty = low > high
     low[empty] = high[empty] = math.nan
     facts = BandFacts(
@@ -143,7 +143,7 @@ def anytime(data: Ordered, units: Counts, bounded: tuple[float | None, int | Non
         level=level,
         valid_under_peeking=True,
         label=ANY_N,
-        error=bound * found.resolution,
+        error=bound * curve.resolution,
     )
     return Curve(low, high, facts)
 

@@ -56,20 +56,20 @@ def of_metric(units: PairedSums, seed: int, *, studentize: bool = False) -> Draw
     studentize = studentize and bool(units.standard_error())
 
     def draw(which: range) -> Drawn:
-        found = difference_blocks(units, seed, which, studentize=studentize)
-        drawn = {"differences": found.differences, "undefined": found.undefined}
-        return {**drawn, "errors": found.errors} if studentize else drawn
+        blocks = difference_blocks(units, seed, which, studentize=studentize)
+        drawn = {"differences": blocks.differences, "undefined": blocks.undefined}
+        return {**drawn, "errors": blocks.errors} if studentize else drawn
 
     def collect(drawn: Drawn, n: int) -> MetricDraws:
         errors = drawn["errors"] if studentize else np.zeros(0)
-        found = Replicates(drawn["differences"], drawn["undefined"], errors).sorted_into_draws(units, n)
-        if found.without_spread > MOST_WITHOUT_SPREAD:
+        draws = Replicates(drawn["differences"], drawn["undefined"], errors).sorted_into_draws(units, n)
+        if draws.without_spread > MOST_WITHOUT_SPREAD:
             raise InvalidData.field(
                 "method",
-                f"studentized divides by a standard error that is 0 in {found.without_spread:.1%} of resamples",
+                f"studentized divides by a standard error that is 0 in {draws.without_spread:.1%} of resamples",
                 "use percentile, basic or bca, or send more items or clusters",
             )
-        return found
+        return draws
 
     return Drawing(draw, collect)
 
@@ -102,9 +102,11 @@ def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> in
     asked = request.n_resamples or DEFAULT_DRAWS
     if drawn is None or request.n_resamples is not None:
         return asked
-    found = drawing.collect(drawn, asked)
+    distribution = drawing.collect(drawn, asked)
     plain = request.model_copy(update={"method": "percentile"})
-    unresolved = Reading(plain, request.delta, resolution_of(found, 1)).fields(found)["warnings"]
+    unresolved = Reading(plain, request.delta, resolution_of(distribution, 1)).fields(distribution)[
+        "warnings"
+    ]
     return MOST_DRAWS if unresolved else asked
 
 
@@ -117,10 +119,10 @@ def blocks_of(analyse: Callable[[R, BootstrapDistribution], A]) -> Blocks[R, A]:
         return block_count(_replicates(request, request.drawing, drawn))
 
     def finish(request: R, drawn: Drawn) -> A:
-        found = request.exact
-        if found is None:
+        distribution = request.exact
+        if distribution is None:
             source = request.drawing
-            found = source.collect(drawn, _replicates(request, source, drawn))
-        return analyse(request, found)
+            distribution = source.collect(drawn, _replicates(request, source, drawn))
+        return analyse(request, distribution)
 
     return Blocks(count, lambda request, which: request.drawing.draw(which), finish)

@@ -35,7 +35,7 @@ def of_these_items(
 
     Var = sum of s_i^2 / r_i over n^2, items weighted alike; degrees of freedom (sum of v)^2 / sum of v^2 / (r - 1).
     """
-    counts = np.array([len(each) for each in runs], dtype=np.float64)
+    counts = np.array([len(run) for run in runs], dtype=np.float64)
     once = int((counts < 2).sum())
     if once:
         why = (
@@ -44,7 +44,7 @@ def of_these_items(
             else f"{once} of {len(runs)} items have one run, whose spread is not known"
         )
         return _nothing(why, reasons)
-    flat = np.fromiter((x for each in runs for x in each), dtype=np.float64, count=int(counts.sum()))
+    flat = np.fromiter((x for run in runs for x in run), dtype=np.float64, count=int(counts.sum()))
     unit = binary_unit(flat)
     flat = flat / unit
     items = np.repeat(np.arange(len(runs)), counts.astype(np.int64))

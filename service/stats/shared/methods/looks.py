@@ -143,14 +143,14 @@ def planned(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) 
     """The table of looks, with what was observed at those that were reached."""
     low, high = design.limits()
     leave = exits(design.information, low, high)
-    found, total = [], 0.0
+    looks, total = [], 0.0
     for k, n in enumerate(design.looks):
         one_side = max(leave.up[k], leave.down[k])
         total += one_side
         at = seen[k] if k < len(seen) else None
         if at is not None and at.z is None:
             reasons[f"looks.{k}.z"] = UNVARIED
-        found.append(
+        looks.append(
             Look(
                 n_units=n,
                 information=design.information[k],
@@ -166,7 +166,7 @@ def planned(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) 
     if len(seen) < len(design.looks):
         for name in ("z", "delta", "crossed"):
             reasons[f"looks.{name}"] = "the look has not been reached"
-    return found
+    return looks
 
 
 def _finite(x: float, path: str, design: Design, reasons: dict[str, str]) -> float | None:

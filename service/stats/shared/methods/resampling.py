@@ -177,39 +177,43 @@ class Reading:
     support: Support | None = None
     """Where delta* can lie; None where the metric does not tell."""
 
-    def fields(self, found: BootstrapDistribution) -> dict[str, Any]:
+    def fields(self, distribution: BootstrapDistribution) -> dict[str, Any]:
         """Everything of a `BootstrapAnalysis` that comes from the distribution."""
         options, delta = self.options, self.delta
         reasons: dict[str, str] = {}
         bounds: dict[str, str] = {}
         strict = options.comparison == "strict"
         shares = {
-            "greater": found.at_least(2 * delta, strict=strict),
-            "less": found.at_most(2 * delta, strict=strict),
+            "greater": distribution.at_least(2 * delta, strict=strict),
+            "less": distribution.at_most(2 * delta, strict=strict),
         }
         side: Literal["greater", "less"] = "greater" if delta >= 0 else "less"
-        other_end = found.at_most(0.0, strict=strict) if delta >= 0 else found.at_least(0.0, strict=strict)
+        other_end = (
+            distribution.at_most(0.0, strict=strict)
+            if delta >= 0
+            else distribution.at_least(0.0, strict=strict)
+        )
         shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
-        mean, se = found.moments()
+        mean, se = distribution.moments()
         if delta == 0 and se == 0:  # p is 1 by any test, also where resamples at 0 are not counted
             shares = dict.fromkeys(shares, 1.0)
         fractions = {
-            "fraction_le_0": found.at_most(0.0),
-            "fraction_lt_0": found.at_most(0.0, strict=True),
-            "fraction_ge_0": found.at_least(0.0),
-            "fraction_gt_0": found.at_least(0.0, strict=True),
+            "fraction_le_0": distribution.at_most(0.0),
+            "fraction_lt_0": distribution.at_most(0.0, strict=True),
+            "fraction_ge_0": distribution.at_least(0.0),
+            "fraction_gt_0": distribution.at_least(0.0, strict=True),
         }
-        if found.route in ("lattice", "inversion"):
+        if distribution.route in ("lattice", "inversion"):
             fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
-        p = self._told(weighed(shares[options.alternative], found), "p_value", bounds)
+        p = self._told(weighed(shares[options.alternative], distribution), "p_value", bounds)
         warnings: list[StatWarning] = []
-        drawn = found if isinstance(found, Draws) else None
+        drawn = distribution if isinstance(distribution, Draws) else None
         p_mc_se = None
         if drawn is None:
             reasons["p_mc_se"] = "nothing was drawn"
             reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
             tails = 2 if options.alternative == "two-sided" else 1
-            warnings += unresolved(p, tails * (found.error or 0.0), options.alpha)
+            warnings += unresolved(p, tails * (distribution.error or 0.0), options.alpha)
         else:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
             if abs(p - options.alpha) <= 3 * p_mc_se:
@@ -219,12 +223,12 @@ class Reading:
             warnings.append(BEYOND_RESAMPLES())
         if delta == 0:
             reasons["better"] = "the arms tie"
-        intervals = self.intervals(found, reasons)
+        intervals = self.intervals(distribution, reasons)
         chances = {"p_value": shares[options.alternative], "p_better": shares[side], **fractions}
         within = {} if drawn is None else self._within(drawn, chances, mean, se)
         ends = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
         unclear = [path for path in ends if path not in within and path not in reasons]
-        p_better = self._told(weighed(shares[side], found), "p_better", bounds)
+        p_better = self._told(weighed(shares[side], distribution), "p_better", bounds)
         # the other side of a two-sided p is no bound: p is not below it
         seen = {
             "p_value": 0.0 if "p_value" in bounds else p,
@@ -244,7 +248,7 @@ class Reading:
             "bootstrap_se": se,
             "method": options.method,
             "convention": options.convention,
-            "route": found.route,
+            "route": distribution.route,
             "p_mc_se": p_mc_se,
             "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
             "reasons": reasons,
@@ -256,7 +260,7 @@ class Reading:
             },
             "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
-            "resampling": resampling_of(found, options.seed),
+            "resampling": resampling_of(distribution, options.seed),
         }
 
     def _beyond(self, side: Literal["greater", "less"]) -> dict[str, float]:
@@ -269,19 +273,21 @@ class Reading:
         asked = {} if sides is None else {"p_value": min(1.0, sides * signs)}
         return {**asked, "p_better": signs}
 
-    def intervals(self, found: BootstrapDistribution, reasons: dict[str, str]) -> dict[Method, Interval]:
+    def intervals(
+        self, distribution: BootstrapDistribution, reasons: dict[str, str]
+    ) -> dict[Method, Interval]:
         """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""
         tail = (1 - self.options.level) / 2
-        low, high = found.quantile(tail), found.quantile(1 - tail)
+        low, high = distribution.quantile(tail), distribution.quantile(1 - tail)
         ends: dict[Method, tuple[float | None, float | None]] = {
             "percentile": (low, high),
             "basic": (2 * self.delta - high, 2 * self.delta - low),
         }
         method = self.options.method
         if method == "bca":
-            ends[method] = bca_ends(found, self.delta, self.acceleration, tail)
+            ends[method] = bca_ends(distribution, self.delta, self.acceleration, tail)
         elif method == "studentized":
-            ends[method] = studentized_ends(found, self.delta, self.se, tail)
+            ends[method] = studentized_ends(distribution, self.delta, self.se, tail)
         if None in ends[method]:
             paths = [f"{name}.{end}" for name in ("ci", f"intervals.{method}") for end in ("low", "high")]
             reasons.update(dict.fromkeys(paths, NO_SPREAD))
@@ -295,14 +301,14 @@ class Reading:
         """What drawn numbers are known to lie in."""
         count, tail = len(drawn.estimates), (1 - self.options.level) / 2
         off = certainty.SURE * se / count**0.5
-        found = {name: certainty.of_share(min(share, 1.0), count) for name, share in chances.items()}
-        found["bootstrap_mean"] = mean - off, mean + off
+        ranges = {name: certainty.of_share(min(share, 1.0), count) for name, share in chances.items()}
+        ranges["bootstrap_mean"] = mean - off, mean + off
         for where, method in self._places(("percentile", "basic", self.options.method)).items():
             ends = certainty.of_ends(drawn, self.delta, method, tail, self.acceleration, self.se)
             for end, range_ in zip(("low", "high"), ends, strict=True):
                 if range_ is not None:
-                    found[f"{where}.{end}"] = range_
-        return found
+                    ranges[f"{where}.{end}"] = range_
+        return ranges
 
     def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
         if p < self.resolution:
@@ -346,7 +352,7 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
     bound, most, p = fields["bounds"].get("p_value"), None, fields["p_value"]
     if "p_value" in fields["undecided"]:
         most = 1.0
-    elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {each.code for each in warnings}:
+    elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {warning.code for warning in warnings}:
         most = fields["within"].get("p_value", (p, p))[1]
     told = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
@@ -354,31 +360,31 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
     return told + disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
 
 
-def weighed(share: float, found: BootstrapDistribution) -> float:
+def weighed(share: float, distribution: BootstrapDistribution) -> float:
     """A share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
-    if isinstance(found, Draws) and found.route != "seed":
-        count = len(found.estimates)
+    if isinstance(distribution, Draws) and distribution.route != "seed":
+        count = len(distribution.estimates)
         return (1 + share * count) / (count + 1)
     return share
 
 
-def resampling_of(found: BootstrapDistribution, seed: int | None) -> Resampling:
+def resampling_of(distribution: BootstrapDistribution, seed: int | None) -> Resampling:
     """Exact with its error, or drawn with its seed."""
-    if not isinstance(found, Draws):
-        return Resampling(exact=True, error_bound=found.error)
-    return Resampling.drawn(len(found.estimates), first_seed(seed))
+    if not isinstance(distribution, Draws):
+        return Resampling(exact=True, error_bound=distribution.error)
+    return Resampling.drawn(len(distribution.estimates), first_seed(seed))
 
 
-def resolution_of(found: BootstrapDistribution, n_units: int) -> float:
+def resolution_of(distribution: BootstrapDistribution, n_units: int) -> float:
     """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
-    if isinstance(found, Draws):
-        return weighed(0.0, found) or 1 / len(found.estimates)
-    if found.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
+    if isinstance(distribution, Draws):
+        return weighed(0.0, distribution) or 1 / len(distribution.estimates)
+    if distribution.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
         return max(float(n_units) ** -n_units, P_FLOOR)
-    if isinstance(found, SmoothMean):
-        return max(found.error, UNTOLD)
-    if isinstance(found, Inverted):  # its tails are as far out as an effect of zero
-        return max(found.error_at(0.0), found.error_at(2 * found.estimate), UNTOLD)
+    if isinstance(distribution, SmoothMean):
+        return max(distribution.error, UNTOLD)
+    if isinstance(distribution, Inverted):  # its tails are as far out as an effect of zero
+        return max(distribution.error_at(0.0), distribution.error_at(2 * distribution.estimate), UNTOLD)
     return UNTOLD
 
 
@@ -388,8 +394,12 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
         smooth = smooth_mean(sums / sizes[0])
         if smooth is not None:
             return smooth
-    found = ratio_bootstrap(sums, sizes)
-    return on_grid(sums, sizes) if isinstance(found, Inverted) and found.error > TOLERATED else found
+    distribution = ratio_bootstrap(sums, sizes)
+    return (
+        on_grid(sums, sizes)
+        if isinstance(distribution, Inverted) and distribution.error > TOLERATED
+        else distribution
+    )
 
 
 def exact_paired(
@@ -407,5 +417,5 @@ BOOTSTRAP_WORDS = r"bootstrap|自助"
 
 def level_said(text: str) -> dict[str, float]:
     """The 0.95 of `95% CI`, as a parameter."""
-    found = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", text)
-    return {} if found is None else {"level": round(float(found[1]) / 100, 6)}
+    match = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", text)
+    return {} if match is None else {"level": round(float(match[1]) / 100, 6)}

@@ -110,13 +110,13 @@ def _bounded(
 def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float, alpha: float) -> Evidence:
     """The same from the discordant counts of n independent items."""
     b, c = only_candidate, only_baseline
-    found = by_tango(b, c, n, margin, alpha, exact=False)
-    p, p_loss = found.p_lower, float(special.ndtr(found.lower))
+    result = by_tango(b, c, n, margin, alpha, exact=False)
+    p, p_loss = result.p_lower, float(special.ndtr(result.lower))
     if b + c < SPARSE:
         p = max(p, exact_p_below(c, b, n, margin))
         # an item is lost at most so often under a loss of the margin
         p_loss = max(p_loss, float(special.bdtrc(c - 1, n, (1 + margin) / 2)) if c else 1.0)
-    return Evidence((b - c) / n, found.low, found.high, p, p_loss)
+    return Evidence((b - c) / n, result.low, result.high, p, p_loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +183,15 @@ def standings(
 ) -> list[tuple[Standing, float | None, float | None]]:
     """Of every slice where it stands, and its two p-values by Holm; one without a p counts as 1."""
     shown, lost = _by_holm(p), _by_holm(p_loss)
-    found: list[tuple[Standing, float | None, float | None]] = []
+    standings_: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, shown, lost, strict=True):
         standing: Standing = "cannot_tell"
         if own is not None and own < alpha:
             standing = "pass"
         elif loss is not None and loss < alpha:
             standing = "fail"
-        found.append((standing, own_holm, loss))
-    return found
+        standings_.append((standing, own_holm, loss))
+    return standings_
 
 
 def overall(each: Sequence[Standing]) -> Standing:
@@ -201,27 +201,27 @@ def overall(each: Sequence[Standing]) -> Standing:
     return "pass" if each and all(one == "pass" for one in each) else "cannot_tell"
 
 
-def reversal_of(found: Sequence[Lean | None], alpha: float, *, spans: bool = False) -> Reversal:
+def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = False) -> Reversal:
     """Gail and Simon's test of what every slice speaks for; `spans`: a cluster has items in several."""
-    usable = [each for each in found if each is not None]
+    usable = [lean for lean in leans if lean is not None]
     reason = None
-    if len(found) < LEAST:
-        reason = "a single slice has none to be compared with" if found else "there are no slices"
+    if len(leans) < LEAST:
+        reason = "a single slice has none to be compared with" if leans else "there are no slices"
     elif spans:
         reason = "a cluster has items in several slices, whose differences are then not independent"
-    elif len(usable) < len(found):
-        lacking = len(found) - len(usable)
+    elif len(usable) < len(leans):
+        lacking = len(leans) - len(usable)
         reason = (
-            f"{lacking} of {len(found)} slices have no standard error, since their differences do not vary"
+            f"{lacking} of {len(leans)} slices have no standard error, since their differences do not vary"
         )
     if reason is not None:
-        return Reversal(p_value=None, gains=None, losses=None, slices=len(found), shown=None, reason=reason)
+        return Reversal(p_value=None, gains=None, losses=None, slices=len(leans), shown=None, reason=reason)
     test = of_sides([each.above for each in usable], [each.below for each in usable])
     return Reversal(
         p_value=floored(test.p, "p_value", {}),
         gains=test.above,
         losses=test.below,
-        slices=len(found),
+        slices=len(leans),
         shown=test.p < alpha,
     )
 

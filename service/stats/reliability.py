@@ -1,0 +1,345 @@
+"""How reliable one arm is: the best and the worst of k runs, and which items can be relied on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import InvalidData
+from service.kernels.effects.draws_of_k import worst_and_best
+from service.kernels.numeric.clusters import codes_of
+from service.records import Record
+from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
+from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
+from service.stats.shared.declaring.columns import (
+    is_binary,
+    require_equal_lengths,
+    require_size,
+    require_two_clusters,
+)
+from service.stats.shared.declaring.common import Analysis, Interval, Request, StatWarning
+from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
+from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods.item_standing import (
+    ItemStanding,
+    Standing,
+    runs_of_perfect_items,
+    standings_of,
+)
+from service.stats.shared.methods.one_mean import OneMean
+from service.stats.shared.methods.scored import named_interval
+
+Floats = NDArray[np.float64]
+MOST_K, SHOWN = 10, 200
+DUST = 1e-12
+
+RUNS_ONCE = define(
+    "RUNS_ONCE",
+    "serious",
+    "{n_once} of {n} items ran once: whether they are flaky cannot be told, and k is 1. Run every item several times.",
+    "Yao et al. (2024), arXiv:2406.12045",
+)
+
+
+class ReliabilityRequest(Request):
+    """One arm's outcomes, several runs per item."""
+
+    elsewhere: ClassVar = {"baseline": "repeated", "candidate": "repeated", "correct": "pass-at-k"}
+
+    values: Replicates = Field(
+        description="One list per item with the outcomes of its runs, 0 and 1 or scores; lengths may differ."
+    )
+    clusters: Clusters = None
+    k: (
+        Annotated[list[Annotated[int, Field(ge=1, le=MAX_REPLICATES)]], Field(min_length=1, max_length=50)]
+        | None
+    ) = Field(
+        None, description="Numbers of runs to ask about, counts; null: 1 to 10, as far as every item ran."
+    )
+    least_share: float = Field(
+        0.9,
+        gt=0,
+        lt=1,
+        allow_inf_nan=False,
+        description="How often an item has to be right to be reliable, a proportion; right and wrong only.",
+    )
+    range: RangeField = None
+    level: LevelOfAll = 0.95
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        require_equal_lengths({"values": self.values, "clusters": self.clusters})
+        require_two_clusters(self.clusters)
+        require_size(self.flat, "values")
+        if self.range is not None:
+            self.range.require({"values": self.flat})
+        least = int(self.counts.min())
+        if self.k is not None and max(self.k) > least:
+            few = np.flatnonzero(self.counts < max(self.k))
+            named = ", ".join(f"values[{item}]" for item in few[:5])
+            more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+            raise InvalidData.field(
+                "k",
+                f"is more than the runs of {named}{more}",
+                f"ask for k up to {least}, or run these items again",
+            )
+        return self
+
+    @property
+    def flat(self) -> Floats:
+        """All outcomes."""
+        return np.array([x for runs in self.values for x in runs], dtype=np.float64)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Runs of each item (n,)."""
+        return np.array([len(runs) for runs in self.values], dtype=np.int64)
+
+    @cached_property
+    def scale(self) -> ScoreRange | None:
+        """Between what outcomes lie."""
+        return self.range or (UNIT if lies_in_unit(self.flat) else None)
+
+    @property
+    def wanted(self) -> list[int]:
+        """The numbers of runs that are answered."""
+        return self.k or list(range(1, min(int(self.counts.min()), MOST_K) + 1))
+
+
+class OfSomeRuns(Record):
+    """What k runs of every item give on average over items."""
+
+    value: float = Field(description="Mean over items, a proportion or score units.")
+    ci: Interval | None = Field(
+        description="Over items like these, or clusters of them, as of `one-sample-mean`."
+    )
+
+
+class OfK(Record):
+    """The best and the worst of k runs."""
+
+    k: int = Field(description="Runs, a count.")
+    best: OfSomeRuns = Field(
+        description="Of the best of k runs; of right and wrong pass@k, at least one is right."
+    )
+    worst: OfSomeRuns = Field(description="Of the worst of k runs; of right and wrong pass^k, all are right.")
+
+
+class ReliabilityAnalysis(Analysis):
+    """One arm's reliability over runs."""
+
+    curve: list[OfK] = Field(description="By the number of runs, as asked.")
+    n_flaky: int = Field(description="Items whose runs differ, a count.")
+    flaky: list[ItemStanding] = Field(description="These items, most variable first; the first 200.")
+    least_share: float | None = Field(
+        description="How often an item has to be right to be reliable, a proportion."
+    )
+    n_reliable: int | None = Field(description="Items shown to be right at least so often, a count.")
+    n_unreliable: int | None = Field(description="Items shown to be right less often, a count.")
+    n_undecided: int | None = Field(description="Items of which neither is shown, a count.")
+    least_low: float | None = Field(
+        description="Every item is right at least so often: the least of their simultaneous lower bounds, a proportion."
+    )
+    unreliable: list[ItemStanding] = Field(
+        description="Items shown to be right less often, worst first; the first 200."
+    )
+    runs_needed: int | None = Field(
+        description="Runs of every item that show all of them reliable if every run is right, a count."
+    )
+    n: ItemCount
+    n_clusters: ClusterCount
+    n_values: int = Field(description="Runs of all items together, a count.")
+    least_runs: int = Field(description="Runs of the item with the fewest, a count.")
+    most_runs: int = Field(description="Runs of the item with the most, a count.")
+
+
+def _cost(request: ReliabilityRequest) -> float:
+    values = (
+        sum(len(runs) for runs in request.values[:1000])
+        / min(len(request.values), 1000)
+        * len(request.values)
+    )
+    return 0.01 + (1e-6 * values + 1e-5 * len(request.values) + 0.01) * len(request.k or range(MOST_K))
+
+
+@stat_test(
+    name="reliability",
+    version=1,
+    title="Reliability over runs (pass^k, worst of k, flaky items)",
+    example={
+        "values": [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]],
+        "k": [1, 2, 4],
+    },
+    cost=_cost,
+    closed_form=True,
+)
+def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
+    """Tell how often all of k runs of an item are right, and which items can be relied on.
+
+    Runs of an item are independent with the item's own chance; items (or clusters) are a sample. Of r runs, c are
+    right: all of k picked from them are right in C(c, k) of C(r, k) ways, and at least one is in C(r, k) - C(r - c, k).
+    Both are unbiased for k new runs of the item; their means over items have the interval of one mean. Of scores, the
+    least and the greatest of k runs take their place. H0 of an item: it is right less often than `least_share`, and
+    the reverse.
+
+    Returns:
+        curve: best and worst of k, with the interval that `one-sample-mean` gives such a column.
+        flaky: items whose runs differ.
+        n_reliable, n_unreliable, n_undecided: by exact binomial tests of the items with Holm's correction, each
+            direction at (1 - level) / 2: with chance `level` no item is in a wrong one of the first two.
+        least_low: bounds of the items at (1 - level) / 2 over their number; every item lies above the least of them.
+        runs_needed: the least r with least_share^r at most (1 - level) / 2 over the number of items.
+
+    Raises:
+        InvalidData: no item, an item without a run, k above the runs of some item, a single cluster, or scores outside
+            the range.
+
+    Edge cases:
+        An item with one run: k is 1, warning RUNS_ONCE.
+        Scores other than 0 and 1: no item is called reliable or not, these fields are null.
+        A single item: its interval is null where its value is a score without a known range.
+
+    Sources:
+        Yao et al. (2024), arXiv:2406.12045 (pass^k). Chen et al. (2021), arXiv:2107.03374 (pass@k).
+        Holm (1979), Scand J Stat 6:65.
+
+    Example:
+        Five items, four runs each, right 4, 3, 0, 2 and 4 times: pass^2 is (1 + 1/2 + 0 + 1/6 + 1) / 5 = .533, and
+        pass@2 (1 + 1 + 0 + 5/6 + 1) / 5 = .767.
+    """
+    values, counts = request.values, request.counts
+    codes = None if request.clusters is None else codes_of(request.clusters)
+    reasons: dict[str, str] = {}
+    columns = _worst_and_best(values, counts, request.wanted)
+    curve = [
+        OfK(
+            k=k,
+            best=_of_runs(best, codes, request, f"curve.{at}.best", reasons),
+            worst=_of_runs(worst, codes, request, f"curve.{at}.worst", reasons),
+        )
+        for at, (k, (worst, best)) in enumerate(zip(request.wanted, columns, strict=True))
+    ]
+    items = standings_of(values, request.least_share, (1 - request.level) / 2, binary=is_binary(request.flat))
+    told = None
+    if items[0].standing is None:
+        nulls = ("least_share", "n_reliable", "n_unreliable", "n_undecided", "least_low", "runs_needed")
+        nulls_of_items = ("flaky.standing", "flaky.low", "flaky.high")
+        reasons |= dict.fromkeys((*nulls, *nulls_of_items), "outcomes are scores, so none is right or wrong")
+    else:
+        told = Counter(each.standing for each in items)
+    flaky = [
+        items[item]
+        for item in sorted(range(len(values)), key=lambda item: -float(np.std(values[item])))
+        if max(values[item]) > min(values[item])
+    ]
+    unreliable = [each for each in items if each.standing == "unreliable"]
+    if codes is None:
+        reasons["n_clusters"] = NO_CLUSTERS
+    needed = (
+        None
+        if items is None
+        else runs_of_perfect_items(len(values), request.least_share, (1 - request.level) / 2)
+    )
+    return ReliabilityAnalysis(
+        curve=curve,
+        n_flaky=len(flaky),
+        flaky=flaky[:SHOWN],
+        least_share=None if told is None else request.least_share,
+        n_reliable=None if told is None else told["reliable"],
+        n_unreliable=None if told is None else told["unreliable"],
+        n_undecided=None if told is None else told["undecided"],
+        least_low=None if told is None else min(each.low or 0.0 for each in items),
+        unreliable=sorted(unreliable, key=lambda each: (each.high or 0.0, each.item))[:SHOWN],
+        runs_needed=needed,
+        n=len(values),
+        n_clusters=None if codes is None else int(codes.max()) + 1,
+        n_values=int(counts.sum()),
+        least_runs=int(counts.min()),
+        most_runs=int(counts.max()),
+        reasons=reasons,
+        warnings=_warnings(counts, codes),
+        sentence=_sentence(request, curve, len(flaky), told, needed),
+    )
+
+
+def _worst_and_best(
+    values: list[list[float]], counts: NDArray[np.int64], wanted: list[int]
+) -> list[tuple[Floats, Floats]]:
+    """For every k a column of the worst and one of the best, items with as many runs together."""
+    columns = [(np.empty(len(values)), np.empty(len(values))) for _ in wanted]
+    for runs in np.unique(counts):
+        rows = np.flatnonzero(counts == runs)
+        table = np.array([values[row] for row in rows], dtype=np.float64)
+        for k, (worst, best) in zip(wanted, columns, strict=True):
+            worst[rows], best[rows] = worst_and_best(table, k)
+    return columns
+
+
+def _of_runs(
+    column: Floats,
+    codes: NDArray[np.int64] | None,
+    request: ReliabilityRequest,
+    path: str,
+    reasons: dict[str, str],
+) -> OfSomeRuns:
+    scale = request.scale
+    if (
+        scale is not None
+    ):  # an end of the range that rounding of the weights has missed: right and wrong stay 0 and 1
+        inside = (column - scale.low) / scale.length
+        ends = np.where(inside < 0.5, scale.low, scale.high)
+        column = np.where(np.minimum(inside, 1 - inside) < DUST, ends, column)
+    mean = OneMean(column, codes, scale)
+    if mean.deciding is None:
+        reasons[f"{path}.ci"] = "nothing varies between items, or there is one"
+        return OfSomeRuns(value=mean.moments.mean, ci=None)
+    return OfSomeRuns(value=mean.moments.mean, ci=named_interval(mean.deciding, request.level))
+
+
+def _warnings(counts: NDArray[np.int64], codes: NDArray[np.int64] | None) -> tuple[StatWarning, ...]:
+    warnings: list[StatWarning] = []
+    once = int((counts == 1).sum())
+    if once:
+        warnings.append(RUNS_ONCE(n_once=once, n=len(counts)))
+    if codes is not None:
+        warnings += cluster_warnings(np.bincount(codes).astype(np.float64))
+    return tuple(warnings)
+
+
+def _sentence(
+    request: ReliabilityRequest,
+    curve: list[OfK],
+    n_flaky: int,
+    told: Counter[Standing | None] | None,
+    needed: int | None,
+) -> str:
+    last, n = curve[-1], len(request.values)
+    share = told is not None
+
+    def show(value: float) -> str:
+        return f"{value:.1%}" if share else f"{value:.4g}"
+
+    ci = last.worst.ci
+    ends = "" if ci is None or ci.low is None or ci.high is None else (
+        f" ({level_text(request.level)} CI {show(ci.low)} to {show(ci.high)}, {n} items)"
+    )  # fmt: skip
+    what = f"pass^{last.k}" if share else f"The mean of the worst of {last.k}"
+    opening = f"{what} is {show(last.worst.value)}{ends}, where one run has {show(curve[0].worst.value)}"
+    opening = opening if last.k > 1 and curve[0].k == 1 else f"{what} is {show(last.worst.value)}{ends}"
+    parts = f"{opening}; {n_flaky} of {n} items are flaky"
+    if told is None:
+        return f"{parts}."
+    rate = level_text(request.least_share)
+    return (
+        f"{parts}, {told['reliable']} are shown to be right at least {rate} of the time, {told['unreliable']} less "
+        f"often, and of {told['undecided']} neither is shown; {needed} runs of each would show it of items that never "
+        "fail."
+    )
