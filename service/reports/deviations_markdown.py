@@ -7,64 +7,14 @@ What the author wrote stays in the author's language. Nothing here follows from 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from typing import get_args
 
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
-from service.reports.prereg.labels import Language
+from service.domain.deviations.rules import STRICTNESS
+from service.domain.verdicts.records import Outcome
 from service.reports.prereg.text import code, json_span, sentence, written
-
-_WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "title": ("Deviations from EXPERIMENTS_PREREG.md", "对 EXPERIMENTS_PREREG.md 的偏离"),
-        "plan": ("Plan SHA-256", "计划 SHA-256"),
-        "none": ("No deviation has been filed.", "尚未登记任何偏离。"),
-        "deviation": ("Deviation", "偏离"),
-        "original": ("Original", "原计划"),
-        "actual": ("Actual", "实际"),
-        "reason": ("Reason", "原因"),
-        "impact": ("Impact", "影响"),
-        "direction": ("Direction", "方向"),
-        "stated": ("as its author says", "作者声明"),
-        "computed": ("as computed", "按规则计算"),
-        "for_null": ("for a finding of no difference", "对“无差异”结论"),
-        "change": ("Change", "变更"),
-        "known": ("Known when it was filed", "登记时的已知情况"),
-        "results": ("results in", "已收到结果"),
-        "readable": ("outcomes could be read", "当时可以看到结果"),
-        "sealed": ("no outcome could be read", "当时无法看到任何结果"),
-        "filed": ("Filed", "登记"),
-        "rule": ("Classified by rule", "按规则判定"),
-        "decided": ("Decided", "评审决定"),
-        "standing": ("Standing", "现行结论"),
-        "sha256": ("SHA-256", "SHA-256"),
-        "consequences": ("What they do to the verdict", "对结论的影响"),
-        "stays": ("The verdict as planned stays as it is.", "按计划得出的结论保持不变。"),
-        "hypothesis": ("Hypothesis", "假设"),
-        "planned": ("As planned", "按计划"),
-        "as_run": ("As run", "按实际执行"),
-        "tipping": ("items in doubt could change the outcome", "道存疑题目即可改变结论"),
-        "robust": ("no filling of the items in doubt changes the outcome", "存疑题目无论取何值都不改变结论"),
-        "unsettled": ("not settled", "未能确定"),
-    }
-)
-_VALUES: Mapping[str, str] = MappingProxyType(
-    {
-        "conservative": "保守",
-        "aggressive": "激进",
-        "neutral": "中性",
-        "unknown": "不明",
-        "accept": "接受",
-        "needs_review": "待评审",
-        "new_registration": "需重新预注册",
-        "reject": "拒绝",
-        "supported": "支持",
-        "not_supported": "未获支持",
-        "equivalent": "等价",
-        "inconclusive": "无法判定",
-        "invalid": "无效",
-    }
-)
+from service.words import Language, say
 
 
 def print_deviations(
@@ -80,7 +30,7 @@ def print_deviations(
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if marks:
-        parts.append("\n".join(f"- **!** {sentence(mark[words.column])}" for mark in marks))
+        parts.append("\n".join(f"- **!** {sentence(mark[words.language == 'zh'])}" for mark in marks))
     if not deviations:
         parts.append(words["none"])
     parts += [
@@ -96,15 +46,21 @@ class _Words:
     """The fixed words in one language."""
 
     def __init__(self, language: Language) -> None:
-        self.column = 1 if language == "zh" else 0
-        self.colon = ":" if self.column else ": "
+        self.language = language
+        self.colon = ":" if language == "zh" else ": "
 
     def __getitem__(self, key: str) -> str:
-        return _WORDS[key][self.column]
+        return say(f"deviations.{key}", self.language)
 
     def value(self, value: str) -> str:
         """A value of a closed set; in Chinese with the value itself behind it."""
-        return f"{_VALUES[value]}(`{value}`)" if self.column else f"`{value}`"
+        if self.language == "en":
+            return f"`{value}`"
+        rooms = {
+            **dict.fromkeys(get_args(Outcome), "verdicts."),
+            **dict.fromkeys(STRICTNESS, "reports.standing_"),
+        }
+        return f"{say(rooms.get(value, 'deviations.direction_') + value, self.language)}(`{value}`)"
 
 
 def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:

@@ -25,6 +25,7 @@ from service.domain.deviations.direction import Direction
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State
 from service.records import Record
+from service.words import say
 
 Classification = Literal["accept", "needs_review", "new_registration", "reject"]
 STRICTNESS: tuple[Classification, ...] = ("accept", "needs_review", "new_registration", "reject")
@@ -138,55 +139,55 @@ RULES: tuple[DeviationRule, ...] = (
     DeviationRule(
         "primary-endpoint-switched",
         "reject",
-        "The primary endpoint is what the plan promised to judge by; another one answers another question.",
+        say("reports.rule_primary_endpoint_switched"),
         _switches_primary_endpoint,
     ),
     DeviationRule(
         "comparison-dropped-after-results",
         "reject",
-        "Results were in when the comparison was dropped: what is left may be what came out well.",
+        say("reports.rule_comparison_dropped_after_results"),
         _drops_a_comparison,
     ),
     DeviationRule(
         "hypothesis-reshaped-after-results",
         "new_registration",
-        "Results were in when the hypothesis, its rule or its margin changed: register it anew and run again.",
+        say("reports.rule_hypothesis_reshaped_after_results"),
         _reshapes_the_hypothesis,
     ),
     DeviationRule(
         "threshold-tuned-on-evaluation-items",
         "reject",
-        "A threshold tuned on the items it is judged on fits them.",
+        say("reports.rule_threshold_tuned_on_evaluation_items"),
         _tunes_on_the_evaluation,
     ),
     DeviationRule(
         "threshold-recalibrated-with-sweep",
         "accept",
-        "The threshold was chosen on data apart, no outcome could be read, and a sweep spans both values.",
+        say("reports.rule_threshold_recalibrated_with_sweep"),
         _recalibrates_openly,
     ),
     DeviationRule(
         "threshold-without-sweep",
         "needs_review",
-        "Without a sweep that spans the planned and the new value nobody sees what the choice did.",
+        say("reports.rule_threshold_without_sweep"),
         _lacks_a_sweep,
     ),
     DeviationRule(
         "aggressive-after-outcomes",
         "reject",
-        "Outcomes could be read, and the change makes the claim easier to reach.",
+        say("reports.rule_aggressive_after_outcomes"),
         _aggressive_and_seen,
     ),
     DeviationRule(
         "conservative-and-blind",
         "accept",
-        "No outcome could be read, and the change makes no claim easier to reach.",
+        say("reports.rule_conservative_and_blind"),
         _conservative_and_blind,
     ),
     DeviationRule(
         "otherwise",
         "needs_review",
-        "No rule settles it: a named reviewer other than the author decides.",
+        say("reports.rule_otherwise"),
         lambda _case: True,
     ),
 )

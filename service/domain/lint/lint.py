@@ -238,7 +238,7 @@ def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
             yield error(
                 "COLLAPSE",
                 f"{path}.k",
-                say("findings.pass_at_k", replicates=endpoint.replicates, endpoint=endpoint.id),
+                say("findings.attempts_without_k", replicates=endpoint.replicates, endpoint=endpoint.id),
             )
     elif endpoint.k is not None:
         yield error("COLLAPSE", f"{path}.k", say("findings.k_alone"))

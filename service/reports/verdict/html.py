@@ -38,7 +38,7 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         report=report,
         language=language,
         words=words,
-        say=lambda key: words.say(key, language),
+        say=lambda key, **values: words.say(key, language, **values),
         of=lambda each: each.zh if language == "zh" else each.en,
         pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from service.domain.verdicts.words.reasons import multiplicity_message
 from service.reports.prereg.labels import Language
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
@@ -120,7 +121,7 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")
-    yield f"\\caption{{{escape(report.title)}. {_said(report.multiplicity)}}}"
+    yield f"\\caption{{{escape(report.title)}. {_said(multiplicity_message(report.multiplicity).text(language))}}}"
     yield from ("\\end{table}", "")
 
 

@@ -70,7 +70,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     said = each.sentences.zh if language == "zh" else each.sentences.en
     yield sentence(said)
     then = each.next.zh if language == "zh" else each.next.en
-    judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
+    judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
     yield " ".join(filter(None, (judged, sentence(then), sentence(each.reason or ""))))
 
 

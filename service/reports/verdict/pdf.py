@@ -104,7 +104,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
         if arm.arm in ends
     ]
     then = each.next.zh if language == "zh" else each.next.en
-    judged = say("judged_on", language).format(n=each.n, planned=each.n_planned)
+    judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
     sliced = slices_table(each, language)
     return {
         "heading": f"{each.id}: {outcome_word(each.outcome, language)}",

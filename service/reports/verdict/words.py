@@ -6,136 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import service.words
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
 from service.domain.verdicts.records import ClauseVerdict, Span
 from service.domain.verdicts.words.slices import beside_table
-from service.reports.prereg.labels import Language
 from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound
 from service.stats.shared.declaring.sentences import level_text, p_text
-
-_WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "report": ("Statistical report", "统计报告"),
-        "basic": ("Basic statistics", "基本统计"),
-        "tests": ("Statistical tests", "统计检验"),
-        "intervals": ("Confidence intervals", "置信区间"),
-        "conclusion": ("Conclusion", "结论"),
-        "clauses": ("Clauses of the rule", "规则的各项条件"),
-        "clause": ("Clause", "条件"),
-        "observed": ("Observed", "观测值"),
-        "threshold": ("Threshold", "阈值"),
-        "truth": ("Truth", "是否成立"),
-        "holds": ("holds", "成立"),
-        "fails": ("fails", "不成立"),
-        "unknown": ("unknown", "无法判定"),
-        "metric": ("Metric", "指标"),
-        "difference": ("Difference", "差异"),
-        "mean": ("Mean", "均值"),
-        "sd": ("SD", "标准差"),
-        "median": ("Median", "中位数"),
-        "min": ("Min", "最小值"),
-        "max": ("Max", "最大值"),
-        "items": ("Items", "题目数"),
-        "test": ("Test", "检验"),
-        "interval": ("Interval", "区间"),
-        "method": ("Method", "方法"),
-        "rule": ("Decision rule", "判定规则"),
-        "deviations": ("Deviations", "偏离"),
-        "no_deviation": ("No deviation was filed.", "没有登记任何偏离。"),
-        "acknowledged": ("Warnings on record at the lock", "锁定时记录在案的警告"),
-        "by_rule": ("rule", "规则"),
-        "decided_by": (
-            "decided by {name}, not as the rule said ({word})",
-            "由 {name} 决定,与规则所定({word})不同",
-        ),
-        "confirmed_by": ("decided by {name}", "由 {name} 决定"),
-        "undefined": ("not defined", "未定义"),
-        "ratio": ("ratio of means", "均值之比"),
-        "stays": ("The verdict as planned stays as it is.", "按计划得出的结论保持不变。"),
-        "planned": ("as planned", "按计划"),
-        "as_run": ("as run", "按实际执行"),
-        "tipping": ("items in doubt could change the outcome to", "道存疑题目即可将结论变为"),
-        "robust": ("no filling of the items in doubt changes the outcome", "存疑题目无论取何值都不改变结论"),
-        "evidence": ("Evidence", "证据"),
-        "timeline": ("Timeline with ledger proofs", "时间线与账本证明"),
-        "leaf": ("leaf", "叶"),
-        "plan": ("Plan", "计划"),
-        "locked": ("Locked", "锁定"),
-        "judged": ("Judged", "判定"),
-        "version": ("version", "版本"),
-        "marks": ("What every reader has to know", "每位读者须知"),
-        "limits": ("What this cannot show", "不能证明的事"),
-        "figure": ("Intervals against 0 and the SESOI", "区间与 0 和 SESOI 的比较"),
-        "judged_on": (
-            "Judged on {n} of {planned} planned items.",
-            "依据计划的 {planned} 道题目中的 {n} 道判定。",
-        ),
-        "no_rows": ("The rows are not open, so there is nothing to summarise.", "数据行未公开,无法汇总。"),
-        "cohens_d": ("Cohen's d", "Cohen's d"),
-        "hedges_g": ("Hedges' g", "Hedges' g"),
-        "cohens_dz": ("Cohen's dz", "Cohen's dz"),
-        "cohens_g": ("Cohen's g", "Cohen's g"),
-        "rank_biserial": ("rank-biserial r", "秩二列相关"),
-        "odds_ratio": ("odds ratio", "比值比"),
-        "next": ("Next", "下一步"),
-        "slices": ("Slices", "切片"),
-        "slice": ("Slice", "切片"),
-        "against_margin": ("Interval; margin {margin}", "区间;界限 {margin}"),
-        "standing": ("Standing", "判断"),
-        "loses": ("p: loses less", "p:损失更小"),
-        "loses_more": ("p (Holm): loses more", "p(Holm):损失更大"),
-        "pass": ("pass", "通过"),
-        "fail": ("fail", "不通过"),
-        "cannot_tell": ("cannot tell", "无法判定"),
-    }
-)
-_OUTCOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "supported": ("supported", "支持"),
-        "not_supported": ("not supported", "未获支持"),
-        "equivalent": ("equivalent", "等价"),
-        "inconclusive": ("inconclusive", "无法判定"),
-        "invalid": ("invalid", "无效"),
-    }
-)
-_RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "primary-endpoint-switched": "计划承诺以主端点作判定;换成另一个端点,回答的就是另一个问题。",
-        "comparison-dropped-after-results": "删去比较时已有结果:留下的可能只是结果好的部分。",
-        "hypothesis-reshaped-after-results": "假设、规则或界限变更时已有结果:请重新预注册并重新运行。",
-        "threshold-tuned-on-evaluation-items": "在用于评判的题目上调出的阈值会迎合这些题目。",
-        "threshold-recalibrated-with-sweep": "阈值在另外的数据上选定,当时看不到任何结果,且敏感性扫描覆盖新旧两个取值。",
-        "threshold-without-sweep": "没有覆盖原值与新值的敏感性扫描,就无人知道这一选择的影响。",
-        "aggressive-after-outcomes": "当时可以看到结果,而变更使主张更容易成立。",
-        "conservative-and-blind": "当时看不到任何结果,且变更没有使任何主张更容易成立。",
-        "otherwise": "没有规则能够定论:由作者以外的具名评审者决定。",
-    }
-)
-"""What the rules of deviations say, in Chinese."""
-_STANDINGS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "accept": ("accepted", "接受"),
-        "needs_review": ("needs review", "待评审"),
-        "new_registration": ("needs a new registration", "需重新预注册"),
-        "reject": ("rejected", "拒绝"),
-    }
-)
-KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "plan_locked": ("plan locked", "计划锁定"),
-        "plan_amended": ("plan amended", "计划修订"),
-        "deviation": ("deviation", "偏离"),
-        "close": ("closed early", "提前结束"),
-        "verdict": ("verdict", "结论"),
-        "withdrawal": ("withdrawn", "撤回"),
-        "unblinding": ("unblinded", "揭盲"),
-        "look": ("look", "期中查看"),
-        "reading": ("results read", "读取结果"),
-        "batch": ("results", "结果"),
-    }
-)
+from service.words import Language
+from service.words.catalogue import templates
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {"clopper_pearson": "Clopper–Pearson", "t": "t", "cr2_t": "CR2 t, clusters"}
@@ -143,19 +23,19 @@ METHODS: Mapping[str, str] = MappingProxyType(
 """How the interval of an arm's mean was made."""
 
 
-def say(key: str, language: Language) -> str:
+def say(key: str, language: Language, /, **values: str) -> str:
     """A fixed word."""
-    return _WORDS[key][_at(language)]
+    return service.words.say(f"reports.{key}", language, **values)
 
 
 def outcome_word(outcome: str, language: Language) -> str:
     """An outcome for people."""
-    return _OUTCOMES[outcome][_at(language)]
+    return service.words.say(f"verdicts.{outcome}", language)
 
 
 def standing_word(standing: str, language: Language) -> str:
     """What stands about a deviation."""
-    return _STANDINGS[standing][_at(language)]
+    return say(f"standing_{standing}", language)
 
 
 def standing_line(deviation: DeviationLine, language: Language) -> str:
@@ -165,12 +45,13 @@ def standing_line(deviation: DeviationLine, language: Language) -> str:
     if deviation.decided_by is not None:
         other = deviation.classification not in (None, deviation.standing)
         word = standing_word(deviation.classification or deviation.standing, language)
-        said = say("decided_by" if other else "confirmed_by", language)
-        line += ("({})" if zh else " ({})").format(said.format(name=deviation.decided_by, word=word))
+        said = say("decided_by" if other else "confirmed_by", language, name=deviation.decided_by, word=word)
+        line += f"({said})" if zh else f" ({said})"
     rule = deviation.rule
     if rule is None:
         return line
-    says = _RULES.get(rule.id, rule.says) if zh else rule.says
+    key = f"rule_{rule.id.replace('-', '_')}"
+    says = say(key, language) if zh and key in templates(language, "reports") else rule.says
     return (
         f"{line},{say('by_rule', language)} `{rule.id}`:{says}"
         if zh
@@ -180,11 +61,11 @@ def standing_line(deviation: DeviationLine, language: Language) -> str:
 
 def kind_word(kind: str, language: Language) -> str:
     """What happened."""
-    return KINDS[kind][_at(language)] if kind in KINDS else kind.replace("_", " ")
-
-
-def _at(language: Language) -> int:
-    return 1 if language == "zh" else 0
+    return (
+        say(f"event_{kind}", language)
+        if f"event_{kind}" in templates(language, "reports")
+        else kind.replace("_", " ")
+    )
 
 
 def value(found: float | None, *, binary: bool, signed: bool = False) -> str:
@@ -224,7 +105,7 @@ def statistics_of(test: TestFound, language: Language) -> str:
 
 def estimate_word(name: str, language: Language) -> str:
     """What a test estimates beside the difference."""
-    return say(name, language) if name in _WORDS else name.replace("_", " ")
+    return say(name, language) if name in templates(language, "reports") else name.replace("_", " ")
 
 
 def is_binary(each: HypothesisReport, test: TestFound) -> bool:
@@ -361,7 +242,7 @@ def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str,
         )
         for one in found
     ]
-    return tuple(say(name, language).format(margin=margin) for name in names), rows
+    return tuple(say(name, language, margin=margin) for name in names), rows
 
 
 def slices_line(each: HypothesisReport, language: Language) -> str:
