@@ -79,7 +79,7 @@ def choose_tests(
         unseen = {path: distance for path, distance in distances.items() if path not in recorded}
         unreached = [part for part, rows in reached.items() if not rows.any()]
         if not unreached:  # the map knows; but new files it has not seen
-            unseen = {path: distance for path, distance in unseen.items() if distance <= 2}
+            unseen = {path: distance for path, distance in unseen.items() if distance <= 2 or path in near}
         elif not unseen and not change.path.endswith(PROSE):
             choice.untested += unreached
         for path, distance in unseen.items():

@@ -132,6 +132,16 @@ def test_files_that_the_map_has_not_seen_run_for_their_imports(graph, coverage):
     assert choice.importing == ["tests/test_new.py"]
 
 
+def test_a_file_that_bears_the_modules_name_runs_however_far_it_imports_it(graph):
+    coverage = make_map({"tests/test_means.py::test_mean": (0.1, {"service/sums.py::add"})})
+    graph.importers["service/sums.py"].remove("tests/test_sums.py")
+    for nearer, farther in (("service/sums.py", "a.py"), ("a.py", "b.py"), ("b.py", "tests/test_sums.py")):
+        graph.importers[nearer].add(farther)
+    assert choose_tests([change("service/sums.py", "add")], graph, coverage).importing == [
+        "tests/test_sums.py"
+    ]
+
+
 def test_no_more_files_run_than_time_is_for_and_the_others_are_counted(graph):
     for n in range(FILES):
         graph.importers["service/sums.py"].add(f"tests/test_{n}.py")
