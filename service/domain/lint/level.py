@@ -147,12 +147,12 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
         return
     alone = 1 - math.prod(1 - each for each in known)
     left_out = len(levels) - len(known)
-    code = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
+    key = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
         say(
-            code, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
+            key, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
         ),
     )
 

@@ -45,7 +45,7 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(lead: LeadPower, least: float) -> str:
-    low, high, code = lead.least, lead.high, "findings.low_power"
+    low, high, key = lead.least, lead.high, "findings.low_power"
     truth = say("findings.no_true_difference")
     if low.ratio is not None:
         truth = say("findings.true_ratio", ratio=size_of(low))
@@ -61,8 +61,8 @@ def _low(lead: LeadPower, least: float) -> str:
     if lead.low is not None and high is not None and high.power is not None:
         below = "findings.below" if high.power < TARGETS[0] else "findings.not_everywhere_at"
         values |= {"high": _chance(high, high.power), "where_high": _where(high), "below": say(below)}
-        code += "_range"
-    return say(code if lead.asks_observed is None else f"{code}_half", **values, **misses_half(lead))
+        key += "_range"
+    return say(key if lead.asks_observed is None else f"{key}_half", **values, **misses_half(lead))
 
 
 def _elsewhere(lead: LeadPower) -> str:

@@ -248,10 +248,10 @@ def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> 
     """A size in words, beside the one that was."""
     population, total = plan.population(verdict.population), about(size)
     more = about(total - spread.units) if size > spread.units and total > spread.units else 0
-    code, values = "items", {"items": f"{total:,}"}
+    units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
         items = about(round(size * spread.items))
-        code, values = (
+        units, values = (
             "clusters",
             {
                 "clusters": f"{total:,}",
@@ -259,7 +259,7 @@ def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> 
                 "items": f"{items:,}",
             },
         )
-    return message(f"notes.more_{code}" if more else f"notes.{code}", more=f"{more:,}", **values)
+    return message(f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", **values)
 
 
 def _given(spread: Spread) -> Message:

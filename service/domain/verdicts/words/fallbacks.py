@@ -52,8 +52,8 @@ def fallback_messages(
             yield message("verdicts.fallback_uncorrected", count=facts.uncorrected)
         yield from _beside_interval(fallback.alpha, read)
     elif case == "uncovered":
-        code = "verdicts.fallback_wider" if fallback.reason == WIDER else "verdicts.fallback_uncovered"
-        yield message(code, reason=reason_message(fallback.reason), **shared)
+        key = "verdicts.fallback_wider" if fallback.reason == WIDER else "verdicts.fallback_uncovered"
+        yield message(key, reason=reason_message(fallback.reason), **shared)
     elif case == "corrected away" and adjusted is not None:
         yield message(
             "verdicts.fallback_corrected_away",
@@ -89,5 +89,5 @@ def _filled(verdict: HypothesisVerdict, fallback: EquivalenceFallback, facts: Fa
     if fallback.way is None:
         return ""
     arm = message(f"verdicts.{facts.favoured_by(fallback.way)}")
-    code = "verdicts.filled_both" if fallback.equivalent else "verdicts.filled_for"
-    return message(code, count=verdict.excluded.filled, arm=arm)
+    key = "verdicts.filled_both" if fallback.equivalent else "verdicts.filled_for"
+    return message(key, count=verdict.excluded.filled, arm=arm)

@@ -66,9 +66,9 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     named = [
         each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
     ]
-    code = "multiplicity.both" if named and policy in CLOSED else "multiplicity.rules"
+    key = "multiplicity.both" if named and policy in CLOSED else "multiplicity.rules"
     signed = "_by_signs" if policy == "max_t" else ""
-    return message(f"{code}{signed}", policy=policy, family=family).text("en")
+    return message(f"{key}{signed}", policy=policy, family=family).text("en")
 
 
 def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
@@ -156,9 +156,9 @@ def _effect(tested: TestedEffect, facts: Facts) -> Message:
 def _ratio(shown: RatioShown, verdict: HypothesisVerdict) -> Message:
     interval = message("verdicts.no_interval")
     if shown.low is not None:
-        code = "verdicts.open_interval" if shown.high is None else "verdicts.closed_interval"
+        key = "verdicts.open_interval" if shown.high is None else "verdicts.closed_interval"
         high = "" if shown.high is None else times(shown.high, *shown.apart)
-        interval = message(code, level=_level(shown.level), low=times(shown.low, *shown.apart), high=high)
+        interval = message(key, level=_level(shown.level), low=times(shown.low, *shown.apart), high=high)
     return message(
         "verdicts.ratio",
         endpoint=shown.endpoint,

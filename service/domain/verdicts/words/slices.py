@@ -36,8 +36,8 @@ def change_of_sides(slices: SlicesFound) -> Message:
     reversal = slices.reversal
     if reversal.p_value is None:
         return message("verdicts.sides_unknown", reason=reason_message(reversal.reason))
-    code = "verdicts.sides_change" if reversal.shown else "verdicts.sides_not_shown"
-    return message(code, p=probability(reversal.p_value, slices.alpha))
+    key = "verdicts.sides_change" if reversal.shown else "verdicts.sides_not_shown"
+    return message(key, p=probability(reversal.p_value, slices.alpha))
 
 
 def beside_table(slices: SlicesFound, *, binary: bool, language: Language) -> str:
