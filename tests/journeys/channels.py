@@ -296,7 +296,7 @@ def outgoing(service: Service) -> None:
         sending = Delivering(
             service.database,
             lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
-            seal_private=service.keyring.keyring.opener(),
+            seal_private=service.keyring.opener(),
             unsigned_most=timedelta(0),
         )
         for values in (ONE, OTHER):

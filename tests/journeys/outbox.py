@@ -22,7 +22,7 @@ def sender(service: Service, database: Database | None = None, **given: Any) -> 
     return Delivering(
         database or service.database,
         lambda: Outgoing(allowed=read_allowed("127.0.0.1")),
-        seal_private=service.keyring.keyring.opener(),
+        seal_private=service.keyring.opener(),
         **{"waits": (AT_ONCE,), "public_url": "https://evals.example.org"} | given,
     )
 

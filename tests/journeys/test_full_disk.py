@@ -129,4 +129,4 @@ def test_keys_of_another_deployment_are_told(
     prereg_id = locked(service.client, small_plan(N))
     with pytest.raises(CannotStart, match=f"does not open preregistration {prereg_id}"):
         require_opens(other, service.database)
-    require_opens(service.keyring.keyring, service.database)
+    require_opens(service.keyring, service.database)

@@ -409,7 +409,7 @@ def test_processes_on_one_database_lose_and_double_nothing(service: Service, dat
     others = [Database(database_url) for _ in range(2)]
     clients = [
         TestClient(
-            create_app(service.settings, database, service.keyring.keyring), headers=service.client.headers
+            create_app(service.settings, database, service.keyring), headers=service.client.headers
         )
         for database in others
     ]

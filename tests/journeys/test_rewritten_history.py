@@ -171,7 +171,7 @@ def judged(service: Service) -> str:
 
 def keep(service: Service) -> bytes:
     """A checkpoint of everything that is committed, taken home."""
-    signed = signer_of(service.settings, service.database, service.keyring.keyring).checkpoint()
+    signed = signer_of(service.settings, service.database, service.keyring).checkpoint()
     assert signed is not None
     return signed.note.encode()
 

@@ -355,7 +355,7 @@ def test_a_name_that_leads_inside_is_not_called_and_not_told(service: Service, r
     sending = Delivering(
         service.database,
         lambda: guarded,
-        seal_private=service.keyring.keyring.opener(),
+        seal_private=service.keyring.opener(),
         waits=(timedelta(1),),
     )
     drain(sending)
