@@ -151,9 +151,7 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     yield warning(
         "FAMILY_LEVEL",
         "multiplicity.policy",
-        say(
-            key, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"
-        ),
+        say(key, n=len(levels), most=f"{most:.2g}", alone=f"{alone:.2g}", count=left_out, alpha=f"{alpha:g}"),
     )
 
 
