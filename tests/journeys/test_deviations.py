@@ -343,8 +343,8 @@ def test_pages_after_the_first_hold_no_consequences(service: Service) -> None:
 def erase(service: Service, prereg_id: str) -> None:
     """Destroy the key of the rows, which the ledger tells first."""
     with service.database.write() as session:
-        told = {"project_id": service.project_id, "preregistration_id": prereg_id, "salt": bytes(16)}
-        ledger.append(session, "erasure", {}, now=clock.now(session), **told)
+        where = {"project_id": service.project_id, "preregistration_id": prereg_id}
+        ledger.append(session, "erasure", {}, clock.moment(session), **where)
         plan_keys.erase(session, prereg_id)
 
 

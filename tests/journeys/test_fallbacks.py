@@ -151,4 +151,4 @@ def test_the_items_that_lack_are_what_the_new_plan_has_more(service: Service) ->
     assert service.run_jobs() == 1
     (words,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"]
     assert "about 210 items (10 more than here)" in words["next"]["en"]
-    assert "约 210 个题目(比本次多约 10)" in words["next"]["zh"]
+    assert "约 210 个题目(比本次多约 10 个)" in words["next"]["zh"]

@@ -408,9 +408,7 @@ def test_processes_on_one_database_lose_and_double_nothing(service: Service, dat
     prereg_id = locked(service.client, small_plan(n))
     others = [Database(database_url) for _ in range(2)]
     clients = [
-        TestClient(
-            create_app(service.settings, database, service.keyring), headers=service.client.headers
-        )
+        TestClient(create_app(service.settings, database, service.keyring), headers=service.client.headers)
         for database in others
     ]
     ids = items(n)
