@@ -21,7 +21,7 @@ LONGEST = 500
 
 PLANTS = {
     "Imports point downward, and tools do not know one another": {
-        "service/domain/plans/planted.py": "from service.store import engine",
+        "service/domain/plans/planted.py": "from service.store.database import engine",
         "service/store/planted.py": "import service.ingest",
         "service/kernels/planted.py": "from service.stats import common",
     },

@@ -18,7 +18,7 @@ from service.processes.supervise import listen
 
 NURSERY = """
 import os, sys
-from service import nursery
+from service.processes import nursery
 def run(words, requests):
     sys.argv = ["-c", *words[1:]]
     try:

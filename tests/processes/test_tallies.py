@@ -9,7 +9,7 @@ from service.processes import tallies
 RUN = """
 import sys
 from pathlib import Path
-from service import tallies
+from service.processes import tallies
 own = tallies.begin(Path(sys.argv[1]))
 (own / "counter_1.db").write_bytes(b"x")
 print(own)

@@ -62,7 +62,7 @@ def told(name, body, options):
 
 NEGATED = {
     "delta", "t", "z", "cohens_d", "hedges_g", "cohens_dz", "rank_biserial", "cohens_g", "bootstrap_mean",
-    "item_weighted", "cluster_weighted", "delta_median_unbiased", "t_lower", "t_upper", "z_lower", "z_upper",
+    "item_weighted", "cluster_weighted", "delta_median_unbiased", "t_lower", "t_upper", "z_lower", "z_upper", "side",
 }  # fmt: skip
 SWAPPED = dict([
     *(pair for a, b in (
