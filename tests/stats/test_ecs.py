@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from service.errors import InvalidData
-from service.stats.ecs.ecs import ecs
-from service.stats.ecs.ecs import ECSRequest
+from service.stats.ecs.ecs import ECSRequest, ecs
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
