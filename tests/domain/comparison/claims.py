@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 
+from service.domain.comparison.compare import compare
 from service.domain.comparison.records import Comparison
+from service.domain.comparison.request import ComparisonRequest
 from service.domain.wording.wording import Shown, lint_wording
 
 CLAIMS = {"better": "Better: ", "no_worse": "No worse: ", "worse": "Worse: ", "cannot_tell": "Cannot tell: "}
 _PRINTED = re.compile(r"interval ([+-]?[\d.e+-]+)(?: pp)? to ([+-]?[\d.e+-]+)(?: pp)?;")
+
+
+def compared(request: dict[str, object]) -> Comparison:
+    """The answer to a request, once its claims are checked against its interval."""
+    answer = compare(ComparisonRequest.model_validate(request))
+    check(answer)
+    return answer
 
 
 def check(found: Comparison) -> None:

@@ -17,7 +17,7 @@ from service.kernels.randomization.flip_interval import flip_interval
 from service.kernels.randomization.many_flips import low_of_many
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.sliced import MOST_SLICES
-from tests.domain.comparison.claims import check
+from tests.domain.comparison.claims import compared
 from tests.domain.comparison.worlds import body, of_world
 from tests.simulation.worlds import WORLDS
 
@@ -34,29 +34,23 @@ PAIRED = [
 """Worlds of two arms on the same items (five runs of an arm are paired as if they were; repeats by their means)."""
 
 
-def found(request):
-    answer = compare(ComparisonRequest.model_validate(request))
-    check(answer)
-    return answer
-
-
 def table(b, c, both, neither, **more):
     cells = [(1, 1)] * both + [(0, 1)] * b + [(1, 0)] * c + [(0, 0)] * neither
     return body(*zip(*cells, strict=True), **more)
 
 
 def test_right_or_wrong_by_tango_and_the_exact_test():
-    answer = found(table(40, 20, 50, 50, margin=POINTS))
+    answer = compared(table(40, 20, 50, 50, margin=POINTS))
     assert answer.outcome == "better"
     # Tango (1998) for 40 and 20 of 160
     assert (answer.ci.low, answer.ci.high) == pytest.approx((0.030865, 0.218064), abs=1e-6)
     assert answer.tests[0].p_value == pytest.approx(stats.binomtest(20, 60).pvalue)
-    assert found(table(20, 40, 50, 50, margin=POINTS)).outcome == "worse"
+    assert compared(table(20, 40, 50, 50, margin=POINTS)).outcome == "worse"
 
 
 def test_exact_test_has_to_agree_before_a_claim_is_made():
     # five discordant items on one side: Tango's interval lies above 0, the exact p is .0625
-    answer = found(table(5, 0, 5, 5))
+    answer = compared(table(5, 0, 5, 5))
     assert answer.ci.low > 0
     assert answer.tests[0].p_value == 0.0625
     assert answer.outcome == "cannot_tell"
@@ -64,27 +58,27 @@ def test_exact_test_has_to_agree_before_a_claim_is_made():
 
 
 def test_no_worse_within_the_margin_and_a_small_loss_is_said():
-    assert found(table(10, 10, 1000, 980, margin=POINTS)).outcome == "no_worse"
-    lost = found(table(2, 20, 1000, 978, margin=POINTS))
+    assert compared(table(10, 10, 1000, 980, margin=POINTS)).outcome == "no_worse"
+    lost = compared(table(2, 20, 1000, 978, margin=POINTS))
     assert lost.outcome == "no_worse"
     assert lost.worse
     assert "a loss is shown, smaller than the margin" in lost.sentence
-    assert found(table(2, 20, 1000, 978)).outcome == "worse"
+    assert compared(table(2, 20, 1000, 978)).outcome == "worse"
 
 
 def test_no_discordant_item_takes_an_exact_test():
     # .98^n, the least chance of such a table at a loss of 2 pp, is above .025 up to 182 items
-    assert found(table(0, 0, 100, 82, margin=POINTS)).outcome == "cannot_tell"
+    assert compared(table(0, 0, 100, 82, margin=POINTS)).outcome == "cannot_tell"
     # Tango's end is z^2 / (n + z^2), inside 2 pp from 189 items on: the exact p, .0256, is not there yet
-    assert found(table(0, 0, 100, 89, margin=POINTS)).ci.low > -0.02
-    assert found(table(0, 0, 100, 89, margin=POINTS)).outcome == "cannot_tell"
-    assert found(table(0, 0, 100, 130, margin=POINTS)).outcome == "no_worse"
+    assert compared(table(0, 0, 100, 89, margin=POINTS)).ci.low > -0.02
+    assert compared(table(0, 0, 100, 89, margin=POINTS)).outcome == "cannot_tell"
+    assert compared(table(0, 0, 100, 130, margin=POINTS)).outcome == "no_worse"
 
 
 @pytest.mark.parametrize("world", ["few-clusters", "many-clusters"])
 def test_clusters_by_the_furthest_of_three_at_each_end(world):
     drawn = WORLDS[world].draw(np.random.default_rng(3), 0.2)
-    answer = found(of_world(drawn))
+    answer = compared(of_world(drawn))
     bounded, robust, flips = answer.tests
     assert answer.ci == bounded.ci
     assert answer.ci.low <= robust.ci.low
@@ -107,7 +101,7 @@ def test_unequal_clusters_have_sign_flips_at_any_number():
     sizes = np.maximum(1, np.round(rng.lognormal(2.7, 1.2, 40))).astype(int)
     labels = np.repeat(np.arange(40), sizes)
     wins = rng.random(len(labels)) < np.clip(rng.normal(0.45, 0.4, 40), 0, 1)[labels]
-    answer = found(body(np.zeros(len(wins)), wins, [str(each) for each in labels]))
+    answer = compared(body(np.zeros(len(wins)), wins, [str(each) for each in labels]))
     groups = cluster_sums(wins.astype(float), labels)
     assert answer.ci.low <= low_of_many(groups.sums, groups.sizes, 0.025) < answer.tests[1].ci.low - 0.01
 
@@ -116,16 +110,16 @@ def test_scores_by_the_range_they_are_taken_to_have():
     rng = np.random.default_rng(1)
     baseline = rng.uniform(0.2, 0.8, 40).round(2)
     candidate = np.clip(baseline + rng.normal(0.05, 0.1, 40), 0, 1).round(2)
-    unit = found(body(baseline, candidate))
+    unit = compared(body(baseline, candidate))
     assert (unit.scale.low, unit.scale.high, unit.scale.source) == (0, 1, "unit")
     assert unit.ci == unit.tests[0].ci
     assert "Every score lies between 0 and 1, taken as the ends" in unit.rule
-    declared = found(body(baseline, candidate, range={"low": 0, "high": 1}))
+    declared = compared(body(baseline, candidate, range={"low": 0, "high": 1}))
     assert declared.ci == unit.ci
     assert "Scores lie between 0 and 1, as declared" in declared.rule
-    wider = found(body(baseline, candidate, range={"low": 0, "high": 10}))
+    wider = compared(body(baseline, candidate, range={"low": 0, "high": 10}))
     assert wider.ci.low < unit.ci.low - 0.5
-    shown = found(body(10 * baseline, 10 * candidate))
+    shown = compared(body(10 * baseline, 10 * candidate))
     assert (shown.scale.low, shown.scale.source) == (10 * min(*baseline, *candidate), "observed")
     assert "The least and the greatest score seen" in shown.rule
     t = stats.ttest_1samp(10 * (candidate - baseline), 0.0).confidence_interval()
@@ -136,27 +130,29 @@ def test_scores_by_the_range_they_are_taken_to_have():
 
 
 def test_right_and_wrong_on_a_wider_scale_are_scores():
-    answer = found(body([0, 1] * 20, [1, 1] * 20, range={"low": 0, "high": 5}))
+    answer = compared(body([0, 1] * 20, [1, 1] * 20, range={"low": 0, "high": 5}))
     assert answer.scale.source == "declared"
-    assert answer.ci.low < found(body([0, 1] * 20, [1, 1] * 20)).ci.low - 0.3
+    assert answer.ci.low < compared(body([0, 1] * 20, [1, 1] * 20)).ci.low - 0.3
     slices = ["a"] * 20 + ["b"] * 20
-    part = found(body([0, 1] * 20, [1, 1] * 10 + [0.5, 1] * 10, slices=slices, range={"low": 0, "high": 5}))
+    part = compared(
+        body([0, 1] * 20, [1, 1] * 10 + [0.5, 1] * 10, slices=slices, range={"low": 0, "high": 5})
+    )
     assert part.slices.results[0].ci.method == "gaffke"
 
 
 def test_five_alike_and_one_gained_of_six_cannot_tell():
     margin = {"value": 0.05, "unit": "score"}
-    answer = found(body([0.5] * 6, [0.5] * 5 + [1], margin=margin))
+    answer = compared(body([0.5] * 6, [0.5] * 5 + [1], margin=margin))
     assert answer.outcome == "cannot_tell"
     assert answer.no_worse is False
     none = next(each for each in answer.more if each.assuming == "no_difference")
     # without any loss seen 72 items rule out a loss of .05
     assert none.total > 72
     assert "more items would show it no worse" in answer.sentence
-    quiet = found(body([0.5] * 6, [0.5] * 6, margin=margin))
+    quiet = compared(body([0.5] * 6, [0.5] * 6, margin=margin))
     assert [each.total for each in quiet.more] == [72]
-    assert found(body([0.5] * 71, [0.5] * 71, margin=margin)).outcome == "cannot_tell"
-    assert found(body([0.5] * 72, [0.5] * 72, margin=margin)).outcome == "no_worse"
+    assert compared(body([0.5] * 71, [0.5] * 71, margin=margin)).outcome == "cannot_tell"
+    assert compared(body([0.5] * 72, [0.5] * 72, margin=margin)).outcome == "no_worse"
 
 
 RARE = {
@@ -188,19 +184,19 @@ def test_pairs_by_id_and_names_what_did_not_pair():
     order = list(reversed(range(9)))
     for name in ("item_ids", "values"):
         request["candidate"][name] = [request["candidate"][name][row] for row in order]
-    answer = found(request)
+    answer = compared(request)
     assert answer.n == 7
     assert answer.unpaired.only_baseline_ids == ("only-here",)
     assert answer.unpaired.only_candidate_ids == ("item-0",)
     assert answer.unpaired.missing_ids == ("item-1",)
-    assert found({**request, "missing": "fail"}).n == 10
+    assert compared({**request, "missing": "fail"}).n == 10
 
 
 def test_runs_of_an_item_are_averaged():
     request = body([1, 0, 1, 1], [1, 1, 0, 1], margin=POINTS)
     for arm in ("baseline", "candidate"):
         request[arm] |= {"item_ids": ["a", "a", "b", "b"], "replicates": [1, 2, 1, 2]}
-    answer = found(request)
+    answer = compared(request)
     assert (answer.n, answer.binary, answer.points) == (2, False, True)
     assert answer.delta == 0.0
 
@@ -262,7 +258,7 @@ def test_degenerate_data_claim_nothing_they_do_not_carry(name, margin):
     request = DEGENERATE[name]
     whole = compare(ComparisonRequest.model_validate(request))
     unit = "proportion" if whole.binary else "score"
-    answer = found({**request, **({} if margin is None else {"margin": {"value": margin, "unit": unit}})})
+    answer = compared({**request, **({} if margin is None else {"margin": {"value": margin, "unit": unit}})})
     answer.model_dump_json()
     nulls = {name for name, value in answer if value is None} - {"slices"}
     assert nulls <= set(answer.reasons)
@@ -274,20 +270,20 @@ def test_how_many_more_by_the_law_of_a_mean():
     rng = np.random.default_rng(2)
     values = rng.normal(0, 1, 50)
     values -= values.mean()
-    answer = found(body(np.zeros(50), values, margin={"value": 0.2, "unit": "score"}))
+    answer = compared(body(np.zeros(50), values, margin={"value": 0.2, "unit": "score"}))
     (more,) = answer.more
     assert (more.claim, more.assuming) == ("no_worse", "no_difference")
     normal = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 * values.var(ddof=1) / 0.2**2
     assert normal < more.total < 1.5 * normal  # beyond the law of a mean: one more that is lost outright
     assert more.more == more.total - 50
-    low = found(body(np.zeros(more.total), np.resize(values, more.total), range=WIDE)).ci.low
+    low = compared(body(np.zeros(more.total), np.resize(values, more.total), range=WIDE)).ci.low
     short = stats.norm.ppf(0.8) * values.std(ddof=1) / np.sqrt(more.total)
     assert low - np.resize(values, more.total).mean() == pytest.approx(-0.2 + short, abs=0.02)
 
 
 def test_more_says_nothing_of_sizes_that_are_there():
-    assert all(each.more > 0 for each in found(table(2, 20, 100, 100, margin=POINTS)).more)
-    assert found(table(40, 20, 50, 50)).more == ()
+    assert all(each.more > 0 for each in compared(table(2, 20, 100, 100, margin=POINTS)).more)
+    assert compared(table(40, 20, 50, 50)).more == ()
 
 
 def test_slices_by_the_rule_of_the_whole_and_holm():
@@ -296,7 +292,7 @@ def test_slices_by_the_rule_of_the_whole_and_holm():
     other = np.where(rng.random(600) < 0.1, 1 - base, base)
     slices = np.repeat(["even", "lost", "tiny"], [299, 300, 1])
     other[299:599] = np.where(rng.random(300) < 0.3, 0, base[299:599])
-    answer = found(body(base, other, slices=slices, margin=POINTS))
+    answer = compared(body(base, other, slices=slices, margin=POINTS))
     told = {each.name: each for each in answer.slices.results}
     assert answer.slices.left_out == ("tiny",)
     assert told["lost"].shown_worse
@@ -305,7 +301,7 @@ def test_slices_by_the_rule_of_the_whole_and_holm():
     assert answer.slices.none_worse is False
     assert answer.slices.outcome == "fail"
     assert [told[name].standing for name in ("even", "lost")] == ["cannot_tell", "fail"]
-    alone = found(body(base[299:599], other[299:599], margin=POINTS))
+    alone = compared(body(base[299:599], other[299:599], margin=POINTS))
     assert (told["lost"].ci, told["lost"].outcome) == (alone.ci, alone.outcome)
 
 
@@ -315,16 +311,16 @@ def test_slices_pass_together_or_not_at_all_and_reversals_are_tested():
     wins[300:320], losses[320:380] = 1, 1
     names = np.repeat(["one", "two"], 300)
     wide = {"value": 40, "unit": "pp"}
-    answer = found(body(losses, wins, slices=names, margin=wide)).slices
+    answer = compared(body(losses, wins, slices=names, margin=wide)).slices
     assert (answer.outcome, answer.none_worse) == ("pass", True)
     expected = 0.5 * stats.chi2.sf(40**2 / 80, 1)  # wins minus losses over the root of both, squared
     assert (answer.reversal.p_value, answer.reversal.shown) == (pytest.approx(expected), True)
-    without = found(body(losses, wins, slices=names)).slices
+    without = compared(body(losses, wins, slices=names)).slices
     assert (without.outcome, without.results[0].standing) == (None, None)
     assert without.reversal == answer.reversal
     clusters = [f"c{k % 50}" for k in range(600)]
-    assert "several slices" in found(body(losses, wins, clusters, names)).slices.reversal.reason
-    tiny = found(body(losses, wins, slices=["alone", *names[1:]], margin=wide)).slices
+    assert "several slices" in compared(body(losses, wins, clusters, names)).slices.reversal.reason
+    tiny = compared(body(losses, wins, slices=["alone", *names[1:]], margin=wide)).slices
     assert (tiny.outcome, tiny.left_out) == ("cannot_tell", ("alone",))
 
 
@@ -337,7 +333,7 @@ def test_no_loss_of_a_slice_is_shipped_or_passes_a_gate(b, c, outcome, shown_wor
     arms = [table(b, c, 0, 200 - b - c), table(20, 37, 0, 243)]
     values = [[*arms[0][side]["values"], *arms[1][side]["values"]] for side in ("baseline", "candidate")]
     margin = {"value": 0.01, "unit": "pp"}
-    answer = found(body(*values, slices=["a"] * 200 + ["b"] * 300, margin=margin))
+    answer = compared(body(*values, slices=["a"] * 200 + ["b"] * 300, margin=margin))
     assert (answer.outcome, answer.slices.outcome) == (outcome, "fail")
     assert answer.slices.results[1].shown_worse is shown_worse
     assert answer.next.startswith("Look at the items of slice 'b', where a loss is shown")
@@ -349,12 +345,12 @@ def test_a_slice_fails_by_no_more_than_its_interval():
     asked = {"margin": {"value": 0.1, "unit": "score"}, "range": {"low": -8, "high": 8}}
     scores = np.r_[np.full(3, 5.0), np.linspace(0, 0.3, 35)]
     for _ in range(30):  # the limit stays where it is while the scores move
-        scores -= found(body(np.zeros(38), scores, **asked)).ci.high + 0.1 - 1e-4
-    (told,) = found(body(np.zeros(38), scores, slices=["all"] * 38, **asked)).slices.results
+        scores -= compared(body(np.zeros(38), scores, **asked)).ci.high + 0.1 - 1e-4
+    (told,) = compared(body(np.zeros(38), scores, slices=["all"] * 38, **asked)).slices.results
     assert -0.1 < told.ci.high < -0.0998
     assert told.standing == "cannot_tell"
     scores -= 2e-4
-    (told,) = found(body(np.zeros(38), scores, slices=["all"] * 38, **asked)).slices.results
+    (told,) = compared(body(np.zeros(38), scores, slices=["all"] * 38, **asked)).slices.results
     assert (told.ci.high < -0.1, told.standing) == (True, "fail")
 
 
@@ -363,9 +359,9 @@ def test_slices_that_are_not_weighed_are_not_said_to_pass():
     names = np.repeat([f"s{k:03d}" for k in range(MOST_SLICES + 1)], 2)
     wide = {"value": 99, "unit": "pp"}
     ones = np.ones(n)
-    every = found(body(0 * ones[:-2], ones[:-2], slices=names[:-2], margin=wide)).slices
+    every = compared(body(0 * ones[:-2], ones[:-2], slices=names[:-2], margin=wide)).slices
     assert (every.outcome, len(every.results)) == ("pass", MOST_SLICES)
-    more = found(body(0 * ones, ones, slices=names, margin=wide)).slices
+    more = compared(body(0 * ones, ones, slices=names, margin=wide)).slices
     assert (more.outcome, more.none_worse) == ("cannot_tell", False)
 
 
@@ -374,7 +370,7 @@ def test_items_without_a_slice_do_not_make_clusters_span_slices():
     base, other = rng.integers(0, 2, (2, 80))
     clusters = [f"c{k // 4}" for k in range(80)]
     names = [None if k % 4 == 0 else "a" if k < 40 else "b" for k in range(80)]
-    assert found(body(base, other, clusters, names)).slices.reversal.reason is None
+    assert compared(body(base, other, clusters, names)).slices.reversal.reason is None
 
 
 @settings(max_examples=40)
@@ -386,8 +382,8 @@ def test_items_without_a_slice_do_not_make_clusters_span_slices():
 def test_no_answer_claims_more_than_its_interval(rows, margin, clustered):
     base, other, labels = zip(*rows, strict=True)
     more = {} if margin is None else {"margin": {"value": margin, "unit": "pp"}}
-    answer = found(body(base, other, [f"c{each}" for each in labels] if clustered else None, **more))
-    mirrored = found(body(other, base, [f"c{each}" for each in labels] if clustered else None, **more))
+    answer = compared(body(base, other, [f"c{each}" for each in labels] if clustered else None, **more))
+    mirrored = compared(body(other, base, [f"c{each}" for each in labels] if clustered else None, **more))
     assert (answer.better, answer.worse) == (mirrored.worse, mirrored.better)
 
 
@@ -411,14 +407,14 @@ def worlds(names, draws):
 def test_words_on_a_few_worlds():
     names = ("binary-low", "small-n-scores", "few-clusters", "costs-20-clusters", "judged-runs-clusters")
     for request in worlds(names, 2):
-        found(request)
+        compared(request)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRED)
 def test_words_on_every_world_of_two_arms(name):
     for request in worlds((name,), 25):
-        found(request)
+        compared(request)
 
 
 @pytest.mark.slow
@@ -436,75 +432,3 @@ def test_type_one_error(name):
     ]
     wrong = np.mean([outcome in ("better", "worse") for outcome in outcomes])
     assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5
-
-
-def test_no_warning_of_independent_scores_speaks_of_clusters():
-    for values in ([1.0, 2.0, 3.0, 4.0, 5.0], [0.1 * (i % 3) for i in range(59)] + [40.0]):
-        answer = found(body([0.0] * len(values), values))
-        assert answer.warnings
-        assert not [
-            each.message
-            for each in answer.warnings
-            if "flipping" in each.message and "clusters" in each.message
-        ]
-        assert not [
-            each.message for each in answer.warnings if each.code == "SKEWED" and "clusters" in each.message
-        ]
-
-
-def test_no_worse_by_the_bounds_stands_beside_no_floor_of_sign_flips():
-    """Five items and a wide margin: the bounds rule the loss out, where "nothing can be rejected here" stood."""
-    answer = found(body([0.5] * 5, [0.5, 0.5, 0.5, 0.5, 0.75], margin={"value": 0.6, "unit": "score"}))
-    assert answer.outcome == "no_worse"
-    # 1 - .025^(1/5): the chance of so many items without a loss, of a share that is lost outright
-    assert answer.ci.low == pytest.approx(-(1 - 0.025**0.2), abs=0.05)
-    assert "FLOOR_ABOVE_ALPHA" not in {each.code for each in answer.warnings}
-    small = found(body([0.5] * 5, [0.5, 0.5, 0.5, 0.5, 0.75], margin={"value": 0.3, "unit": "score"}))
-    assert small.outcome == "cannot_tell"
-    assert "FLOOR_ABOVE_ALPHA" in {each.code for each in small.warnings}
-
-
-@pytest.mark.parametrize("size", [1e-300, 1e-12, 1e12, 1e140])
-@pytest.mark.parametrize("clusters", [False, True])
-def test_the_unit_of_scores_changes_no_answer(size, clusters):
-    """Interval ends closer than 1e-9 to 0 counted as 0, whatever the scores were."""
-    rng = np.random.default_rng(8)
-    labels = [f"c{row // 5}" for row in range(100)] if clusters else None
-    before = rng.uniform(1, 3, 100)
-    for shift in (0.0, 0.3, -0.3):
-        after = before + shift + rng.normal(0, 0.1, 100)
-
-        def asked(unit, after=after):
-            more = {"margin": {"value": 0.2 * unit, "unit": "score"}} if size < 1 else {}
-            return found(
-                body(before * unit, after * unit, labels, range={"low": 0, "high": 5 * unit}, **more)
-            )
-
-        one, other = asked(1.0), asked(size)
-        assert (other.outcome, other.more == ()) == (one.outcome, one.more == ())
-        assert other.ci.low / size == pytest.approx(one.ci.low, rel=1e-6, abs=1e-9)
-
-
-def test_whole_clusters_that_were_not_seen_are_covered_where_asked():
-    rng = np.random.default_rng(6)
-    labels = [f"c{row // 5}" for row in range(200)]
-    before = (rng.random(200) < 0.6).astype(float)
-    after = before.copy()
-    after[:20:5] = 1 - before[:20:5]
-    request = body(before, after, labels, ["a", "b"] * 100, margin={"value": 8, "unit": "pp"})
-    items, whole = found(request), found(request | {"unseen": "clusters"})
-    # 40 clusters of one size, none of them lost: no less than Clopper and Pearson's share
-    assert whole.ci.low < -(1 - 0.025 ** (1 / 40))
-    assert whole.ci.low < items.ci.low - 0.03
-    assert (items.outcome, whole.outcome) == ("no_worse", "cannot_tell")
-    assert "is not covered (--unseen clusters covers it)" in items.rule
-    assert "clusters lost as a whole" in whole.rule
-    assert "not covered" not in whole.rule
-    assert whole.more[0].total > 40
-    more = found(body(np.tile(before, 3), np.tile(after, 3), [f"{at}{each}" for at in range(3) for each in labels],
-                      margin={"value": 8, "unit": "pp"}, unseen="clusters"))  # fmt: skip
-    assert more.outcome == "no_worse"
-    lost = [each.ci.low for each in whole.slices.results]
-    assert all(
-        one < other for one, other in zip(lost, [each.ci.low for each in items.slices.results], strict=True)
-    )
