@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.browser.screens import CONTRASTS, PHONE
+from tests.browser.visits import visit  # noqa: F401  # a fixture
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.filings import judged
 from tests.journeys.plans import items, locked
@@ -42,7 +43,8 @@ def several(service: Service) -> str:  # noqa: F811
 
 
 def test_the_verdict_is_read_from_the_top_with_its_pictures(
-    visit: Callable[..., Any], tmp_path: Path
+    visit: Callable[..., Any],
+    tmp_path: Path,  # noqa: F811
 ) -> None:
     page, asked, complaints = visit(), [], []
     page.on("request", lambda request: asked.append(request.url))
@@ -74,7 +76,9 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
 @pytest.mark.parametrize("visit", [judged, several], indirect=True)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
-    visit: Callable[..., Any], tmp_path: Path, language: str
+    visit: Callable[..., Any],
+    tmp_path: Path,
+    language: str,  # noqa: F811
 ) -> None:
     page = visit(java_script_enabled=True, color_scheme="dark")
     page.goto(f"{page.url}?lang={language}")  # nothing is scrolled to
@@ -94,7 +98,7 @@ def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= curves.count()
 
 
-def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path: Path) -> None:  # noqa: F811
     page = visit(**PHONE, color_scheme="dark")
     page.wait_for_load_state("networkidle")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
