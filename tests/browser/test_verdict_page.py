@@ -43,8 +43,8 @@ def several(service: Service) -> str:  # noqa: F811
 
 
 def test_the_verdict_is_read_from_the_top_with_its_pictures(
-    visit: Callable[..., Any],
-    tmp_path: Path,  # noqa: F811
+    visit: Callable[..., Any],  # noqa: F811
+    tmp_path: Path,
 ) -> None:
     page, asked, complaints = visit(), [], []
     page.on("request", lambda request: asked.append(request.url))
@@ -76,9 +76,9 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
 @pytest.mark.parametrize("visit", [judged, several], indirect=True)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
-    visit: Callable[..., Any],
+    visit: Callable[..., Any],  # noqa: F811
     tmp_path: Path,
-    language: str,  # noqa: F811
+    language: str,
 ) -> None:
     page = visit(java_script_enabled=True, color_scheme="dark")
     page.goto(f"{page.url}?lang={language}")  # nothing is scrolled to
