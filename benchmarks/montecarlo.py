@@ -16,8 +16,9 @@ from scipy import stats
 from benchmarks.bootstrap import BATCH, HALF_WIDTH, SCIPY, Z, continuous
 from benchmarks.harness import Sides, end_error, row, share_error
 from benchmarks.ours import computed
-from service.kernels.bootstrap.bootstrap_draws import draw_means
-from service.kernels.randomization.type_one_error import split_rejections
+from service.kernels.bootstrap.bootstrap_draws import Draws, ratio_blocks
+from service.kernels.numeric.streams import block_count
+from service.kernels.randomization.type_one_error import Splits
 
 Floats = NDArray[np.float64]
 
@@ -126,7 +127,7 @@ def means(n: int) -> Sides:
         return float(result.confidence_interval.low)
 
     def ours() -> float:
-        drawn = draw_means(difference, draws, 1)
+        drawn = Draws(np.sort(ratio_blocks(difference, np.ones(n), 1, range(block_count(draws)))[:draws]))
         _, low = drawn.quantile(0.975), drawn.quantile(0.025)
         return low
 
@@ -154,7 +155,8 @@ def empirical_type_one() -> Sides:
         return float(np.mean((ends.low > 0) | (ends.high < 0)))
 
     def ours() -> float:
-        return split_rejections(values, n, "bootstrap-percentile", alpha, splits, draws, 1).rate
+        null = Splits(values, n, "bootstrap-percentile", alpha, splits, draws, 1)
+        return null.rejections(*null.blocks(range(block_count(null.looked_at)))).rate
 
     # both sides share their resamples among the splits, which adds to the error of the rate
     error = 2 * share_error(ours(), splits)

@@ -17,15 +17,15 @@ from starlette.routing import BaseRoute, Match
 from service.actions.results.group_commit import Posting
 from service.api.http import problems
 from service.api.http.authentication import KeyCache
-from service.api.http.following import Following
-from service.api.http.housekeeping import beside
-from service.api.http.layers import Layered
+from service.api.http.limits.room import Room
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
-from service.api.http.room import Room
-from service.api.http.route import Exact
+from service.api.http.serving.housekeeping import beside
+from service.api.http.serving.layers import Layered
+from service.api.http.serving.route import Exact
 from service.api.http.shared import UPLOADED_FILES, Services
-from service.api.http.watch import Watch
+from service.api.http.streams.following import Following
+from service.api.http.streams.watch import Watch
 from service.api.parsing import faults
 from service.api.routes.calculations import comparisons, jobs, stats
 from service.api.routes.delivery import trackers, webhooks
@@ -41,7 +41,7 @@ from service.api.routes.plans import (
     preregistrations,
     receipts,
 )
-from service.api.routes.projects import audit, keys, projects, view_links
+from service.api.routes.projects import audit, keys, projects, series, view_links
 from service.api.routes.results import endings, imports, results, rows, runs, unblinding
 from service.api.routes.verdicts import (
     bundles,
@@ -90,6 +90,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     wording.routes,
     jobs.routes,
     view_links.routes,
+    series.routes,
     projects.routes,
     keys.routes,
     webhooks.routes,

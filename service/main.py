@@ -300,7 +300,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     import uvicorn
 
     from service.api.http.metrics import DIRECTORY
-    from service.api.http.protocol import LimitedProtocol, raise_file_limit
+    from service.api.http.serving.protocol import LimitedProtocol, raise_file_limit
     from service.app import create_app
     from service.processes.supervise import REQUEST_SECONDS, follow_parent
     from service.processes.tallies import VARIABLE

@@ -33,7 +33,9 @@ PLANTS = {
         "service/domain/rules/planted.py": "import service.domain.verdicts.judge",
         "service/domain/notes/planted.py": "import service.domain.lint.lint",
     },
-    "Rooms of the API point downward": {"service/api/parsing/planted.py": "import service.api.http.body"},
+    "Rooms of the API point downward": {
+        "service/api/parsing/planted.py": "import service.api.http.requests.body"
+    },
     "No circle between files or rooms": {
         "service/domain/rules/planted.py": "import service.domain.verdicts.judge",
     },

@@ -61,13 +61,19 @@ def record(desk: Path) -> str:
 KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 
-@pytest.mark.parametrize(("page", "answers"), [("docs/gate.md", 3), ("docs/score.md", 2)])
+@pytest.mark.parametrize(
+    ("page", "answers"),
+    [("docs/questions.md", 4), ("docs/gate.md", 3), ("docs/score.md", 2), ("docs/ranking.md", 3)],
+)
 def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():
         shutil.copy(file, desk / file.name)
     printed = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of(page))
-    shown = next(text for language, text in blocks(page) if language == "text")
-    assert shown.split("\n\n")[0] in printed
+    shown = [text for language, text in blocks(page) if language == "text"]
+    for answer in shown if page == "docs/questions.md" else shown[:1]:
+        assert answer.split("\n\n")[0] in printed
+    for picture in desk.glob("*-interval.svg"):
+        assert picture.read_text("utf-8") == (ROOT / "docs" / "pictures" / picture.name).read_text("utf-8")
     assert printed.count("exploratory: no plan was locked before these data") >= answers
 
 
@@ -211,7 +217,16 @@ def test_the_commands_of_a_page_run(desk: Path, record: str, name: str) -> None:
 
 def test_every_command_of_a_page_runs_or_says_why_it_cannot() -> None:
     """No page is left out, and nothing is excused that stands nowhere."""
-    here = {"README.md", "docs/gate.md", "docs/score.md", *TESTS, *SESSIONS, *WHOLE}
+    here = {
+        "README.md",
+        "docs/questions.md",
+        "docs/gate.md",
+        "docs/score.md",
+        "docs/ranking.md",
+        *TESTS,
+        *SESSIONS,
+        *WHOLE,
+    }
     lines = {name: [line for line in shell_lines(name) if not is_elsewhere(line)] for name in PAGES}
     assert {name for name in PAGES if lines[name] and name not in here} == set()
     every = [line for name in PAGES for line in shell_lines(name)]

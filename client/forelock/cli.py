@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 from forelock import text
 from forelock.commands.common import EPILOG
@@ -16,6 +17,7 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "tests": ("run", "tests"),
     "scores": ("score",),
+    "items": ("items",),
     "gates": ("gate", "rank"),
     "noise": ("noise",),
     "resolution": ("resolve", "audit"),
@@ -36,7 +38,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "completion": ("completion",),
 }
 """Modules of commands, in the order of the help, and the commands of each: one command loads no other's module."""
-LOCAL = frozenset({"run", "tests", "score", "gate", "rank", "noise", "resolve", "audit"})
+LOCAL = frozenset({"run", "tests", "score", "items", "gate", "rank", "noise", "resolve", "audit"})
 """Commands that compute here."""
 
 
@@ -73,6 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
+
+
+def ask(arguments: Sequence[str]) -> list[Any]:
+    """What `forelock ARGUMENTS` would print of result files: of each answer its form, its JSON, and its remarks.
+
+    Raises:
+        ForelockError: what the command would say on its way out.
+        SystemExit: after it was printed what the arguments lack.
+    """
+    options = _parsed(_parser(arguments), arguments)
+    options.answers = []
+    options.handler(options)
+    answers: list[Any] = options.answers
+    return answers
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:

@@ -61,6 +61,14 @@ class Client(AfterCalls):
         """Compare two arms without a plan."""
         return self._json("POST", "/v1/compare", json=dict(request))
 
+    def post_run(self, series: str, run: Mapping[str, Any]) -> Json:
+        """Post a run of a series, and learn what the series shows. To post it again changes nothing."""
+        return self._json("POST", f"/v1/series/{part(series)}/points", json=dict(run))
+
+    def series(self, name: str) -> Json:
+        """A series: what it shows, and every run since its reference."""
+        return self._json("GET", f"/v1/series/{part(name)}")
+
     def resolve(self, request: Mapping[str, Any]) -> Json:
         """Tell what a pilot resolves."""
         return self._json("POST", "/v1/resolution", json=dict(request))

@@ -28,6 +28,7 @@ NAMES: Mapping[str, Sequence[frozenset[str]]] = {
         ),
         frozenset({"name", "question", "prompt", "input", "index", "idx"}),
         frozenset({"task", "problem"}),
+        frozenset({"unnamed:_0"}),  # a data frame's index
     ),
     "arm": (
         frozenset({"arm"}),
@@ -52,6 +53,15 @@ SHARED = ("conversation", "topic", "group", "category", "document", "subject", "
 """What items share is often called so: pointed out where it is not asked for."""
 TABLES = ("csv", "ndjson", "parquet")
 """Formats of rows of any origin."""
+WORDS: Mapping[str, float] = {
+    **dict.fromkeys(("true", "yes", "c", "correct", "right", "pass", "passed", "success"), 1.0),
+    **dict.fromkeys(("false", "no", "i", "incorrect", "wrong", "fail", "failed", "failure"), 0.0),
+}
+"""Right and wrong, in small letters."""
+NO_VALUE = ("na", "n/a", "#n/a", "nan", "null", "none")
+"""What spreadsheets and data frames write where there is no value, in small letters."""
+UNNAMED = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?")
+"""What data frames call a column without a name, such as the one of their index."""
 SHOWN = 12
 
 

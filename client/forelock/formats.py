@@ -25,6 +25,34 @@ TOGETHER = (
     "mlflow",
 )
 """Formats of which one run is several files."""
+LINES = (
+    "format",
+    "endpoint",
+    "endpoints",
+    "arm",
+    "arms",
+    "item_id",
+    "cluster",
+    "replicate",
+    "observed_at",
+    "values",
+    "unknown_items",
+)
+"""Lines that the `import` section of every format may have."""
+OWN_LINES = {
+    "inspect": "scorer cluster_key error limit edited invalidated no_response unscored partial",
+    "lm_eval": "metric filter unscored partial",
+    "promptfoo": "metric error grader_failed unscored rounded",
+    "deepeval": "metric grader_failed unscored",
+    "openai_evals": "metric several unscored partial",
+    "helm": "metric split error unscored",
+    "swe_bench": "error incomplete empty_patch infra_failure ambiguous_failure",
+    "mlflow": "metric source error grader_failed unscored partial",
+    "csv": "metric status integer_ids unscored",
+    "ndjson": "metric status integer_ids unscored",
+    "parquet": "metric status integer_ids unscored",
+}
+"""Those of one format beside them."""
 NAMES = {
     "per_instance_stats.json": "helm",
     "samples_*.jsonl": "lm_eval",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forelock import files
 from forelock.problem import FileFault
 from forelock.rows import read_rows
+
+if TYPE_CHECKING:
+    from forelock.questions.table import System
 
 SCALARS = ("hypothesis", "population", "endpoint")
 """What a part of a pilot is for, where the plan has several."""
@@ -64,28 +67,20 @@ def is_pilot(path: str) -> bool:
     return kind == "application/json" or "baseline" in files.read_text(path).partition("\n")[0]
 
 
-def paired_pilot(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows of a comparison as pilot columns: items of both arms, the runs of an item averaged."""
-    arms = [_means(body[side]) for side in ("baseline", "candidate")]
-    both = [item_id for item_id in arms[0] if item_id in arms[1]]
+def paired_pilot(systems: Sequence[System]) -> dict[str, Any]:
+    """Baseline and candidate as pilot columns: items of both, the runs of an item averaged."""
+    means = [system.means() for system in systems]
+    both = [item_id for item_id in means[0] if all(item_id in others for others in means)]
     if not both:
         raise FileFault("the files have no item in common")
     pilot: dict[str, Any] = {
-        name: [arm[each] for each in both] for name, arm in zip(("baseline", "candidate"), arms, strict=True)
+        name: [own[item_id] for item_id in both]
+        for name, own in zip(("baseline", "candidate"), means, strict=True)
     }
-    clusters = body["baseline"].get("clusters")
-    if clusters is not None:
-        places = dict(zip(body["baseline"]["item_ids"], clusters, strict=True))
-        pilot["clusters"] = [places[each] for each in both]
+    if "cluster" in systems[0].labels:
+        places = systems[0].label_of("cluster")
+        pilot["clusters"] = [places[item_id] for item_id in both]
     return pilot
-
-
-def _means(arm: Mapping[str, Any]) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for item_id, value in zip(arm["item_ids"], arm["values"], strict=True):
-        if value is not None:
-            values.setdefault(item_id, []).append(value)
-    return {item_id: math.fsum(values_) / len(values_) for item_id, values_ in values.items()}
 
 
 def _number(value: object, where: str) -> float | None:

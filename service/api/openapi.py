@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.routing import BaseRoute
 
 from service.api.http.problems import MEDIA_TYPE, Problem
-from service.api.http.route import Route
+from service.api.http.serving.route import Route
 from service.stats.shared.declaring.registry import library_versions
 
 TITLE = "Forelock"
@@ -37,6 +37,7 @@ TAGS = (
     ("jobs", "Work that takes longer than a request."),
     ("projects", "Tenants of the deployment."),
     ("keys", "API keys: who may do what."),
+    ("series", "Runs of one system on the same items, looked at after each: has it dropped?"),
     ("view links", "Who may read a record without a key."),
     ("outgoing", "What leaves: webhooks, the project's tracker, runs and links of a record, badges."),
     ("ledger", "The ledger for everybody: checkpoints, keys and proofs. No key is needed."),

@@ -18,8 +18,9 @@ from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.limits import unmapped
 from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector, Target, targets
+from service.ingest.harnesses.rows import Collector
 from service.ingest.harnesses.samples import Reader
+from service.ingest.harnesses.targets import Target, targets
 
 _PIECE = 1024 * 1024
 

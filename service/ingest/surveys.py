@@ -17,16 +17,19 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from forelock.columns import TABLES, fitting
+from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
 from service.domain.plans.imports import FORMATS, ImportMapping, Readable, UnreadImport
 from service.domain.results.batches import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.fingerprints import content_finder, settings_of
 from service.ingest.harnesses.limits import shown
+from service.ingest.harnesses.numbers import percent
 from service.ingest.harnesses.opening import harness_of, open_files
-from service.ingest.harnesses.rows import Collector, targets
+from service.ingest.harnesses.rows import Collector
 from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
-from service.ingest.table_columns import NO_VALUE, OWN_ARM, WORDS, max_arms, taken
+from service.ingest.harnesses.targets import targets
+from service.ingest.table_columns import OWN_ARM, max_arms, taken
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
@@ -65,7 +68,8 @@ def survey(files: Files, form: str) -> Json:
 
     Returns:
         `measures` by name with their values' texts or range and events; `arms`, `ids` and `clusters` by path;
-        `replicates`; `partial`, why the run is not whole; `section`, an `import` section to paste.
+        `replicates`; `partial`, why the run is not whole; `section`, an `import` section to paste; `about`, settings of
+        the run by aspect; `lower`, measures of which the file says that lower values are better.
     """
     reader = open_files(form, files)
     look = _Look(form)
@@ -82,8 +86,10 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
     """
     mapping = mapping_from(section)
     reader = open_files(mapping.format, files, mapping)
+    places = harness_of(mapping.format).content
+    reader.read_also([place for each in places for place in each.split("|")])
     wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
-    collected = Collector(mapping, wanted, arm=arm).read(reader)
+    collected = Collector(mapping, wanted, arm=arm, content=content_finder(places)).read(reader)
     return [
         {
             "arm": rows.arm,
@@ -93,6 +99,8 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
             "replicates": rows.replicates,
             "values": [None if math.isnan(value) else value for value in rows.values],
             "status": [STATUSES[code] for code in rows.statuses],
+            "contents": [digest for digest, _ in rows.contents],
+            "inputs": [words for _, words in rows.contents],
         }
         for rows in sorted(collected.rows, key=lambda rows: rows.place)
     ]
@@ -146,6 +154,8 @@ class _Look:
         self._measures: dict[str, Json] = {}
         self._paths: dict[str, dict[str, int]] = {}
         self._replicates = 1
+        self._numbered: set[str] = set()
+        """Paths of which some value is a number and no text."""
 
     def at(self, sample: Sample) -> None:
         """One sample."""
@@ -174,7 +184,7 @@ class _Look:
         value = measured.value
         if isinstance(value, bool | str):
             text = value if isinstance(value, str) else str(value).lower()
-            number = _number(text) if self._form == "csv" else None
+            number = _number(text) if self._form in TABLES and isinstance(measured.value, str) else None
             if number is None:
                 text = shown(text)
                 if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
@@ -191,6 +201,8 @@ class _Look:
             return
         if path not in self._paths and len(self._paths) >= MOST_PATHS:
             return
+        if isinstance(value, int):
+            self._numbered.add(path)
         values = self._paths.setdefault(path, {})
         values[str(value)] = values.get(str(value), 0) + 1
 
@@ -240,6 +252,8 @@ class _Look:
             "clusters": places,
             "arms": arms,
             "section": self._section(ids, places),
+            "about": settings_of(reader.about()),
+            "lower": sorted(name for name in reader.lower() if name in self._measures),
         }
 
     def _aside(self, name: str) -> bool:
@@ -285,6 +299,8 @@ class _Look:
             made |= columns
         elif ids and ids[0] != default:
             made["item_id"] = ids[0]
+        if self._form in TABLES and made.get("item_id", default) in self._numbered:
+            made["integer_ids"] = "text"
         splits = self._paths.get("split", {})
         if "split" in self._mapping.model_fields and len(splits) > 1:
             made["split"] = max(splits, key=splits.__getitem__)
@@ -376,6 +392,9 @@ def _can_be_written(name: Any) -> bool:
 
 
 def _number(text: str) -> float | None:
+    share = percent(text)
+    if share is not None:
+        return share
     try:
         number = float(text)
     except ValueError:

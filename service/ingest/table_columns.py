@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forelock.columns import obvious
+from forelock.columns import NO_VALUE, UNNAMED, WORDS, obvious
 
 OWN_ARM = "arm"
 """The column of our own name: it holds arms, however many."""
-WORDS: Mapping[str, float] = {
-    **dict.fromkeys(("true", "yes", "c", "correct", "right", "pass", "passed", "success"), 1.0),
-    **dict.fromkeys(("false", "no", "i", "incorrect", "wrong", "fail", "failed", "failure"), 0.0),
-}
-"""Right and wrong, in small letters."""
-NO_VALUE = ("na", "n/a", "#n/a", "nan", "null", "none")
-"""What spreadsheets and data frames write where there is no value, in small letters."""
 _NO_MEASURES = ("item_id", "arm", "run", "judge", "cluster")
 
 
@@ -54,7 +47,11 @@ def max_arms(n: int) -> int:
 def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
     """The one column of numbers or of right and wrong, else the one of them that has a measure's name."""
     others = [name for role in _NO_MEASURES if (name := obvious(role, measures)) is not None]
-    able = [name for name, told in measures.items() if name not in (item_id, *others) and _measures(told)]
+    able = [
+        name
+        for name, told in measures.items()
+        if name not in (item_id, *others) and not UNNAMED.fullmatch(name) and _measures(told)
+    ]
     return able[0] if len(able) == 1 else obvious("value", able)
 
 

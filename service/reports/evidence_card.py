@@ -63,7 +63,8 @@ def _facts(card: EvidenceCard, chinese: bool) -> Iterator[str]:
 
 def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
     outcome = "" if card.outcome is None else f", `{card.outcome}`"
-    yield f"- **{card.hypothesis}**: n = {card.n_planned or '–'}, {_power(card, chinese)}{outcome}"
+    about = f"关于{card.about.zh}" if chinese else f"about {card.about.en}"
+    yield f"- **{card.hypothesis}**: {about}, n = {card.n_planned or '–'}, {_power(card, chinese)}{outcome}"
     if card.power_limit is not None:
         yield f"  - {_said(card.power_limit, chinese)}"
     for words in (card.sentences, *(note.says for note in card.notes)):

@@ -33,8 +33,8 @@ UNSEEN_CLUSTERS = define(
     "UNSEEN_CLUSTERS",
     "info",
     "The bounds know of items that were not seen, in clusters like these {n_clusters}; up to {share:.1%} of all "
-    "clusters could be lost as a whole without one among them. `unseen: clusters` covers that, and takes far more of "
-    "them.",
+    "clusters could be lost as a whole without one among them. `unseen: clusters` covers that as well, and is never "
+    "narrower.",
     "Clopper & Pearson (1934), Biometrika 26:404",
 )
 
@@ -126,7 +126,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 
 def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
-    sets = bounded_sets(units, asked.limit)
+    sets = bounded_sets(units, asked.limit, asked.parameter("unseen"))
     if sets is None:
         return None
     if path == ("ci",):
@@ -156,7 +156,7 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
         shows=SHOWS,
         least_p=_least_p,
         cells=_cells,
-        simulated=Simulated(_simulated, lambda _parameter: "bounded"),
+        simulated=Simulated(_simulated, lambda _parameter: "bounded", lambda _parameter: True),
         takes_range=lambda _parameter: True,
         keeps_level=lambda parameter, clustered: not clustered or parameter("unseen") == "clusters",
     ),
@@ -183,7 +183,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
     Edge cases:
         No range and scores between 0 and 1: 0 and 1 are taken, warning RANGE_TAKEN.
         All differences alike: the bounds still have a width, about 3.7 / n of the range at 95%.
-        Clusters: warning UNSEEN_CLUSTERS; `unseen` clusters has bounds of whole clusters beside CR2 and sign flips.
+        Clusters: warning UNSEEN_CLUSTERS; `unseen` clusters has bounds of whole clusters beside the other three.
         Fewer than six clusters: sign flips reject nothing at .05, and the interval is the whole range.
 
     Sources:

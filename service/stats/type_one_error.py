@@ -13,11 +13,11 @@ from scipy import special
 
 from service.errors import Fault, InvalidData
 from service.kernels.numeric import ranks
+from service.kernels.numeric.binomial import wilson
 from service.kernels.numeric.clusters import cluster_sums, codes_of
 from service.kernels.numeric.moments import binary_unit, difference_noise
 from service.kernels.numeric.streams import block_count
 from service.kernels.pairs.mcnemar import Method
-from service.kernels.pairs.paired_intervals import wilson_interval
 from service.kernels.planning.power import mcnemar_critical
 from service.kernels.randomization import null_flips
 from service.kernels.randomization import type_one_error as kernel
@@ -372,9 +372,7 @@ def _point(request: TypeOneErrorRequest, n: int, rejections: null_flips.Rejectio
     mc_ci = None
     if not rejections.enumerated and rejections.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))
-        low, high = wilson_interval(
-            round(rejections.rate * rejections.n_looked_at), rejections.n_looked_at, z
-        )
+        low, high = wilson(round(rejections.rate * rejections.n_looked_at), rejections.n_looked_at, z)
         mc_ci = Interval(low=low, high=high, level=request.level, method="wilson, Monte-Carlo error")
     return RatePoint(
         n=n,

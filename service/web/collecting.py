@@ -15,10 +15,10 @@ from fastapi.sse import format_sse_event
 from starlette.responses import Response
 
 from service.actions.results import progress
-from service.api.http.deps import PageSession
-from service.api.http.following import Record, Seen
+from service.api.http.limits.turns import HeldStream, stream_turn
+from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
-from service.api.http.turns import HeldStream, stream_turn
+from service.api.http.streams.following import Record, Seen
 from service.errors import ForelockError, Unavailable
 from service.store.database import clock
 from service.store.plans import preregistrations

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import Request
 
 from service.api.calculators import aside
-from service.api.http.body import Content
+from service.api.http.requests.body import Content
 from service.api.http.shared import services
 from service.api.parsing.models import JSON
 from service.api.routes.calculations.jobs import computed

@@ -6,8 +6,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.api.http.drawing import pictured
-from service.api.http.reporting import reported
+from service.api.http.answers.drawing import pictured
+from service.api.http.answers.reporting import reported
 from service.api.http.shared import services
 from service.api.routes.results.rows import rows_file
 from service.api.routes.verdicts import bundles

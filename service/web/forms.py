@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from anyio import to_thread
 from fastapi import Request
 
-from service.api.http.body import read_content
+from service.api.http.requests.body import read_content
 from service.errors import Forbidden, InvalidData
 
 FORM, WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -22,17 +22,30 @@ MOST_HEAD = 4096
 _LEFT = "this is not what the form of the page sends; open the page and send it again"
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))', re.IGNORECASE)
 _DISPOSITION = re.compile(
-    r'^content-disposition:[ \t]*form-data;[ \t]*name="([^"\r\n]*)"(?:;[ \t]*filename(\*?)=[^\r\n]*)?$',
+    r'^content-disposition:[ \t]*form-data;[ \t]*name="([^"\r\n]*)"(?:;[ \t]*filename\*?=([^\r\n]*))?$',
     re.IGNORECASE | re.MULTILINE,
 )
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A file that a form sends, and what the browser calls it."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """As UTF-8; what is none is replaced."""
+        return self.content.decode("utf-8-sig", "replace")
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form by name, and the texts of its files."""
+    """The fields of a form by name, and its files."""
 
     fields: Mapping[str, list[str]]
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, list[Sent]] = field(default_factory=dict)
 
     def one(self, name: str, default: str = "") -> str:
         """The first value of a field, without space around it."""
@@ -44,7 +57,12 @@ class Form:
 
     def text(self, name: str) -> str:
         """What was uploaded under a name, else what was written under it."""
-        return self.files.get(name) or self.fields.get(name, [""])[0]
+        sent = self.files.get(name)
+        return (sent[-1].text if sent else "") or self.fields.get(name, [""])[0]
+
+    def sent(self, name: str) -> list[Sent]:
+        """The files of a field; browsers send one without name and content where none was chosen."""
+        return [file for file in self.files.get(name, []) if file.name or file.content]
 
 
 def reads_form(most: int = SMALL) -> Callable[[Request], Coroutine[Any, Any, Form]]:
@@ -83,18 +101,17 @@ def _with_files(body: bytes, content_type: str) -> Form:
     if not parts or not parts.pop().startswith(b"--") or len(parts) > MOST_FIELDS:
         raise InvalidData(_LEFT)
     fields: dict[str, list[str]] = {}
-    files: dict[str, str] = {}
+    files: dict[str, list[Sent]] = {}
     for part in parts:
         head, _, content = part.partition(b"\r\n\r\n")
         lines = head[:MOST_HEAD].decode("utf-8", "replace").replace("\r\n", "\n")
         said = _DISPOSITION.search(lines)
         if said is None or len(head) > MOST_HEAD:
             raise InvalidData(_LEFT)
-        name, text = said[1], content.decode("utf-8-sig", "replace")
         if said[2] is None:
-            fields.setdefault(name, []).append(text)
+            fields.setdefault(said[1], []).append(content.decode("utf-8-sig", "replace"))
         else:
-            files[name] = text
+            files.setdefault(said[1], []).append(Sent(said[2].strip('"'), content))
     return Form(fields, files)
 
 

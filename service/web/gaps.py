@@ -9,7 +9,7 @@ from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
-from service.domain.power.lead import NAMES, half_at_most
+from service.domain.power.lead import half_at_most, name_effect
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule import power_at_reference
 from service.domain.rules.settings import settings
@@ -88,7 +88,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     lead = power.lead
     if lead is None or lead.reference.power is None:
         return
-    share, chinese = _share(lead.reference.power), say.language == "zh"
+    share = _share(lead.reference.power)
     if lead.effect == "no_difference":
         yield say(
             "pages.if_there_is_no_true",
@@ -98,7 +98,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
         yield say(
             "pages.if_the_true_difference_is",
             truth=difference(lead.reference),
-            name=NAMES[lead.effect][chinese],
+            name=name_effect(lead.effect).text(say.language),
             share=share,
         )
     low, high = (None if each is None else each.power for each in (lead.low, lead.high))
@@ -110,7 +110,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
         )
     half = half_at_most(lead)
     if half is not None:
-        yield say("pages.more_items_do_not_help", half=half[chinese])
+        yield say("pages.more_items_do_not_help", half=half.text(say.language))
     for each in lead.curve:
         if each.power is not None and abs(each.truth) > abs(lead.reference.truth):
             yield say(

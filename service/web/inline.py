@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fastapi import Request
 from markupsafe import Markup
 
-from service.api.http.drawing import drawn_by_calculator
-from service.api.http.reporting import packed
+from service.api.http.answers.drawing import drawn_by_calculator
+from service.api.http.answers.reporting import packed
 from service.errors import ForelockError
 from service.reports.charts.narrow import narrowed
 from service.reports.charts.style import Spec

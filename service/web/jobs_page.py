@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from service.actions.verdicts import jobs as actions
-from service.api.http.deps import PageSession, require_scope
+from service.api.http.requests.deps import PageSession, require_scope
 from service.api.http.shared import services
 from service.api.routes.calculations.jobs import job_view
 from service.errors import InvalidData, NotFound

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse, Response
 
 from service.actions.projects import keys as actions
-from service.api.http.deps import PageSession
+from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
 from service.api.parsing.models import validate
 from service.api.routes.projects.keys import KeyRequest, made_of

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.api.http.deps import PageSession
+from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
 from service.domain.plans.preregistration import State
 from service.domain.verdicts.records import HypothesisVerdict

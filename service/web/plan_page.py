@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 from service.actions.plans import preregistrations as actions
 from service.actions.plans.manifests import facts_of
 from service.api.calculators import aside
-from service.api.http.attested import attested
-from service.api.http.body import Content
-from service.api.http.deps import IfMatch, PageSession
+from service.api.http.answers.attested import attested
+from service.api.http.requests.body import Content
+from service.api.http.requests.deps import IfMatch, PageSession
 from service.api.http.shared import services
 from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
 from service.domain.access import Key

@@ -37,6 +37,7 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
     ("/preregistrations", "pages.preregistrations", ("read",)),
     ("/plans/new", "pages.new_plan", ("plans:write",)),
+    ("/questions", "pages.questions", ("tests:run",)),
     ("/tests", "pages.tests", ("tests:run",)),
     ("/leaderboards", "pages.leaderboards", ("tests:run",)),
     ("/jobs", "pages.jobs", ("admin",)),

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from service.api.http.deps import PageSession, require_scope
+from service.api.http.requests.deps import PageSession, require_scope
 from service.api.http.shared import Services, services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized

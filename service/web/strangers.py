@@ -18,9 +18,9 @@ from service.actions.plans import families
 from service.actions.projects import view_links
 from service.actions.projects.view_links import Opened
 from service.actions.verdicts import charts
-from service.api.http.answers import answer
-from service.api.http.deps import PageSession
-from service.api.http.drawing import pictured
+from service.api.http.answers.answers import answer
+from service.api.http.answers.drawing import pictured
+from service.api.http.requests.deps import PageSession
 from service.api.http.shared import Services, services
 from service.api.parsing.markdown import Lang
 from service.api.routes.plans.preregistrations import LockReceipt

@@ -16,7 +16,7 @@ from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.changes import ExcludedItems
-from service.domain.evidence.paper import PaperChecklist, of_paper
+from service.domain.evidence.paper_checklist import PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, Known, of_record
 from service.domain.ledger import Receipt
 from service.domain.multiverse.multiverse import multiverse

@@ -7,7 +7,7 @@ import pytest
 from jsonschema_rs import validator_for
 
 from service.api import openapi
-from service.api.http.route import Route
+from service.api.http.serving.route import Route
 from service.app import routes
 from tests.every_route import TEXT
 

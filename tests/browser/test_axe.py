@@ -49,6 +49,13 @@ def test_pages_can_be_used_by_everybody(visit: Any, axe: Any, service: Any, sche
     page.get_by_role("button", name="Compute").click()
     page.get_by_role("heading", name="Answer").wait_for()
     found += faults(page, axe)
+    page.goto(f"{address}/questions")
+    page.get_by_label("Result files").set_input_files(
+        {"name": "x.csv", "mimeType": "text/csv", "buffer": b"item_id,repo,value\na,r,1\nb,s,0\nc,s,1\n"}
+    )
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("heading", name="Answer").wait_for()
+    found += faults(page, axe)
     page.goto(f"{address}/leaderboards")
     page.get_by_label("CSV").fill(WIDE)
     page.get_by_role("button", name="Rank them").click()

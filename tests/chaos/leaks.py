@@ -32,7 +32,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from service.api.examples.deviations import FILING
-from service.api.http import housekeeping
+from service.api.http.serving import housekeeping
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES

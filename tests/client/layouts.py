@@ -21,6 +21,7 @@ SIDES: dict[str, tuple[str, Side]] = {
     "pandas index": ("csv", lines(",question,score", lambda at, value: f"{at},what {at},{value}")),
     "pandas index alone": ("csv", lines(",score", lambda at, value: f"{at},{value}")),
     "pandas unnamed": ("csv", lines("Unnamed: 0,id,value", lambda at, value: f"{at},q{at},{value}")),
+    "pandas index saved twice": ("csv", lines(",Unnamed: 0,score", lambda at, value: f"{at},{at},{value}")),
     "semicolons": ("csv", lines("item_id;value", lambda at, value: f"q{at};{value}")),
     "tabs": ("tsv", lines("item_id\tvalue", lambda at, value: f"q{at}\t{value}")),
     "tabs named csv": ("csv", lines("item_id\tvalue", lambda at, value: f"q{at}\t{value}")),

@@ -17,15 +17,14 @@ REFUSED = (1, 2)
 PAIRS = pairs()
 ANSWERED = {
     "long", "pandas index", "pandas unnamed", "text", "true and false", "topics", "one item", "json array",
-    "json lines", "byte order mark",
+    "json lines", "byte order mark", "semicolons", "tabs", "tabs named csv", "percent", "utf-16", "pandas index alone",
+    "json array of numbered ids", "json lines of numbered ids", "pandas index saved twice",
 }  # fmt: skip
 HELPED = {
     "words": '--metric verdict --set \'values={"bad": 0, "good": 1}\'',
     "two ids": "--set item_id=id",
     "a timeout": '--set \'values={"timeout": "missing"}\'',
     "duplicate ids": "--set replicate=order",
-    "json array of numbered ids": "--set integer_ids=text",
-    "json lines of numbered ids": "--set integer_ids=text",
 }
 """Layouts of two files that are refused with options, and one of them; no option can help the others."""
 HELPED_ALONE = {
@@ -37,6 +36,7 @@ HELPED_ALONE = {
     "wide of three": "--arms gpt,claude",
     "wide by questions": "--arms gpt,claude",
     "wide of 25": "--arms m0,m1",
+    "wide with a pandas index": "--arms gpt,claude",
 }
 
 
@@ -78,6 +78,9 @@ def test_two_tables_of_any_layout_are_compared_or_refused_with_what_helps(shell,
         assert HELPED[layout] in ways
     elif status in REFUSED:
         assert ways == []
+    for question in ("score", "noise"):
+        assert_helps(shell, question, names[0])
+    assert_helps(shell, "rank", *names)
 
 
 @pytest.mark.parametrize("layout", sorted(SINGLES))
@@ -87,9 +90,13 @@ def test_one_table_of_any_layout_is_compared_or_refused_with_what_helps(shell, l
     if layout in HELPED_ALONE:
         assert (status, HELPED_ALONE[layout] in ways) == (2, True)
     else:
-        assert (status in ANSWERS) == (layout == "long of two")
-    assert_helps(shell, "rank", name)
+        assert status in ANSWERS
     assert_helps(shell, "resolve", name)
+    ranked, _ = assert_helps(shell, "rank", name)
+    assert ranked in ANSWERS or layout == "long with runs that nothing numbers"
+    scored, ways = assert_helps(shell, "score", name)
+    assert scored == 2
+    assert ways
 
 
 def test_a_column_for_each_arm_is_compared_as_two_files_are(shell):
@@ -99,7 +106,8 @@ def test_a_column_for_each_arm_is_compared_as_two_files_are(shell):
         Path(arm).write_text("item_id,value\n" + "".join(f"{row[0]},{row[at]}\n" for row in rows))
     by_columns = json.loads(shell("gate", "wide.csv", "--arms", "gpt,claude", "--json")[1])
     by_files = json.loads(shell("gate", "gpt", "claude", "--format", "csv", "--json")[1])
-    assert {**by_columns, "read": 0} == {**by_files, "read": 0}
+    apart = {"read": 0, "provenance": 0}
+    assert {**by_columns, **apart} == {**by_files, **apart}
     turned = json.loads(shell("gate", "wide.csv", "--arms", "claude,gpt", "--json")[1])
     assert turned["delta"] == -by_columns["delta"]
 
@@ -123,7 +131,8 @@ def harness_inputs():
 
 @pytest.mark.parametrize("inputs", harness_inputs(), ids=" ".join)
 def test_files_of_every_reader_are_compared_or_refused_with_what_helps(shell, inputs):
-    assert_helps(shell, "gate", *(str(FILES / name) for name in inputs))
+    question = "gate" if len(inputs) == 2 else "score"
+    assert_helps(shell, question, *(str(FILES / name) for name in inputs))
 
 
 def promptfoo(change):

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from forelock import local
-from forelock.gate_text import ASCII, LINES, exit_code, gate_text, markdown, picture
-from forelock.gating import margin_of
 from forelock.problem import FileFault
+from forelock.questions.amounts import margin_of
+from forelock.questions.form import as_markdown, as_text
+from forelock.questions.gate_form import exit_code, form_of, picture_of
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
 
@@ -67,8 +68,8 @@ def test_gate_takes_clusters_and_slices_by_the_last_part_of_their_place(shell):
     assert (status, found["unit"], found["n_clusters"]) == (12, "clusters", 12)
     status, output, _ = shell("gate", "base.csv", "cand.csv", "--slice", "conversation", "--margin", "2pp")
     assert output.count("  slice c") == 12
-    assert "  cannot tell: it is not shown of every slice that it loses less than the margin" in output
-    assert "  change of sides between slices: " in output
+    assert "  slices cannot tell: it is not shown of every slice that it loses less than the margin" in output
+    assert "  slices change of sides between slices: " in output
     status, output, _ = shell("gate", "base.csv", "cand.csv")
     assert "--cluster conversation (12)" in output
 
@@ -142,14 +143,14 @@ def answer(low, high, delta, margin):
 
 
 def test_picture_is_to_scale_and_has_a_plain_form():
-    drawn, labels = picture(answer(-0.01, 0.03, 0.01, 0.02), LINES).split("\n")
+    drawn, labels = picture_of(answer(-0.01, 0.03, 0.01, 0.02)).drawn().split("\n")
     start, end, dot, zero, edge = (drawn.index(mark) for mark in "├┤●│┊")
     assert edge < start < zero < dot < end
     assert (zero - start) / (end - start) == pytest.approx(0.25, abs=0.04)
     assert labels.index("-2.00") <= edge <= labels.index("-2.00") + len("-2.00 pp")
-    plain = picture(answer(-0.01, 0.03, 0.01, None), ASCII)
-    assert plain.isascii()
-    assert picture(answer(None, None, 0.01, 0.02), LINES) == ""
+    plain = picture_of(answer(-0.01, 0.03, 0.01, None))
+    assert plain.drawn("ascii").isascii()
+    assert picture_of(answer(None, None, 0.01, 0.02)) is None
 
 
 def test_output_is_ascii_where_the_terminal_has_nothing_else(shell):
@@ -157,7 +158,7 @@ def test_output_is_ascii_where_the_terminal_has_nothing_else(shell):
     _, output, _ = shell("gate", "base.csv", "cand.csv", "--ascii")
     assert re.search(r"\[-+o-+\]", output)
     found = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
-    assert gate_text(found, encoding="ascii").isascii()
+    assert as_text(form_of(found), encoding="ascii").isascii()
 
 
 def test_markdown_escapes_names_that_are_not_ours(shell):
@@ -168,7 +169,8 @@ def test_markdown_escapes_names_that_are_not_ours(shell):
     comment = Path("out.md").read_text()
     assert status == 0
     assert r"\<c\>.csv differs from a\|b.csv" in comment
-    assert markdown(json.loads(shell("gate", "a|b.csv", "<c>.csv", "--json")[1])).startswith("### ✅ Better")
+    found = json.loads(shell("gate", "a|b.csv", "<c>.csv", "--json")[1])
+    assert as_markdown(form_of(found)).startswith("### ✅ Better")
 
 
 def test_run_answers_here_what_the_service_would(shell):
@@ -221,13 +223,13 @@ def test_rank_takes_long_and_wide_tables(shell):
     Path("long.csv").write_text("\n".join(long))
     Path("wide.csv").write_text("\n".join(wide))
     outputs = [shell("rank", name)[:2] for name in ("long.csv", "wide.csv")]
-    assert outputs[0] == outputs[1]
-    assert outputs[0][0] == 0
-    assert re.search(r"1  large .* may be the best", outputs[0][1])
+    assert outputs[0][0] == outputs[1][0] == 0
+    assert outputs[0][1].partition("note:")[0] == outputs[1][1].partition("note:")[0]
+    assert re.search(r"\n +1  large  +90\.00%", outputs[0][1])
     Path("short.csv").write_text("\n".join(long[:-1]))
-    status, _, errors = shell("rank", "short.csv")
-    assert status == 2
-    assert "arm 'middle' lacks item 'q59'" in errors
+    status, output, _ = shell("rank", "short.csv")
+    assert status == 0
+    assert "1 of 180 outcomes missing" in output
 
 
 def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):
@@ -355,18 +357,24 @@ def test_gate_does_not_guess_what_a_word_beside_numbers_counts_as(shell, word):
     assert errors.endswith(told.get(word, errors))
 
 
-@pytest.mark.parametrize(
-    ("separator", "said"),
-    [(";", "stand between ';'"), ("\t", "stand between tabs"), ("|", "stand between '|'")],
-)
-def test_gate_says_what_to_do_with_columns_that_no_comma_separates(shell, separator, said):
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_columns_that_no_comma_separates_are_read(shell, separator):
     columns(*arms(30, 5))
+    by_commas = shell("gate", "base.csv", "cand.csv")
     for name in ("base.csv", "cand.csv"):
-        Path(name).write_text(Path(name).read_text().replace(",", separator).replace("1", "0,5"))
+        Path(name).write_text(Path(name).read_text().replace(",", separator))
+    assert shell("gate", "base.csv", "cand.csv") == by_commas
+
+
+def test_percent_signs_are_read_where_all_of_a_column_have_them(shell):
+    for name, values in (("base.csv", range(30)), ("cand.csv", range(1, 31))):
+        Path(name).write_text("item_id,value\n" + "".join(f"q{at},{v} %\n" for at, v in enumerate(values)))
+    answer = json.loads(shell("gate", "base.csv", "cand.csv", "--json")[1])
+    assert answer["delta"] == pytest.approx(0.01)
+    Path("cand.csv").write_text(Path("cand.csv").read_text().replace("q7,8 %", "q7,8"))
     status, _, errors = shell("gate", "base.csv", "cand.csv")
-    assert status in (1, 2)
-    assert said in errors
-    assert "save it with commas between them" in errors
+    assert status == 2
+    assert "1 samples have a percent sign, or none, where others of the column are the other way" in errors
 
 
 def test_gate_does_not_ask_for_a_path_into_a_column_that_rows_do_not_have(shell):

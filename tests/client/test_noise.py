@@ -7,8 +7,11 @@ import json
 import pytest
 
 from forelock.cli import main
-from forelock.noise import request_of
-from forelock.problem import FileFault
+from forelock.local import Local
+from forelock.problem import ForelockError
+from forelock.questions.asked import Asked
+from forelock.questions.noise import left_out, read_runs
+from forelock.questions.noise import request_of as request_from
 
 HEAD = "item,arm,run,judge,value\n"
 ROWS = [
@@ -28,6 +31,12 @@ def table(tmp_path):
         return str(path)
 
     return write
+
+
+def request_of(path, arms=None):
+    """The request of a table, and the remarks."""
+    reading = read_runs(Local(), [path], Asked(arms=arms))
+    return request_from(reading), [*reading.remarks, *left_out(reading)]
 
 
 def lines(rows):
@@ -62,18 +71,37 @@ def test_words_first_then_numbers_then_what_to_do(table, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("item,arm,value\na,x,1\n", "no column 'run', and .* add --set run=COLUMN"),
         (lines([*ROWS, ROWS[0]]), "again by judge 'x'"),
-        (lines([*ROWS, ("g", "old", 1, "x", 1)]), "'new' lacks item 'g'"),
-        (lines([*ROWS, ("a", "third", 1, "x", 1)]), "holds 3 arms"),
-        (lines([*ROWS, ("a", "old", 3, "x", "nan")]), "no number"),
-        (lines([*ROWS, ("a", "", 3, "x", 1)]), "line 50: has no arm"),
-        (lines(ROWS) + "a,old\n", "line 50: has 2 cells and the header 5"),
+        (lines([*ROWS, ("a", "third", 1, "x", 1)] * 2), "takes two arms and there are: old, new, third"),
+        (
+            lines([*ROWS, ("a", "old", 3, "x", "much")]),
+            "have a text whose value is not said; the first is line 50",
+        ),
+        (lines(ROWS) + "a,old\n", "line 50: has 2 cells where the header has 5"),
     ],
 )
 def test_a_table_that_is_none_is_refused(table, content, says):
-    with pytest.raises(FileFault, match=says):
+    with pytest.raises(ForelockError, match=says):
         request_of(table(content), None)
+
+
+def test_items_of_one_arm_alone_and_runs_without_a_value_are_left_out_and_said(table):
+    whole = request_of(table(lines(ROWS)))[0]
+    more = [*ROWS, ("g", "old", 1, "x", 1), ("a", "old", 3, "x", "nan")]
+    request, remarks = request_of(table(lines(more)))
+    assert request == whole
+    assert remarks[-2:] == [
+        "1 runs without a value are left out",
+        "1 items without a run in both arms are left out: g, …",
+    ]
+
+
+def test_a_table_without_runs_has_one_of_each_item(table, capsys, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    path = table("item,value\n" + "".join(f"q{at},{at % 2}\n" for at in range(8)))
+    assert main(["noise", path]) == 0
+    assert "run every item several times" in " ".join(capsys.readouterr().out.split())
 
 
 def test_columns_of_other_names_and_the_order_of_arms_are_said(table):
@@ -81,11 +109,10 @@ def test_columns_of_other_names_and_the_order_of_arms_are_said(table):
         table(lines(ROWS).replace("item,arm,run,judge", "qid,model,epoch,rater")), None
     )
     assert found == request_of(table(lines(ROWS)), None)[0]
-    assert remarks == (
-        "the baseline is 'old', which the file has first; --arms new,old turns them round",
-        "item_id is the column qid, arm is the column model, run is the column epoch, judge is the column rater; "
-        "--set item_id=… names another",
-    )
+    told = "; ".join(remarks)
+    assert "the baseline is 'old', which the file has first; --arms new,old turns them round" in told
+    assert "items by qid, arms by model" in told
+    assert "runs by epoch, judgements by rater" in told
 
 
 def test_one_system_is_told_by_its_reliability(table, capsys, monkeypatch):

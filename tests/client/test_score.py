@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forelock.score_text import exit_code, markdown, picture, score_text
-from forelock.scoring import threshold_of
+from forelock.questions.amounts import threshold_of
+from forelock.questions.form import as_markdown, as_text
+from forelock.questions.score_form import exit_code, form_of, picture_of
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
 HEADER = "item_id,value,repo"
@@ -152,12 +153,12 @@ def test_output_is_ascii_where_the_terminal_has_nothing_else_and_markdown_escape
     write("a|b.csv", [1] * 9 + [0])
     _, output, _ = shell("score", "a|b.csv", "--ascii", "--markdown", "out.md", "--json")
     found = json.loads(output)
-    assert score_text(found, encoding="ascii").isascii()
+    assert as_text(form_of(found), encoding="ascii").isascii()
     comment = Path("out.md").read_text()
     assert comment.startswith("### 📏 Score: a\\|b.csv has 90.0%")
-    assert comment == markdown(found)
+    assert comment == as_markdown(form_of(found), found["provenance"]["remarks"])
     assert exit_code(found) == 0
-    assert picture({**found, "ci": None}, "abcdef") == ""
+    assert picture_of({**found, "ci": None}) is None
 
 
 def test_items_without_a_result_are_named(shell):

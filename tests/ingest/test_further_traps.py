@@ -17,7 +17,8 @@ import zstandard
 from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.rows import STATUS, Imported
+from service.ingest.harnesses.imported import Imported
+from service.ingest.harnesses.rows import STATUS
 from service.ingest.surveys import survey, table
 from tests.ingest.bases import BASES, Base, encoded, opened
 from tests.ingest.written import put
@@ -70,9 +71,9 @@ def line_of(problem: ForelockError) -> list[str]:
         (gzip.compress, "gzip"),
         (zstandard.ZstdCompressor().compress, "Zstandard"),
         (lzma.compress, "xz"),
-        (lambda content: content.decode().encode("utf-16"), "UTF-16"),
+        (lambda content: content.decode().encode("utf-32"), "UTF-32"),
     ],
-    ids=["gzip", "zstd", "xz", "utf16"],
+    ids=["gzip", "zstd", "xz", "utf32"],
 )
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("kept", [1.0, 0.6])
@@ -376,3 +377,18 @@ def test_an_import_section_to_paste_names_no_id_for_a_measure(tmp_path):
     with ExitStack() as open_ones:
         found = survey(Files.at([tmp_path / "rows.csv"], open_ones), "csv")
     assert found["section"] == {"format": "csv", "item_id": "id", "metric": "score"}
+
+
+def test_a_table_in_utf_16_is_the_same_table_and_one_that_is_cut_within_a_character_is_refused(tmp_path):
+    rows = "item_id;value\n" + "".join(f"ä{at};{at % 2}\n" for at in range(9))
+    path = tmp_path / "rows.csv"
+    found = []
+    for encoding in ("utf-8", "utf-16", "utf-8-sig"):
+        path.write_bytes(rows.encode(encoding))
+        with ExitStack() as open_ones:
+            found.append(survey(Files.at([path], open_ones), "csv"))
+    assert found[0] == found[1] == found[2]
+    assert found[0]["samples"] == 9
+    path.write_bytes(rows.encode("utf-16")[:-1])
+    with ExitStack() as open_ones, pytest.raises(ForelockError, match="begins as UTF-16 and is none"):
+        survey(Files.at([path], open_ones), "csv")

@@ -16,6 +16,7 @@ import zstandard
 
 from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
+from service.ingest.columns import MAX_REPLICATE
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
 from tests.ingest.mapped import header, mapping_for
@@ -288,6 +289,19 @@ def test_same_item_twice_is_refused_by_the_line_that_tells_them_apart(tmp_path):
     assert [fault.path for fault in refused([path], "csv").faults] == ["import.item_id"]
     found = read([path], mapping_for("csv", replicate="order"), "value", arm="baseline")
     assert found.rows[0].replicates == [1, 2]
+
+
+def test_repeats_that_a_file_counts_from_0_are_counted_from_1_in_every_arm(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("item_id,arm,trial,value\na,baseline,0,1\na,baseline,1,0\na,candidate,1,0\n")
+    mapping = mapping_for("csv", arm="arm", replicate="trial")
+    rows = {rows.arm: rows.replicates for rows in read([path], mapping, "value", arm=None).rows}
+    assert rows == {"baseline": [1, 2], "candidate": [2]}
+    path.write_text(f"item_id,trial,value\na,0,1\na,{MAX_REPLICATE},0\n")
+    faults = refused([path], "csv", replicate="trial").faults
+    assert [fault.path for fault in faults] == ["import.replicate"]
+    path.write_text("item_id,trial,value\na,-1,1\n")
+    assert "no number from 1" in refused([path], "csv", replicate="trial").detail
 
 
 def test_large_sample_is_read_part_by_part(tmp_path, monkeypatch):

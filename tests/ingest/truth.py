@@ -11,8 +11,10 @@ from pydantic import TypeAdapter
 
 from service.domain.plans.imports import ImportMapping, Readable
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.imported import Imported
 from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import STATUS, Collector, Imported, Target
+from service.ingest.harnesses.rows import STATUS, Collector
+from service.ingest.harnesses.targets import Target
 
 FILES = Path(__file__).parent / "files"
 MAPPINGS: TypeAdapter[Readable] = TypeAdapter(ImportMapping)

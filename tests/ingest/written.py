@@ -6,8 +6,10 @@ import copy
 from typing import Any
 
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.imported import Imported
 from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector, Imported, Target
+from service.ingest.harnesses.rows import Collector
+from service.ingest.harnesses.targets import Target
 from tests.ingest.bases import Base
 from tests.ingest.truth import mapping_of
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from service.api.examples.deviations import FILING
-from service.api.http import middleware
+from service.api.http.serving import middleware
 from service.domain.outgoing import EVENTS
 from service.domain.results.secret_rows import ROW_BYTES
 from service.jobs.delivering import Delivering

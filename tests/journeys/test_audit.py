@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.api.http.reads import Reads
-from service.api.http.route import Route
+from service.api.http.serving.route import Route
 from service.app import routes
 from service.domain.access import SCOPES
 from service.errors import Unavailable

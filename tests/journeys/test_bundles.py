@@ -41,6 +41,33 @@ def test_a_judged_record_s_bundle_holds_and_is_judged_again(service: Service) ->
     assert {each.name: each.state for each in report.checks}["recomputed"] == "pass"
 
 
+@pytest.mark.parametrize(("k", "test"), [(3, "mcnemar"), (2, "bounded-difference")])
+def test_items_whose_runs_are_all_right_are_judged_and_judged_again(
+    service: Service, k: int, test: str
+) -> None:
+    plan = small_plan(len(IDS))
+    plan["endpoints"][0] |= {"replicates": 3, "collapse": "all_of_k", "k": k}
+    plan["tests"] = [{"id": "t", "test": test, "version": 1}]
+    plan["hypotheses"][0]["rule"] = "delta >= 2.0 pp and t.p_value < 0.05"
+    prereg_id = locked(service.client, plan, {"p": {"item_ids": IDS}})
+    runs = [run for _ in IDS for run in (1, 2, 3)]
+    for arm, right in (("A", BASELINE), ("B", CANDIDATE)):
+        # the last run of every third item fails, whatever the others do
+        values = [
+            each * (number % 3 != 0 or run < 3) for number, each in enumerate(right) for run in (1, 2, 3)
+        ]
+        ids = [item for item in IDS for _ in range(3)]
+        assert post(service.client, prereg_id, arm, ids, values, replicates=runs).status_code == 201
+    service.run_jobs()
+    report = checked(bundle(service, prereg_id))
+    assert failures(report) == []
+    assert {each.name: each.state for each in report.checks}["recomputed"] == "pass"
+    judged = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()
+    # ten items fail in one run of both arms, ten are right in the candidate alone, ten in neither
+    assert judged["hypotheses"][0]["delta_exact"] == "1/3"
+    assert judged["hypotheses"][0]["outcome"] == "supported"
+
+
 def test_the_same_record_gives_the_same_bytes(service: Service) -> None:
     prereg_id = judged(service)
     first = bundle(service, prereg_id)

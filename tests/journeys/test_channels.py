@@ -21,7 +21,8 @@ from service import app as app_module
 from service.actions.delivery import messages
 from service.actions.results import posting, progress, voids
 from service.actions.results import results as result_actions
-from service.api.http import metrics, middleware
+from service.api.http import metrics
+from service.api.http.serving import middleware
 from service.api.routes.calculations import jobs as job_routes
 from service.api.routes.results import imports as import_routes
 from service.api.routes.results import results as result_routes

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from service.api.http import uploads
+from service.api.http.requests import uploads
 from service.errors import ReadOnly, StorageFull
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.kernels.bootstrap.bootstrap_draws import (
-    draw_means,
     ratio_blocks,
     seed_cluster_means,
     seed_means,
@@ -21,11 +20,13 @@ from service.kernels.bootstrap.bootstrap_draws import (
 )
 from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
 from service.kernels.numeric import streams
+from service.kernels.numeric.binomial import wilson
 from service.kernels.numeric.roots import rising_root
 from service.kernels.pairs import tango
 from service.kernels.pairs.paired_exact import exact_p_below
-from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval, wilson_interval
+from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval
 from service.kernels.pairs.two_one_sided import by_tango
+from tests.kernels.drawn import draw_means
 
 tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).filter(lambda t: sum(t) > 0)
 
@@ -102,8 +103,8 @@ def test_tango_against_published_interval():
 
 def test_wilson_against_its_closed_form_ends():
     z = 1.959963984540054
-    assert wilson_interval(0, 10, z) == pytest.approx((0, z * z / (10 + z * z)))
-    for end in wilson_interval(3, 10, z):
+    assert wilson(0, 10, z) == pytest.approx((0, z * z / (10 + z * z)))
+    for end in wilson(3, 10, z):
         assert abs(0.3 - end) == pytest.approx(z * math.sqrt(end * (1 - end) / 10))
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sacrebleu.metrics import BLEU
 
-from service.kernels.bootstrap.metric_bootstrap import difference_blocks, draw_differences, seed_differences
+from service.kernels.bootstrap.metric_bootstrap import difference_blocks, seed_differences
 from service.kernels.numeric import metrics
 from service.kernels.numeric.metrics import MEAN, METRICS, PairedSums, distinct_rows, in_single
 from service.kernels.numeric.streams import BLOCK
 from service.kernels.randomization import metric_flips
 from service.kernels.randomization.metric_flips import flip_blocks
-from service.kernels.randomization.metric_flips import metric_flips as flips_of
+from tests.kernels.drawn import draw_differences, flip
 
 F1 = METRICS["f1"]
 decisions = st.lists(
@@ -161,7 +161,7 @@ def test_acceleration_by_definition(rows):
 @given(decisions, st.sampled_from(["precision", "recall", "f1"]))
 def test_listed_swaps_by_definition(rows, name):
     sums = paired(rows, METRICS[name])
-    found, expected = flips_of(sums, 100, 1), every_swap(sums)
+    found, expected = flip(sums, 100, 1), every_swap(sums)
     delta = sums.delta
     assert found.route == "enumeration"
     assert found.at_least == pytest.approx(np.mean(expected >= delta - 1e-12), abs=1e-12)
@@ -172,7 +172,7 @@ def test_listed_swaps_by_definition(rows, name):
 def test_listed_swaps_of_bleu_by_definition():
     rows = np.hstack([bleu_rows(translations(seed, 9)[2]) for seed in (1, 2)])
     sums = paired(rows, METRICS["bleu"])
-    found, expected = flips_of(sums, 100, 1), every_swap(sums)
+    found, expected = flip(sums, 100, 1), every_swap(sums)
     assert found.two_sided == pytest.approx(np.mean(np.abs(expected) >= abs(sums.delta) - 1e-9), abs=1e-12)
     undefined = [
         PairedSums(sums.metric, np.where(s, sums.candidate, sums.baseline),
@@ -185,9 +185,9 @@ def test_listed_swaps_of_bleu_by_definition():
 def test_listing_in_chunks_changes_nothing(monkeypatch):
     rng = np.random.default_rng(5)
     sums = paired(rng.integers(0, 30, (11, 6)))
-    whole = flips_of(sums, 100, 1)
+    whole = flip(sums, 100, 1)
     monkeypatch.setattr(metric_flips, "CHUNK_PATTERNS", 8)
-    assert flips_of(sums, 100, 1).two_sided == pytest.approx(whole.two_sided, abs=1e-14)
+    assert flip(sums, 100, 1).two_sided == pytest.approx(whole.two_sided, abs=1e-14)
 
 
 def test_drawn_swaps_agree_with_listed_ones():
@@ -196,7 +196,7 @@ def test_drawn_swaps_agree_with_listed_ones():
         paired(rng.integers(0, 30, (14, 6))),
         paired([(1, 0, 1, 1, 0, 0), (1, 0, 0, 0, 1, 1), (0, 1, 0, 1, 0, 0)], copies=[20, 15, 3]),
     ):
-        exact, drawn = flips_of(sums, 100, 1), flips_of(sums, 40_000, 1, listed=False)
+        exact, drawn = flip(sums, 100, 1), flip(sums, 40_000, 1, listed=False)
         assert drawn.route == "monte_carlo"
         for side in ("at_least", "at_most", "two_sided"):
             p = getattr(exact, side)

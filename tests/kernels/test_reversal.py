@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from service.kernels.numeric.reversal import gail_simon, mixture_tail
+from service.kernels.numeric.reversal import Reversal, mixture_tail, of_sides
 
 TABLE = {
     2: 2.71,
@@ -27,6 +27,12 @@ TABLE = {
 @pytest.mark.parametrize(("slices", "critical"), TABLE.items())
 def test_against_the_published_table(slices, critical):
     assert mixture_tail(critical - 0.006, slices) > 0.05 > mixture_tail(critical + 0.006, slices)
+
+
+def gail_simon(differences, errors) -> Reversal:
+    """From differences and their standard errors, as the paper writes it."""
+    z = np.asarray(differences) / np.asarray(errors)
+    return of_sides(np.maximum(z, 0.0), np.maximum(-z, 0.0))
 
 
 def test_against_the_published_example():

@@ -45,6 +45,34 @@ def skewed_arms(many: int, clusters: int) -> Draw:
     return draw
 
 
+def tied_arms(many: int, items: int) -> Draw:
+    """Equal arms with grades 0, .5 and 1 that are often alike, on items of different difficulty."""
+
+    def draw(rng: np.random.Generator, _effect: float) -> Body:
+        shown = rng.normal(0, 1, (items, 1)) + rng.normal(0, 1, (items, many))
+        grades = np.digitize(shown, [-0.5, 0.8]) / 2
+        return {"arms": {f"arm {arm}": grades[:, arm].tolist() for arm in range(many)}}
+
+    return draw
+
+
+def with_gaps(world: Draw, share: float) -> Draw:
+    """The same with such a share of the outcomes missing, at random."""
+
+    def draw(rng: np.random.Generator, effect: float) -> Body:
+        body = dict(world(rng, effect))
+        columns: dict[str, list[float]] = body["arms"]  # type: ignore[assignment]
+        body["arms"] = {
+            name: [
+                None if gone else x for x, gone in zip(column, rng.random(len(column)) < share, strict=True)
+            ]
+            for name, column in columns.items()
+        }
+        return body
+
+    return draw
+
+
 def preferences(better: Sequence[float], units: int, *, prompts: bool) -> Draw:
     """Arms that are so strong: `units` comparisons of two at random, or prompts that suit some and see all pairs."""
     k, names = len(better), ["first", "second", "tie"]

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 from service.kernels.bootstrap import bootstrap_intervals
 from service.kernels.bootstrap import independent_bootstrap as bootstrap
-from service.kernels.bootstrap.bootstrap_draws import draw_ratios
 from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
 from service.stats.shared.data.clustering import lopsided_clusters
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.methods.resampling import Reading
+from tests.kernels.drawn import draw_ratios
 
 DRAWS = 2_000
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.simulation.boards import GRADED, Body, Draw, arms, preferences, skewed_arms
+from tests.simulation.boards import GRADED, Body, Draw, arms, preferences, skewed_arms, tied_arms, with_gaps
 
 
 @dataclass(frozen=True)
@@ -442,6 +442,35 @@ WORLDS = {
             "costs-20-clusters", "Costs of 200 items in 20 clusters",
             "The same in 20 clusters, to which 0.3 of the variance on the log scale belongs.",
             amounts(200, 20), 0.7,
+        ),
+        World(
+            "eight-arms-gaps", "Eight arms, 200 right/wrong items, a third missing",
+            "Eight arms with the same chance on each item; each lacks a third of the items, at random. An error is "
+            "anything said of them that is not so.",
+            with_gaps(arms([0.0] * 8, 200), 1 / 3), 0.0,
+        ),
+        World(
+            "eight-arms-tied-gaps", "Eight arms, grades of 60 items, a third missing",
+            "Grades 0, 0.5 and 1 of eight equal arms, often alike; each lacks a third of the items, at random.",
+            with_gaps(tied_arms(8, 60), 1 / 3), 0.0,
+        ),
+        World(
+            "eight-arms-10-clusters-gaps", "Eight arms, 10 conversations of 10 to 40 items, a third missing",
+            "Right and wrong by eight equal arms in 10 conversations that suit each arm more or less; each lacks a "
+            "third of the items, at random.",
+            with_gaps(arms([0.0] * 8, 10, 25), 1 / 3), 0.0,
+        ),
+        World(
+            "eight-arms-uneven-clusters-gaps",
+            "Eight arms, skewed scores in 20 clusters of very unequal sizes, a third missing",
+            "Lognormal scores of eight equal arms, in 20 clusters of lognormal sizes (sigma 1.2) that suit each arm "
+            "more or less; each lacks a third of the items, at random.",
+            with_gaps(skewed_arms(8, 20), 1 / 3), 0.0,
+        ),
+        World(
+            "graded-arms-gaps", "Five arms that differ, 200 right/wrong items, a third missing",
+            "The arms that differ; each lacks a third of the items, at random.",
+            with_gaps(arms(GRADED, 200), 1 / 3), 0.0,
         ),
     )
 }  # fmt: skip

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from service.api.http.body import INLINE_BYTES
+from service.api.http.requests.body import INLINE_BYTES
 from service.api.parsing.models import validate
 from service.api.routes.calculations.stats import AT_ONCE_SECONDS
 from service.errors import ForelockError

@@ -28,6 +28,11 @@ LOOKS = {"method": "group_sequential", "looks": [25, 50, 75, 100], "order": "loc
 WINNER = {**columns([(0, 1) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
 FAIR = {**columns([(0, 1) if x < 0.3 else (1, 0) if x < 0.6 else (1, 1) for x in RNG.random(100)]), **LOOKS}
 HALVES = {"baseline": [0.5, 0.0, 1.0], "candidate": [1.0, 0.5, 1.0]}
+ROUND = {"arms": {  # a beats b, b beats c, c beats a, each on items that the third lacks
+    "a": [*[1 + k % 3 for k in range(40)], *[None] * 40, *[0] * 40],
+    "b": [*[0] * 40, *[1 + k % 3 for k in range(40)], *[None] * 40],
+    "c": [*[None] * 40, *[0] * 40, *[1 + k % 3 for k in range(40)]],
+}}  # fmt: skip
 AGREED = {"x": [0.1, 0.5, -0.3, 0.9], "y": [0.2, 0.4, -0.1, 0.7]}
 
 
@@ -74,6 +79,13 @@ def labelled(n, sign=1.0):
     people = [k % 5 / 4 for k in range(n)]
     judge = [sign * each + k % 2 / 9 for k, each in enumerate(people)]
     return {"candidate": {"people": people, "judge": judge, "unlabelled": judge * 3}}
+
+
+def arms_of_scores(n):
+    return {"baseline": list(np.linspace(0, 1, n)), "candidate": list(np.linspace(0, 1, n) ** 2)}
+
+
+SMALL_ARMS = arms_of_scores(6)
 
 
 def one_large(size):
@@ -277,6 +289,27 @@ CASES = {
         {"baseline": [[k % 3, k % 2] for k in range(19)], "candidate": [[k % 4, k % 5] for k in range(19)]},
         {"baseline": [[k % 3, k % 2] for k in range(20)], "candidate": [[k % 4, k % 5] for k in range(20)]},
     ),
+    "GAPS": (
+        "leaderboard",
+        {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, None], "c": [1, 0, 1, 1]}},
+        {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, 1], "c": [1, 0, 1, 1]}},
+    ),
+    "INCOMPLETE_ARMS": (
+        "leaderboard",
+        {"arms": {"a": [0, 1] * 6, "b": [None, None, *[1, 0] * 5]}},
+        {"arms": {"a": [0, 1] * 6, "b": [None, *[1] * 11]}},
+    ),
+    "NOT_COMPARED": (
+        "leaderboard",
+        {"arms": {"a": [0, 1] * 6, "b": [1, 0] * 6, "c": [*[1] * 5, *[None] * 7]}},
+        {"arms": {"a": [0, 1] * 6, "b": [1, 0] * 6, "c": [*[1] * 7, *[None] * 5]}},
+    ),
+    "GAPS_CONTRADICT": ("leaderboard", ROUND, {"arms": {name: each[:80] for name, each in ROUND["arms"].items()}}),
+    "LOPSIDED_PAIRS": (
+        "leaderboard",
+        {"arms": {"a": [0] * 30, "b": [*[1.0 + k % 3 / 9 for k in range(29)], 3.0]}},
+        {"arms": {"a": [0] * 30, "b": [1.0 + k % 3 / 9 for k in range(30)]}},
+    ),
     "NO_SPREAD_BETWEEN": (
         "leaderboard",
         {"arms": {"a": [0, 1, 1, 0], "b": [0, 1, 1, 0], "c": [1, 0, 1, 1]}},
@@ -361,8 +394,51 @@ CASES = {
         {"values": [1, 0] * 150, "method": "wilson"},
     ),
     "NO_RANGE": ("one-sample-mean", {"values": [1.0, 5.0]}, {"values": [1, 5], "range": {"low": 1, "high": 5}}),
+    "BOUNDED_CHANCES": (
+        "run-series", {"runs": [[0.12345, 2**0.5], [0.3, 0.7]]}, {"runs": [[0.12, 1.4], [0.3, 0.7]]},
+    ),
+    "RUN_INCOMPLETE": (
+        "run-series",
+        {"runs": [[1] * 20, [1] * 18 + [None] * 2]},
+        {"runs": [[1] * 20, [1] * 19 + [None]]},
+    ),
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
     "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
+    "FISHER_CONSERVATIVE": (
+        "proportions",
+        {"baseline": [1, 0], "candidate": [1, 1], "method": "fisher"},
+        {"baseline": [1, 0], "candidate": [1, 1]},
+    ),
+    "UNPAIRED_ARMS": (
+        "proportions",
+        {"baseline": [1, 0], "candidate": [1, 1]},
+        {"baseline": [1, 0], "candidate": [1, 1, 0]},
+    ),
+    "UNKNOWN_RANGE": (
+        "unpaired-difference",
+        {"baseline": [1.0, 5.0], "candidate": [2.0, 3.0]},
+        {"baseline": [1.0, 5.0], "candidate": [2.0, 3.0], "range": {"low": 1, "high": 5}},
+    ),
+    "COVARIATE_KNOWN_BEFORE": (
+        "unpaired-difference",
+        {**SMALL_ARMS, "covariates": {"before": SMALL_ARMS}},
+        SMALL_ARMS,
+    ),
+    "FEW_FOR_COVARIATES": (
+        "unpaired-difference",
+        {**arms_of_scores(19), "covariates": {"before": arms_of_scores(19)}},
+        {**arms_of_scores(20), "covariates": {"before": arms_of_scores(20)}},
+    ),
+    "FEW_ARMS_FOR_ITEMS": (
+        "item-analysis",
+        {"arms": {name: [0, 1] for name in "abcdefghi"}},
+        {"arms": {name: [0, 1] for name in "abcdefghij"}},
+    ),
+    "ITEMS_CHOSEN_AFTERWARDS": (
+        "item-analysis",
+        {"arms": {"a": [1, 0], "b": [1, 1]}},
+        {"arms": {"a": [1], "b": [0], "c": [0]}},
+    ),
     "ZEROS_AND_ONES": ("describe", {"values": [0.0, 1.0, 1.0]}, {"values": [0.0, 1.0, 0.5]}),
     "UNEQUAL_CLUSTERS": (
         "clustered-mcnemar",

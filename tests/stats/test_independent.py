@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels.bootstrap.bootstrap_draws import draw_means
 from service.kernels.sequential import confidence_sequence as cs
 from service.kernels.sequential.group_sequential import boundaries, stagewise_tail
+from tests.kernels.drawn import draw_means
 from tests.stats.oracle import analyse
 from tests.stats.shapes import columns
 

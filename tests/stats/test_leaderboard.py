@@ -25,6 +25,12 @@ from tests.stats.oracle import analyse, ask, codes
 from tests.stats.ranked import differences_covered, like_arms_apart, parts_agree, ranks_covered, says_too_much
 
 NAME = "leaderboard"
+GAPPY = (
+    "eight-arms-gaps",
+    "eight-arms-tied-gaps",
+    "eight-arms-10-clusters-gaps",
+    "eight-arms-uneven-clusters-gaps",
+)
 tables = st.integers(2, 4).flatmap(
     lambda k: st.lists(st.lists(st.integers(-3, 3), min_size=k, max_size=k), min_size=3, max_size=7)
 )
@@ -435,14 +441,15 @@ def simulated() -> Iterator[Batch]:
         many = 10_000 if world == "five-arms-10-clusters" else 4_000  # the level is asked to a hundredth
         yield Batch(world, NAME, alike, {"n_resamples": 1_000}, simulations=many)
     whole = (Read("type I error", "", ALPHA, label="of anything said", judge=says_too_much),)
-    for world in ("eight-arms", "eight-arms-uneven-clusters"):
-        yield Batch(world, NAME, whole, {"n_resamples": 1_000}, simulations=4_000)
+    for world in ("eight-arms", "eight-arms-uneven-clusters", *GAPPY):
+        many = 2_000 if world in GAPPY else 4_000
+        yield Batch(world, NAME, whole, {"n_resamples": 1_000}, simulations=many)
     graded = (
         Read("type I error", "", ALPHA, label="of any like pair", judge=like_arms_apart),
         Read("coverage", "", LEVEL, label="of all ranks", judge=ranks_covered),
         Read("coverage", "", LEVEL, label="of the best arm", judge=best_covered),
     )
-    for world in ("graded-arms", "graded-arms-20-clusters"):
+    for world in ("graded-arms", "graded-arms-20-clusters", "graded-arms-gaps"):
         yield Batch(world, NAME, graded, {"n_resamples": 1_000})
 
 

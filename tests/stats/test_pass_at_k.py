@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.effects.pass_at_k import pass_at_k
+from service.kernels.effects.pass_at_k import pass_at_k, pass_hat_k
 from service.stats.shared.declaring import registry
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
@@ -45,6 +45,14 @@ def test_by_listing_every_choice(case):
 def test_correctly_rounded_however_many_attempts(case):
     n, c, k = case
     assert one(n, c, k) == float(1 - Fraction(math.comb(n - c, k), math.comb(n, k)))
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_all_of_k_is_one_less_any_wrong_of_k(case):
+    n, c, k = case
+    found = float(pass_hat_k(np.array([n]), np.array([c]), k)[0])
+    assert found == float(Fraction(math.comb(c, k), math.comb(n, k)))
+    assert found == pytest.approx(1 - one(n, n - c, k), abs=1e-15)
 
 
 def test_published_product_form():

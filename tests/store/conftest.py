@@ -22,12 +22,13 @@ from service.domain.results import sealing
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.runs import Run
 from service.domain.results.secret_rows import SecretRows
+from service.domain.series import Content, NewRun, Point, Series, SeriesSettings, judge
 from service.domain.verdicts.records import Verdict
 from service.store.database.engine import Database
 from service.store.ledger import checkpoints, ledger, ledger_signers, stamps
 from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.plans import plan_keys, populations, preregistrations
-from service.store.projects import audit, keys, projects
+from service.store.projects import audit, keys, projects, series
 from service.store.results import batches, coverage, imports, runs
 from service.store.results.batches import StoredBatch
 from service.store.results.imports import StoredImport
@@ -219,7 +220,29 @@ class World:
             facts={"n": 1},
             now=NOW,
         )
+        self.watch(session, record.project_id)
         return record
+
+    def watch(self, session: Session, project_id: str) -> None:
+        """A series of two runs."""
+        kept = Series(id="series", name="nightly", settings=SeriesSettings(), created_at=NOW)
+        series.insert(session, project_id, kept, self.key.id)
+        for number, values in enumerate(([1.0, 0.0], [0.0, None]), start=1):
+            run = NewRun(name=str(number), item_ids=["a", "b"], values=values)
+            standing = judge(run, series.columns(session, kept.id, 1), 1, kept.settings)
+            content = Content.of(run)
+            point = Point(
+                number=number,
+                name=run.name,
+                reference=number == 1,
+                period=1,
+                hypothesis=1,
+                sha256=content.sha256,
+                standing=standing,
+                discovered=False,
+                received_at=NOW,
+            )
+            series.insert_point(session, kept.id, point, content, self.key.id)
 
     def deviate(self, session: Session, record: Preregistration) -> Deviation:
         """A deviation of the record, with a decision."""

@@ -53,6 +53,9 @@ CHANGES = {
     "deviation_decisions": "canonical = '{}'",
     "runs": "canonical = '{}'",
     "imports": "sealed = sealed",
+    "series": "name = 'x'",
+    "series_rosters": "content = content",
+    "series_points": "name = 'x'",
 }
 KEYED_BY_ROWID = ("ledger_entries", "ledger_head", "ledger_nodes", "ledger_signers", "audit_events")
 LOCKED_ROWS = {"manifests": "WHERE preregistration_id = 'r2'"}

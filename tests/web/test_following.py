@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.api.http import following
-from service.api.http.following import Following, Seen
+from service.api.http.streams import following
+from service.api.http.streams.following import Following, Seen
 from service.errors import NotFound, Unauthorized
 from service.store.plans import preregistrations
 from service.store.results import coverage

@@ -32,7 +32,10 @@ def test_fields_and_files_are_told_apart():
     )
     form = _parsed(body, KIND)
     assert form.fields == {"a": [" 1\r\n2 ", "x--b"]}
-    assert form.files == {"b": "id\ufffd\r\n", "c": ""}
+    assert {name: [file.text for file in files] for name, files in form.files.items()} == {
+        "b": ["id\ufffd\r\n"],
+        "c": [""],
+    }
     assert _parsed(body, 'Multipart/Form-Data; Boundary="b"') == form
 
 

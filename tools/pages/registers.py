@@ -39,6 +39,12 @@ def _formats() -> str:
     headers = {_bytes(harness.header): harness.formats[0] for harness in HARNESSES if harness.header}
     suffixes = {_quoted(suffix): form for harness in HARNESSES for suffix, form in harness.suffixes.items()}
     together = [form for harness in HARNESSES if harness.together for form in harness.formats]
+    fields = {form: list(mapping.model_fields) for form, mapping in FORMATS.items()}
+    shared = [name for name in next(iter(fields.values())) if all(name in each for each in fields.values())]
+    own = {
+        _quoted(form): " ".join(name for name in names if name not in shared)
+        for form, names in fields.items()
+    }
     return "\n".join(
         [
             f'"""Formats of result files, and what tells them apart.\n\n{MADE}\n"""',
@@ -48,6 +54,10 @@ def _formats() -> str:
             *_tuple("FORMATS", FORMATS),
             *_tuple("TOGETHER", together),
             '"""Formats of which one run is several files."""',
+            *_tuple("LINES", shared),
+            '"""Lines that the `import` section of every format may have."""',
+            *_dict("OWN_LINES", own),
+            '"""Those of one format beside them."""',
             *_dict("NAMES", names),
             '"""Patterns of names: one such file tells what all are."""',
             *_dict("SUFFIXES", suffixes),

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from service.domain.comparison import warning_kinds
 from service.domain.rules.feeding import DATA_FIELDS, ordered_of
 from service.domain.rules.fields import choices
 from service.stats.shared.declaring import registry, warnings
@@ -29,8 +30,8 @@ HEADINGS = (
     "Family", "When to use", "When not to use", "Minimum", "Formula", "Variants", "Reading the example",
 )  # fmt: skip
 FAMILIES = (
-    "Paired items", "Clustered items", "Several arms", "Equivalence", "Runs and seeds", "Design", "Several hypotheses",
-    "Looking more than once", "Replication agreement",
+    "Paired items", "Clustered items", "Unpaired arms", "Several arms", "Equivalence", "Runs and seeds", "Design",
+    "Several hypotheses", "Looking more than once", "Replication agreement",
 )  # fmt: skip
 MADE = "<!-- Made by `python -m tools.pages.tests`; change the words or the code, not this page. -->"
 DIGITS = 6
@@ -125,9 +126,11 @@ def warnings_page(tests: Mapping[str, StatTest[Any, Any]]) -> str:
         "severity and a sentence. `info` says how the number was made, `caution` asks to look twice, `serious` "
         "says that the number may mislead. Names in code stand for what the answer fills in.",
     ]
-    for code, kind in sorted(warnings.kinds().items()):
+    others = {kind.code: kind for kind in warning_kinds.KINDS}
+    for code, kind in sorted({**warnings.kinds(), **others}.items()):
         cited = f"\n\nShown by: {kind.citation}." if kind.citation else ""
         links = ", ".join(f"[{name}](tests/{name}.md)" for name in givers.get(code, ()))
+        links = links or "[the gate](gate.md), [the score](score.md)"
         given = f"\n\nGiven by: {links}." if links else ""
         parts.append(f"## {code}\n\n**{kind.severity}.** {message(kind)}{cited}{given}")
     return "\n\n".join(parts) + "\n"

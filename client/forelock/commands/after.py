@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from forelock.arguments import positive
 from forelock.client import Client
-from forelock.commands.common import command, positive, show
+from forelock.commands.common import command
 from forelock.connection import Json
 from forelock.files import read_object
+from forelock.printing import show
 from forelock.text import plain
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forelock import files, settings, text
+from forelock.arguments import positive
 from forelock.bundles.stamps import Witnesses
 from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
-from forelock.commands.common import bare, command, positive, show, tell
+from forelock.commands.common import bare, command
+from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from forelock import settings
 from forelock.local import Local, asked_here
-from forelock.problem import FileFault, ForelockError, ForelockProblem
-from forelock.text import json_text, mask, plain
+from forelock.printing import tell
+from forelock.problem import ForelockError, ForelockProblem
 from forelock.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -120,70 +119,8 @@ def group(commands: Any, name: str, summary: str) -> Any:
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 
-def show(options: argparse.Namespace, answer: object, readable: str) -> int:
-    """Print an answer: as JSON where that is asked for, else as text. Returns the exit status of what is done."""
-    print(json_text(answer) if options.json else mask(readable))
-    return 0
-
-
-def show_ended(options: argparse.Namespace, ending: str) -> int:
-    """Say that what has the id is no more: it is deleted, or revoked."""
-    return show(options, {"id": options.id, ending: True}, f"{plain(options.id)} is {ending}")
-
-
-def tell(sentence: str) -> None:
-    """Say something beside the answer."""
-    print(mask(sentence), file=sys.stderr)
-
-
-def put_out(content: bytes) -> int:
-    """Write a file's content to standard output: byte for byte into a pipe or a file, fit for it on a terminal."""
-    if sys.stdout.isatty():
-        sys.stdout.write(mask(content.decode(errors="replace")))
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-    return 0
-
-
-def setting(argument: str) -> tuple[str, str]:
-    """`FIELD=VALUE` of `--set`."""
-    name, equals, value = argument.partition("=")
-    if not equals:
-        raise FileFault(f"--set takes FIELD=VALUE, and not '{argument}'")
-    return name, value
-
-
 def takes_columns(parser: argparse.ArgumentParser, roles: str) -> None:
     """Add `--set`, which names columns by what they are for."""
     parser.add_argument(
         "--set", action="append", default=[], metavar="ROLE=COLUMN", help=f"which column is the {roles}"
     )
-
-
-def proportion(argument: str) -> float:
-    """A share of the whole: `0.65`, or `65%`. A bare 65 is asked back: 1 could be either."""
-    text, percent, rest = argument.strip().partition("%")
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    share = number / 100 if percent else number
-    if rest or not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"'{argument}' is no proportion: write one such as 0.65 or 65%")
-    if not 0 <= share <= 1:
-        meant = (
-            f"write {number / 100:g} or {number:g}%"
-            if 1 < number <= 100
-            else "write one from 0 to 1, or 0% to 100%"
-        )
-        raise argparse.ArgumentTypeError(f"{argument} is no proportion: {meant}")
-    return share
-
-
-def positive(argument: str) -> int:
-    """A count from 1."""
-    number = int(argument)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number

@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 from forelock import files, text
 from forelock.client import Client, ReportForm
-from forelock.commands.common import command, show, tell
+from forelock.commands.common import command
+from forelock.printing import show, tell
 from forelock.problem import FileFault
 
 DOCUMENTS = ("prereg", "deviations", "evidence")

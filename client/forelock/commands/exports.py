@@ -13,7 +13,8 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import bare, command, group, put_out
+from forelock.commands.common import bare, command, group
+from forelock.printing import put_out
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.witness import Found, Kind, Stamp, WitnessFault
 from forelock.witness.chain import read_certificates

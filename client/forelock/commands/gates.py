@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock import files, text
-from forelock.commands.common import either, proportion, setting, show, takes_columns, tell
+from forelock import text
+from forelock.commands.common import either
 from forelock.local import Local
+from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockProblem
+from forelock.questions.options import add_options
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -29,69 +30,108 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--range", metavar="LOW..HIGH", help="the least and the greatest score there can be, e.g. 1..5"
     )
-    parser.add_argument(
-        "--cluster", metavar="NAME", help="where the file says what items share, e.g. conversation"
-    )
-    parser.add_argument("--metric", metavar="NAME", help="which measure, where the file has several")
-    parser.add_argument("--slice", metavar="NAME", help="also compare every slice, e.g. category")
-    parser.add_argument("--arms", metavar="BASE,CAND", help="which arms, where a file holds several")
-    parser.add_argument("--format", help="what wrote the files, where it cannot be told")
+    parser.add_argument("--arms", metavar="BASE,CAND", help="which systems, where a file holds several")
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
                         help="items without a result in one arm: leave out, or count as failed")  # fmt: skip
-    parser.add_argument("--lower", action="store_true", help="lower values are better")
     parser.add_argument("--unseen", choices=("items", "clusters"), default="items",
                         help="what --cluster has to rule out unseen: lost items, or whole clusters")  # fmt: skip
-    parser.add_argument("--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)")
-    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
-                        help="a line of the import section (docs/imports.md), e.g. limit=missing")  # fmt: skip
+    parser.add_argument(
+        "--unpaired",
+        action="store_true",
+        help="the files are of different items: nothing is paired, which takes more",
+    )
+    parser.add_argument(
+        "--covariate", action="append", default=[], metavar="NAME",
+        help="with --unpaired: a number known of every item before its system was, to adjust by (CUPED)",
+    )  # fmt: skip
     parser.add_argument(
         "--plan", metavar="ID", help="import both files under this locked plan and wait for its verdict"
     )
-    parser.add_argument("--markdown", metavar="FILE", help="also write the answer as a pull-request comment")
-    parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
+    parser.add_argument(
+        "--series", metavar="NAME", help="one system's run among its runs before: has it dropped? A series of the "
+        "service, or without one the file NAME.series.json",
+    )  # fmt: skip
+    parser.add_argument("--run", metavar="NAME", help="what the run is called (default: its file's name)")
+    parser.add_argument(
+        "--reference", action="store_true", help="the run is one that later ones are compared with"
+    )
+    parser.add_argument("--items", nargs="?", const="", metavar="FILE",
+                        help="also list gained and lost items; all of them into FILE, as CSV")  # fmt: skip
+    add_options(parser)
 
     parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
-    parser.add_argument("file", help="CSV or NDJSON: item_id, arm and value; perhaps cluster")
-    takes_columns(parser, "item_id, arm, value or cluster")
-    parser.add_argument("--lower", action="store_true", help="lower values are better")
-    parser.add_argument("--alpha", type=proportion, default=0.05, help="level over all pairs (default 0.05)")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="FILE", help="one file that holds all systems, or a file for each"
+    )
+    parser.add_argument("--arms", metavar="A,B,…", help="which systems (default: all)")
+    parser.add_argument("--common", action="store_true",
+                        help="only the items that all systems have (default: those that every two have)")  # fmt: skip
+    add_options(parser)
 
 
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    if options.series is not None:
+        return _by_series(options, asked_of)
+    if options.run is not None or options.reference:
+        raise FileFault("--run and --reference are of a series: name it with --series")
     if len(options.inputs) > 2:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.plan is not None:
         return _by_plan(options, asked_of)
-    from forelock import gate_text
-    from forelock.gate_ways import Asked
-    from forelock.gating import rows_of
+    from forelock.questions.asked import Asked
+    from forelock.questions.changes import changes_of
+    from forelock.questions.form import show_answer
+    from forelock.questions.gate import compare, with_covariates
+    from forelock.questions.gate_form import exit_code, form_of
 
-    fields = dict(setting(each) for each in options.set)
-    asked = Asked(
-        options.margin,
-        options.metric,
-        options.cluster,
-        options.slice,
-        options.arms,
-        options.format,
-        fields,
-        options.range,
+    request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
+    request |= {"unseen": options.unseen} if options.unseen != "items" else {}
+    if options.covariate and not options.unpaired:
+        raise FileFault(
+            "--covariate adjusts systems on different items: name --unpaired too; pairs need none"
+        )
+    if options.unpaired:
+        request["pairing"] = "none"
+        if options.items is not None:
+            raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
+    asked = with_covariates(Asked.of(options), options.covariate)
+    if options.unpaired:  # the same id may well be another item there
+        asked = replace(asked, allowed=(*asked.allowed, "content"))
+    answer, reading = compare(
+        asked_of, options.inputs, asked, request, margin=options.margin, scores=options.range
     )
-    rows = rows_of(asked_of, options.inputs, asked)
-    body = {**rows.body, "alpha": options.alpha, "missing": options.missing}
-    body |= {"prefers": "lower"} if options.lower else {}
-    body |= {"unseen": options.unseen} if options.unseen != "items" else {}
-    answer = asked_of.compare(body)
     answer["next"] = answer["next"].replace("BASE CAND", shlex.join(options.inputs))
-    encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
-    show(
-        options,
-        {**answer, "read": rows.section},
-        gate_text.gate_text(answer, rows.remarks, encoding=encoding),
+    form, document = form_of(answer), answer
+    if options.items is not None:
+        changes = changes_of(reading)
+        form = replace(form, more=changes.lines(), folded=[*changes.folded()])
+        document = {**answer, "items": changes.document()}
+        if options.items:
+            changes.write(options.items)
+    show_answer(options, form, document, reading)
+    return exit_code(answer)
+
+
+def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """A run among those before it."""
+    if options.plan is not None or options.slice is not None:
+        raise FileFault("--series takes neither --plan nor --slice")
+    from forelock.questions.asked import Asked
+    from forelock.questions.form import show_answer
+    from forelock.questions.series import watch
+    from forelock.questions.series_form import exit_code, form_of
+
+    answer, reading = watch(
+        asked_of,
+        options.inputs,
+        Asked.of(options),
+        series=options.series,
+        run=options.run,
+        reference=options.reference,
+        margin=options.margin,
     )
-    if options.markdown is not None:
-        files.write_bytes(options.markdown, gate_text.markdown(answer, rows.remarks).encode())
-    return gate_text.exit_code(answer)
+    show_answer(options, form_of(answer), answer, reading)
+    return exit_code(answer)
 
 
 def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
@@ -121,21 +161,28 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.hints import Refused, helped
-    from forelock.ranking import ranked_text, request_of
+    from forelock.questions.asked import Asked
+    from forelock.questions.form import show_answer
+    from forelock.questions.rank import by_slice, rank
+    from forelock.questions.rank_form import form_of
 
-    def ranked(columns: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        arms, remarks = request_of(options.file, columns)
-        request = arms | {"alpha": options.alpha} | ({"better": "lower"} if options.lower else {})
-        return asked_of.run(LEADERBOARD, request, timeout=options.timeout), remarks
+    asked, common = Asked.of(options), {"common": True} if options.common else {}
+
+    def run(request: dict[str, Any]) -> dict[str, Any]:
+        whole = {"alpha": options.alpha, **request, **common}
+        return asked_of.run(LEADERBOARD, whole, timeout=options.timeout)
 
     try:
-        answer, remarks = ranked(dict(setting(each) for each in options.set))
-    except Refused as refused:
-        raise helped(ranked, refused) from None
+        answer, reading = rank(asked_of, options.inputs, asked, run)
     except ForelockProblem as problem:
         if problem.code == "not_found":
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
             return 1
         raise
-    return show(options, answer, ranked_text(answer, remarks))
+    slices = [] if asked.slice is None else by_slice(reading, options.alpha, run)
+    if slices:
+        answer |= {
+            "slices": {name: told if isinstance(told, dict) else {"reason": told} for name, told in slices}
+        }
+    show_answer(options, form_of(answer, points=reading.binary, slices=slices), answer, reading)
+    return 0

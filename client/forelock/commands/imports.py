@@ -10,12 +10,13 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, show, tell
+from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.formats import FORMATS
 from forelock.import_files import OneImport, Packed, imports_of
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
+from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.reading import read
 

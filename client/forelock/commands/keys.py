@@ -8,7 +8,8 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, group, show, show_ended, tell
+from forelock.commands.common import command, group
+from forelock.printing import show, show_ended, tell
 
 WRITE_ONLY = ("results:write",)
 

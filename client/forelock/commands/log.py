@@ -8,8 +8,10 @@ from itertools import islice
 from typing import Any
 
 from forelock import text
+from forelock.arguments import positive
 from forelock.client import Client
-from forelock.commands.common import command, positive, show
+from forelock.commands.common import command
+from forelock.printing import show
 
 
 def add(commands: Any) -> None:

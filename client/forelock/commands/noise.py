@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.commands.common import either, positive, proportion, setting, show, takes_columns
+from forelock.arguments import positive, proportion
+from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
+from forelock.questions.options import add_options
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -23,11 +24,15 @@ def add(commands: Any) -> None:
         _noise,
         "Repeated runs of two arms: noise, and what to buy next; of one: its reliability.",
     )
-    parser.add_argument("file", help="CSV: item_id, run and value; perhaps arm, judge and cluster")
     parser.add_argument(
-        "--arms", metavar="BASE,CAND", help="which arms, or one (default: the first is the baseline)"
+        "inputs",
+        nargs="+",
+        metavar="FILE",
+        help="repeated runs of one system or two; or a file for each of two",
     )
-    takes_columns(parser, "item_id, arm, run, value, judge or cluster")
+    parser.add_argument(
+        "--arms", metavar="BASE,CAND", help="which systems, or one (default: the first is the baseline)"
+    )
     for name, what in (("item", "a new item"), ("run", "one run"), ("judge", "judging a run once")):
         parser.add_argument(
             f"--cost-{name}", type=float, default=1.0, metavar="C", help=f"what {what} costs (default 1)"
@@ -36,37 +41,41 @@ def add(commands: Any) -> None:
     parser.add_argument("--most-items", type=positive, metavar="N", help="no more items than these exist")
     parser.add_argument("--at-least", type=proportion, default=0.9, metavar="SHARE",
                         help="of one arm: how often a reliable item is right (default 90%%)")  # fmt: skip
-    parser.add_argument("--ascii", action="store_true", help="draw with plain characters")
-    parser.add_argument("--alpha", type=float, default=0.05, help="two-sided level (default 0.05)")
+    add_options(parser, without=("slice", "lower"))
 
 
 def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.noise import noise_text, request_of
+    from forelock.questions import noise, reliability_form
+    from forelock.questions.asked import Asked
+    from forelock.questions.form import show_answer
 
-    request, remarks = request_of(options.file, options.arms, dict(setting(each) for each in options.set))
-    if "values" in request:
-        return _reliability(options, asked_of, request, remarks)
-    request |= {"alpha": options.alpha, "level": 1 - options.alpha}
-    request["costs"] = {name: getattr(options, f"cost_{name}") for name in ("item", "run", "judge")}
-    if options.budget is not None:
-        request["budget"] = options.budget
-    if options.most_items is not None:
-        request["most_items"] = options.most_items
-    answer = asked_of.run("repeated", request, timeout=options.timeout)
-    return show(options, answer, noise_text(answer, remarks))
+    if len(options.inputs) > 2:
+        raise FileFault("noise takes one file, or two of a baseline and a candidate")
+
+    def run(request: dict[str, Any]) -> dict[str, Any]:
+        name = "reliability" if "values" in request else "repeated"
+        rows = {name: column for name, column in request.items() if name != "item_ids"}
+        return asked_of.run(name, rows | _asked(options, name), timeout=options.timeout)
+
+    reading = noise.read_runs(asked_of, options.inputs, Asked.of(options), run)
+    request = noise.request_of(reading)
+    reading = replace(reading, remarks=[*reading.remarks, *noise.left_out(reading)])
+    answer = run(request)
+    if "values" not in request:
+        show_answer(options, noise.form_of(answer), answer, reading)
+        return 0
+    form = reliability_form.form_of(answer, request["item_ids"])
+    show_answer(options, form, {**answer, "item_ids": request["item_ids"]}, reading)
+    return 0
 
 
-def _reliability(
-    options: argparse.Namespace, asked_of: Client | Local, request: dict[str, Any], remarks: Sequence[str]
-) -> int:
-    """Of one arm."""
-    from forelock.reliability_text import reliability_text
-
-    if options.budget is not None or options.most_items is not None:
-        raise FileFault("--budget and --most-items are for two arms: name them with --arms BASE,CAND")
-    item_ids = request.pop("item_ids")
-    request |= {"level": 1 - options.alpha, "least_share": options.at_least}
-    answer = asked_of.run("reliability", request, timeout=options.timeout)
-    encoding = "ascii" if options.ascii else getattr(sys.stdout, "encoding", None)
-    readable = reliability_text(answer, item_ids, remarks, encoding=encoding)
-    return show(options, {**answer, "item_ids": item_ids}, readable)
+def _asked(options: argparse.Namespace, name: str) -> dict[str, Any]:
+    """What is asked of the runs of one system, or of two."""
+    if name == "reliability":
+        if options.budget is not None or options.most_items is not None:
+            raise FileFault("--budget and --most-items are for two arms: name them with --arms BASE,CAND")
+        return {"level": 1 - options.alpha, "least_share": options.at_least}
+    costs = {unit: getattr(options, f"cost_{unit}") for unit in ("item", "run", "judge")}
+    asked: dict[str, Any] = {"alpha": options.alpha, "level": 1 - options.alpha, "costs": costs}
+    beside = {"budget": options.budget, "most_items": options.most_items}
+    return asked | {member: value for member, value in beside.items() if value is not None}

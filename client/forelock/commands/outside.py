@@ -8,8 +8,9 @@ from typing import Any
 
 from forelock import files, text
 from forelock.client import Client
-from forelock.commands.common import command, group, put_out, show, show_ended, tell
+from forelock.commands.common import command, group
 from forelock.events import EVENTS
+from forelock.printing import put_out, show, show_ended, tell
 from forelock.problem import FileFault
 
 KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")

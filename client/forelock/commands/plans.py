@@ -13,13 +13,14 @@ from typing import Any, TextIO
 from forelock import files, text, wizard
 from forelock.client import Client
 from forelock.commands import acknowledging
-from forelock.commands.common import bare, command, group, show, show_ended, tell
+from forelock.commands.common import bare, command, group
 from forelock.drafting import draft
 from forelock.formats import FORMATS
 from forelock.import_files import imports_of
 from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
+from forelock.printing import show, show_ended, tell
 from forelock.problem import FileFault, ForelockError
 
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")

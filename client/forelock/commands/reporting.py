@@ -12,7 +12,7 @@ from typing import Any
 from forelock import files, pictures, text
 from forelock.client import Client
 from forelock.code_hosts import Shown, junit, markdown
-from forelock.commands.common import show, tell
+from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
 
 BEFORE = ("blinded", "verdict_pending")

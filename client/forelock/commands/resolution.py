@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import text
-from forelock.commands.common import either, positive, proportion, setting, show
+from forelock.arguments import positive, proportion
+from forelock.commands.common import either
 from forelock.local import Local
+from forelock.printing import show
 from forelock.problem import FileFault
 
 if TYPE_CHECKING:
@@ -87,23 +89,15 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _pilot(options: argparse.Namespace, asked_of: Client | Local) -> tuple[dict[str, Any], list[str]]:
     """Columns of a pilot's file, or of two result files as a gate reads them; and what that took for what."""
-    from forelock.gate_ways import Asked
-    from forelock.gating import rows_of
     from forelock.pilot_files import is_pilot, paired_pilot, read_pilot
+    from forelock.questions.asked import Asked
+    from forelock.questions.gate import read_pair
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
     if len(options.inputs) == 2 or not is_pilot(options.inputs[0]):
-        fields = dict(setting(each) for each in options.set)
-        asked = Asked(
-            metric=options.metric,
-            cluster=options.cluster,
-            arms=options.arms,
-            form=options.format,
-            fields=fields,
-        )
-        rows = rows_of(asked_of, options.inputs, asked)
-        return paired_pilot(rows.body), [text.wrapped(f"note: {remark}") for remark in rows.remarks]
+        reading = read_pair(asked_of, options.inputs, Asked.of(options), {})
+        return paired_pilot(reading.systems), [text.wrapped(f"note: {remark}") for remark in reading.remarks]
     (pilot, *others) = read_pilot(options.inputs[0])
     if others:
         raise FileFault(f"{options.inputs[0]}: holds pilots of several hypotheses; give one")

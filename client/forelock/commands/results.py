@@ -7,9 +7,11 @@ import sys
 from typing import Any
 
 from forelock import text
+from forelock.arguments import positive
 from forelock.client import BATCH_SIZE, Client
-from forelock.commands.common import command, positive, show, tell
+from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
+from forelock.printing import show, tell
 from forelock.result_files import read_parts
 from forelock.rows import SCALARS
 from forelock.submitting import Submission

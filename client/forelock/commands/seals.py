@@ -8,7 +8,8 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
-from forelock.commands.common import command, show
+from forelock.commands.common import command
+from forelock.printing import show
 from forelock.problem import FileFault
 
 UNDONE = "it cannot be undone"

@@ -8,7 +8,8 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
-from forelock.commands.common import command, group, show
+from forelock.commands.common import command, group
+from forelock.printing import show
 from forelock.spool import Spool, Waiting, send
 
 

@@ -6,10 +6,12 @@ import argparse
 from typing import Any
 
 from forelock import text
+from forelock.arguments import positive
 from forelock.client import Client
 from forelock.commands import acknowledging
-from forelock.commands.common import command, positive, show
+from forelock.commands.common import command
 from forelock.files import read_object
+from forelock.printing import show
 
 
 def add(commands: Any) -> None:

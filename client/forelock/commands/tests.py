@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, text
-from forelock.commands.common import either, show
+from forelock.commands.common import either
 from forelock.local import Local
+from forelock.printing import show
 
 if TYPE_CHECKING:
     from forelock.client import Client

@@ -7,8 +7,9 @@ from typing import Any
 
 from forelock import text
 from forelock.client import Client
-from forelock.commands.common import command, show
+from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict
+from forelock.printing import show
 
 
 def add(commands: Any) -> None:

@@ -66,6 +66,8 @@ FILE: dict[str, Any] = {
         "clusters": {},
         "arms": {},
         "section": {"format": "csv"},
+        "about": {},
+        "lower": [],
     },
     "table": None,
     "problem": None,

@@ -1,1 +1,1 @@
-"""What every operation shares: bodies, keys, problems, pages, retries, and what stands around the routes."""
+"""What every operation shares: requests, answers, limits, streams, serving; keys, problems, counters and reads."""

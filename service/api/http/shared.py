@@ -16,13 +16,13 @@ from service.actions.results.results import LockedPlans
 from service.actions.verdicts.jobs import Quota
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
-from service.api.http.following import Following
+from service.api.http.limits.public import PublicAnswers
+from service.api.http.limits.room import Room
+from service.api.http.limits.turns import MOST_STREAMS, MOST_WAITS, Turns
 from service.api.http.metrics import Metrics
-from service.api.http.public import PublicAnswers
 from service.api.http.reads import Reads
-from service.api.http.room import Room
-from service.api.http.turns import MOST_STREAMS, MOST_WAITS, Turns
-from service.api.http.watch import Watch
+from service.api.http.streams.following import Following
+from service.api.http.streams.watch import Watch
 from service.config import Settings
 
 if TYPE_CHECKING:

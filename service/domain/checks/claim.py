@@ -9,9 +9,10 @@ from service.domain.checks.margins import as_reasoned, margin_findings
 from service.domain.checks.mending import mended
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
+from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import OPPOSITE, States, states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
-from service.domain.rules.claims.clauses import Reader, denying, effect_of, meaning_of
+from service.domain.rules.claims.clauses import Reader, denying, meaning_of
 from service.domain.rules.claims.words import claimed, quantity
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
 from service.domain.rules.settings import Setting
@@ -216,6 +217,9 @@ def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
             steps += [] if way.clause is None else [f"add the clause `{way.clause}`"]
             told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
             return say("findings.mend", steps=told, rule=str(way.rule))
+    about = setting.hypothesis.about or "mean"
+    if about != "mean":
+        return say("findings.mend_about", what=say(f"verdicts.about_{about}"))
     if WANTED[setting.hypothesis.claim]:
         return say("findings.mend_equivalence")
     other = "'lower'" if Target.of(setting).good == 1 else "'higher'"

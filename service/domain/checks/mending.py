@@ -132,7 +132,7 @@ def _by_cluster(setting: Setting) -> Iterator[str]:
 def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str, TestUse | None]]:
     endpoint = setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
-    wanted = WANTED[target.claim]
+    wanted = WANTED[target.claim] or (() if target.bearing is None else ABOVE_ZERO)
     if target.good == -1:
         wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
     uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
@@ -140,7 +140,9 @@ def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str,
     for use, test in fit:
         yield from ((clause, None) for clause in _tests_of(use, test, wanted))
     for use, test in fit:
-        margin = own_margin(use, target.sesoi) or target.margin
+        margin = (
+            own_margin(use, target.sesoi) or target.margin or (Fraction(0) if wanted == ABOVE_ZERO else None)
+        )
         if margin is not None:
             yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
     taken = {use.id for use in uses}

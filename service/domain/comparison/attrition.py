@@ -19,6 +19,7 @@ from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.records import Outcome
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of
+from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.sentences import amount, level_text
 
@@ -134,12 +135,12 @@ class Attrition:
             ends = f"{level} interval {amount(least, binary=points)} to {amount(most, binary=points)}"
         delta, still = amount(sign * extreme.delta, binary=points), "" if changes else "still "
         warning = StatWarning(
-            code="MISSING_RESULTS",
+            code=MISSING_RESULTS.code,
             severity="serious" if changes else "caution",
             message=f"{self.summary} {self._fate(sign)}. If every missing outcome were the worst there could be for "
             f"the {favour}, the difference would be {delta} ({ends}) and the answer "
             f"{still}'{_WORDS[extreme.claims.outcome]}'.",
-            citation="Horowitz & Manski (2000), JASA 95:77",
+            citation=MISSING_RESULTS.citation,
         )
         return (warning,)
 

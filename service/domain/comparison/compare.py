@@ -1,8 +1,6 @@
-"""Two arms on the same items, without a plan: one answer, with what carries it."""
+"""Two arms without a plan: one answer, with what carries it."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
@@ -11,11 +9,10 @@ from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.comparison.scale import scale_of, scale_text
+from service.domain.comparison.scale import in_points, margin_of, scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
 from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
-from service.errors import InvalidData
-from service.stats.shared.declaring.common import Margin
+from service.domain.comparison.unpaired import compare_unpaired
 
 
 def compare(request: ComparisonRequest) -> Comparison:
@@ -24,18 +21,19 @@ def compare(request: ComparisonRequest) -> Comparison:
     Raises:
         InvalidData: what cannot be paired, or a margin whose unit does not fit the outcomes.
     """
+    judge = _compare if request.pairing == "by_id" else compare_unpaired
     if request.prefers == "higher":
-        return _compare(request, None)
+        return judge(request, None)
     about = turning_point(request)
-    return turned_back(_compare(turned(request, about), about), about)
+    return turned_back(judge(turned(request, about), about), about)
 
 
 def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo."""
     sign = 1 if about is None else -1
     pairs, unpaired, everything = pair(request, lower=about is not None)
-    points = _in_points(pairs, request.margin)
-    margin = _margin(request.margin, pairs, points=points)
+    points = in_points(pairs, request.margin)
+    margin = margin_of(request.margin, pairs, points=points)
     scale = scale_of(pairs, request.range)
     weighing = Weighing(margin, request.alpha, scale, request.unseen)
     evidence = weigh(pairs, weighing)
@@ -97,26 +95,6 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     )
     words = {"sentence": sentence(answer, *names), "next": next_step(answer, can_fail=fails)}
     return answer.model_copy(update=words)
-
-
-def _in_points(pairs: Pairs, margin: Margin | None) -> bool:
-    """Of outcomes 0 and 1, and of their means over runs where the margin is one of proportions."""
-    if not pairs.n:
-        return margin is not None and margin.unit != "score"
-    if pairs.binary:
-        return True
-    values = np.concatenate([pairs.baseline, pairs.candidate])
-    share = bool(np.all((values >= 0) & (values <= 1)))
-    return share and pairs.averaged and margin is not None and margin.unit != "score"
-
-
-def _margin(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | None:
-    if margin is None:
-        return None
-    size = float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
-    if size == 0:  # a hundredth of the least number that there is
-        raise InvalidData.field("margin", "is too small to be computed with", "send a larger one")
-    return size
 
 
 def _reasons(

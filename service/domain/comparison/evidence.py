@@ -15,7 +15,6 @@ import numpy as np
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, TestRun, Unit
-from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.data.pairs import tabulate
@@ -44,9 +43,9 @@ CLUSTERS_RULE = (
     "covers it)."
 )
 WHOLE_CLUSTERS_RULE = (
-    "Items come in clusters: at each end the furthest of three decides: Gaffke's bounds of whole clusters, which know "
-    "of clusters lost as a whole where none was seen to be, the CR2 interval with Satterthwaite degrees of freedom, "
-    "and sign flips of the cluster sums (up to 1,000 clusters)."
+    "Items come in clusters: at each end the furthest of four decides: Gaffke's bounds of whole clusters, which know "
+    "of clusters lost as a whole where none was seen to be, and at the effective number of items, the CR2 interval "
+    "with Satterthwaite degrees of freedom, and sign flips of the cluster sums (up to 1,000 clusters)."
 )
 SCORES_RULE = (
     "Outcomes are scores and items are taken as independent: Gaffke's bounds, which know of losses too rare to have "
@@ -118,13 +117,13 @@ def weigh(pairs: Pairs, weighing: Weighing) -> Evidence:
 def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
     table = tabulate(pairs.baseline, pairs.candidate)
     counts = table.model_dump()
-    exact, run = _run("fourfold", {**counts, "alpha": alpha, "level": 1 - alpha}, "exact")
+    exact, run = run_test("fourfold", {**counts, "alpha": alpha, "level": 1 - alpha}, "exact")
     excluded = False
     warnings = exact.warnings
     if margin is not None:
         bound = {"value": margin, "unit": "proportion"}
         body = {**counts, "alpha": alpha / 2, "margin": bound, "method": "tango"}
-        beside, _ = _run("margin", body, "tango")
+        beside, _ = run_test("margin", body, "tango")
         excluded = beside.analysis.noninferior is True
         known = {warning.code for warning in warnings}
         warnings += tuple(warning for warning in beside.warnings if warning.code not in known)
@@ -155,7 +154,7 @@ def _clusters(pairs: Pairs, weighing: Weighing) -> Evidence:
             if g
             else "nothing is paired"
         )
-        return _nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else ALIKE)
+        return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else ALIKE)
     return _bounded(pairs, labels, rule, weighing, weighing.scale)
 
 
@@ -163,7 +162,7 @@ def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
     scale = weighing.scale
     if pairs.n < 2 or scale is None:
         why = "a single item is paired" if pairs.n else "nothing is paired"
-        return _nothing(SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else ALIKE)
+        return nothing(SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else ALIKE)
     rule = SCORES_RULE + (OBSERVED_RULE if scale.source == "observed" else "")
     return _bounded(pairs, list(range(pairs.n)), rule, weighing, scale)
 
@@ -176,17 +175,17 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
     body = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
     whole = {} if unit == "items" else {"clusters": labels, "unseen": weighing.unseen}
     range_ = {"low": scale.low, "high": scale.high}
-    answer, bounded_run = _run(
+    answer, bounded_run = run_test(
         "bounded", {**body, **whole, **level, "range": range_}, "gaffke" if unit == "items" else "furthest"
     )
     body = {**body, "clusters": labels}
-    robust, t_run = _run("clustered", {**body, **level, "method": "cr2_t"}, "cr2_t")
-    flips, flip_run = _run("clustered", {**body, **level, "method": "sign_flip"}, "sign_flip")
+    robust, t_run = run_test("clustered", {**body, **level, "method": "cr2_t"}, "cr2_t")
+    flips, flip_run = run_test("clustered", {**body, **level, "method": "sign_flip"}, "sign_flip")
     units, spread = len(set(labels)), robust.analysis.se
     reasons: dict[str, str] = {}
     ci = answer.analysis.ci
     if unit == "items" and scale.source == "observed":
-        ci = _furthest(ci, robust.analysis.ci)
+        ci = furthest(ci, robust.analysis.ci)
     if unit == "clusters" and 2.0**-units >= alpha / 2:
         ci = Interval(low=None, high=None, level=1 - alpha, method=ci.method)
         reasons["ci"] = f"{units} {unit} are too few for sign flips to reject any difference at this level"
@@ -212,7 +211,7 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
     )
 
 
-def _furthest(one: Interval, other: Interval) -> Interval:
+def furthest(one: Interval, other: Interval) -> Interval:
     """Each end the further of two; one without ends has none to add."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return one
@@ -220,7 +219,7 @@ def _furthest(one: Interval, other: Interval) -> Interval:
     return one.model_copy(update={**ends, "method": "furthest"})
 
 
-def _nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
+def nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
     """Where nothing can be weighed."""
     ci = Interval(low=None, high=None, level=1 - alpha, method="none")
     clusters = units if unit == "clusters" else None
@@ -229,17 +228,10 @@ def _nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evide
     )
 
 
-def _run(service: Service, body: dict[str, Any], method: str) -> tuple[registry.Answer[Any], TestRun]:
+def run_test(service: Service, body: dict[str, Any], method: str) -> tuple[registry.Answer[Any], TestRun]:
     """A registered test's answer, and its line in ours."""
     test = registry.serving(service)
-    request = test.request.model_validate(body)
-    if test.cost(request) > MOST_SECONDS:
-        raise InvalidData(
-            f"{test.name} would compute for more than {MOST_SECONDS:g} seconds on these rows; send it as a test of its "
-            "own, which becomes a job",
-            code="too_long",
-        )
-    answer = test.answer(request)
+    answer = test.answer_within(test.request.model_validate(body), MOST_SECONDS)
     p = getattr(answer.analysis, "p_value", None)
     line = TestRun(
         test=answer.test,

@@ -8,7 +8,7 @@ from scipy import special
 
 from service.domain.comparison.evidence import Evidence
 from service.domain.comparison.records import Claim, More
-from service.kernels.planning.power import smallest_n, t_power
+from service.kernels.planning.more_units import first_that_shows, units_by_t
 from service.stats.shared.methods.bounded import Bounded
 
 MOST = 10_000_000
@@ -51,24 +51,18 @@ def more_of(
 
 def _total(evidence: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:
     """The smallest number of units that shows the truth to lie beyond `against`, with that power."""
-    total = 2 if evidence.se is None else _by_t(evidence, abs(truth - against), tail, power)
+    total = 2 if evidence.se is None else _by_t(evidence, evidence.se, abs(truth - against), tail, power)
     if total is None or evidence.bounded is None:
         return total
     return _by_bounds(evidence, evidence.bounded, total, truth, against, tail, power)
 
 
-def _by_t(evidence: Evidence, distance: float, tail: float, power: float) -> int | None:
-    spread = (evidence.se or 0.0) * math.sqrt(evidence.units)
-    share = evidence.df / max(
-        evidence.units - 1, 1
-    )  # of the degrees of freedom that units of one size would have
+def _by_t(evidence: Evidence, se: float, distance: float, tail: float, power: float) -> int | None:
+    # Sign flips of g clusters have no p below 2^-g, so fewer clusters than this never reject.
     least = max(2, math.ceil(math.log2(1 / tail))) if evidence.unit == "clusters" else 2
-
-    def power_at(units: int) -> float:
-        return t_power(distance * math.sqrt(units) / spread, max(share * (units - 1), 1.0), tail, "greater")
-
-    total, _ = smallest_n(power_at, power, least, MOST, lambda _units: 0)
-    return total
+    return units_by_t(
+        distance, se, evidence.df, evidence.units, least=least, most=MOST, tail=tail, power=power
+    )
 
 
 def _by_bounds(
@@ -86,12 +80,4 @@ def _by_bounds(
         mean = truth + short / math.sqrt(units)
         return bounded.p_of_more(mean, units / evidence.units, against) < tail
 
-    low, high = least - 1, max(least, 2)
-    while not shows(high):
-        if high >= MOST:
-            return None
-        low, high = high, min(2 * high, MOST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if shows(middle) else (middle, high)
-    return high
+    return first_that_shows(shows, least, MOST)

@@ -105,8 +105,35 @@ class ScaleTaken(Record):
     )
 
 
+class PairingSaves(Record):
+    """What the same items in both arms would have saved."""
+
+    correlation: float = Field(description="Of the arms' outcomes over items.")
+    items_needed: float = Field(
+        description="Items an arm that would tell as much when paired, as a share of those that unpaired arms take."
+    )
+    measured_on: int | None = Field(
+        description="Items that are in both arms, a count; null: too few are, and .5 stands for a usual correlation."
+    )
+
+
+class UnpairedArms(Record):
+    """Arms on items of their own."""
+
+    n_baseline: ItemCount
+    n_candidate: ItemCount
+    missing_baseline: int = Field(description="Items of the baseline without a result, a count.")
+    missing_candidate: int = Field(description="Items of the candidate without a result, a count.")
+    covariates: tuple[str, ...] = Field(description="What the difference is adjusted by.")
+    unadjusted: float | None = Field(description="Difference of the plain means; null: nothing was adjusted.")
+    items_saved: float | None = Field(
+        description="Share of the items that the adjustment stands for, a proportion; null: nothing was adjusted."
+    )
+    pairing: PairingSaves | None = Field(description="Null: outcomes do not vary.")
+
+
 class Comparison(Record):
-    """Two arms on the same items: what the interval carries, and no more."""
+    """Two arms: what the interval carries, and no more."""
 
     outcome: Outcome
     sentence: str = Field(description="The outcome in words, with its numbers.")
@@ -136,6 +163,9 @@ class Comparison(Record):
     min_attainable_p: float | None = Field(description="The least p that the exact test could give here.")
     more: tuple[More, ...]
     unpaired: Unpaired
+    arms: UnpairedArms | None = Field(
+        None, description="Of arms on items of their own; null: they are paired by id."
+    )
     slices: Slices | None = None
     reasons: dict[str, str] = Field(
         description="Null fields and why; `outcome`: why a claim that the pairs would carry does not stand."

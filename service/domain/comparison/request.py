@@ -8,13 +8,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
+from service.errors import InvalidData
 from service.stats.shared.data.score_range import RangeField
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
+from service.stats.shared.declaring.fields import DecidingLevel, PowerPlannedFor
 from service.stats.shared.methods.bounded import Unseen
 
 Missing = Literal["exclude_pair", "fail"]
 Prefers = Literal["higher", "lower"]
+Pairing = Literal["by_id", "none"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]
 _COLUMNS = ("values", "clusters", "slices", "replicates")
 
@@ -38,6 +41,13 @@ class ArmRows(Request):
     replicates: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=MAX_ITEMS)] | None = Field(
         None, description="Which run of the item a row is; runs of an item are averaged."
     )
+    covariates: dict[ItemId, Annotated[list[Finite], Field(max_length=MAX_ITEMS)]] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="Numbers by name that were known of each item before its arm was, such as its score before; of "
+        "unpaired arms, whose difference is adjusted by them (CUPED).",
+    )
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
@@ -47,25 +57,34 @@ class ArmRows(Request):
             if column is not None and len(column) != len(self.item_ids):
                 message = f"has {len(column)} rows where item_ids has {len(self.item_ids)}"
                 faults.add(name, message, "send one entry per row in every column")
+        for name, values in (self.covariates or {}).items():
+            if len(values) != len(self.item_ids):
+                message = f"has {len(values)} rows where item_ids has {len(self.item_ids)}"
+                faults.add(f"covariates.{name}", message, "send one entry per row in every column")
         faults.raise_if_any()
         return self
 
 
 class ComparisonRequest(Request):
-    """Two arms on the same items, and how much worse the candidate may be."""
+    """Two arms, and how much worse the candidate may be."""
 
     baseline: ArmRows
     candidate: ArmRows
     margin: Margin | None = Field(
         None, description="A loss below this is no worse. Null: only better and worse can be told."
     )
-    alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
+    alpha: DecidingLevel = Field(
         0.05, description="Two-sided level; each direction is tested at half of it, a proportion."
     )
     range: RangeField = Field(
         None,
         description="Least and greatest score there can be; null: 0 and 1 where every score lies between them, else "
         "what both arms span.",
+    )
+    pairing: Pairing = Field(
+        "by_id",
+        description="`by_id`: both arms have the same items; `none`: each has items of its own, and nothing is paired, "
+        "which takes more of them.",
     )
     prefers: Prefers = Field("higher", description="Which outcomes are the better ones.")
     missing: Missing = Field(
@@ -79,13 +98,29 @@ class ComparisonRequest(Request):
         description="What bounds in clusters take into account beyond what was seen: single items lost, in clusters "
         "like those seen; or whole `clusters`.",
     )
-    power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
-        0.8, description="What `more` plans for, a proportion."
-    )
+    power: PowerPlannedFor = Field(0.8, description="What `more` plans for, a proportion.")
 
     @model_validator(mode="after")
     def _computable(self) -> Self:
         for name, arm in (("baseline", self.baseline), ("candidate", self.candidate)):
             known = np.array([value for value in arm.values if value is not None], dtype=np.float64)
             require_size(known, f"{name}.values")
+            if self.pairing == "by_id" and arm.covariates is not None:
+                message = "belong to unpaired arms: a pair has what was known of its item in both"
+                raise InvalidData.field(
+                    f"{name}.covariates", message, "leave them out, or send pairing 'none'"
+                )
+        if self.pairing == "by_id":
+            return self
+        if self.unseen == "clusters":
+            raise InvalidData.field(
+                "unseen", "clusters is of paired arms", "leave it out, or pair the arms by id"
+            )
+        if self.baseline.slices is not None or self.candidate.slices is not None:
+            fix = "leave slices out, or compare one slice at a time"
+            raise InvalidData.field("baseline.slices", "are compared on pairs alone", fix)
+        if set(self.baseline.covariates or ()) != set(self.candidate.covariates or ()):
+            raise InvalidData.field(
+                "candidate.covariates", "are others than the baseline's", "send the same in both"
+            )
         return self

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken
+from service.errors import InvalidData
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.declaring.common import Margin
 
 
 def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
@@ -42,3 +46,28 @@ def scale_text(scale: ScaleTaken | None) -> str:
     if scale.source == "unit":
         return f" Every score lies between 0 and 1, taken as the ends of their range: {beyond}"
     return f" The least and the greatest score seen, {ends}, are taken as the ends of their range: {beyond}"
+
+
+def in_points(pairs: Pairs, margin: Margin | None) -> bool:
+    """Of outcomes 0 and 1, and of their means over runs where the margin is one of proportions."""
+    if not pairs.n:
+        return margin is not None and margin.unit != "score"
+    if pairs.binary:
+        return True
+    values = np.concatenate([pairs.baseline, pairs.candidate])
+    share = bool(np.all((values >= 0) & (values <= 1)))
+    return share and pairs.averaged and margin is not None and margin.unit != "score"
+
+
+def margin_of(margin: Margin | None, pairs: Pairs, *, points: bool) -> float | None:
+    """As a proportion or in score units; None without one.
+
+    Raises:
+        InvalidData: its unit does not fit the outcomes, or it is nothing.
+    """
+    if margin is None:
+        return None
+    size = float(margin.exact() if not pairs.n else margin.for_endpoint(binary=points))
+    if size == 0:  # a hundredth of the least number that there is
+        raise InvalidData.field("margin", "is too small to be computed with", "send a larger one")
+    return size

@@ -172,10 +172,14 @@ def _interval(comparison: Comparison) -> str:
 
 
 def _size(comparison: Comparison) -> str:
-    items = _count(comparison.n, "item")
-    return (
-        items if comparison.n_clusters is None else f"{items} in {_count(comparison.n_clusters, 'cluster')}"
-    )
+    items, arms = _count(comparison.n, "item"), comparison.arms
+    if arms is not None:
+        items = f"{arms.n_candidate} items against {arms.n_baseline} others"
+    if comparison.n_clusters is not None:
+        items += f" in {_count(comparison.n_clusters, 'cluster')}"
+    if arms is not None and arms.covariates:
+        items += f", adjusted by {listed(arms.covariates, len(arms.covariates), NAMED)}"
+    return items
 
 
 def _count(n: int, noun: str) -> str:

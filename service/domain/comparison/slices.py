@@ -13,8 +13,7 @@ from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import SliceResult, Slices
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
-from service.stats.shared.declaring import registry
-from service.stats.shared.methods.sliced import MOST_SLICES, Standing
+from service.stats.shared.methods.sliced import MOST_SLICES, Standing, adjust_slices
 from service.stats.shared.methods.slicing import lean, overall, reversal_of, standings
 from service.stats.shared.methods.slicing import weigh as against_margin
 
@@ -33,7 +32,7 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
             told.append((name, part, weighed))
         else:
             left_out.append(name)
-    adjusted = _holm([weighed.tests[0].p_value for _, _, weighed in told])
+    adjusted = adjust_slices([weighed.tests[0].p_value for _, _, weighed in told])
     claimed = [claims_of(weighed, margin) for _, _, weighed in told]
     if missing is not None:
         claimed = [
@@ -141,13 +140,3 @@ def _slice(
         p_adjusted=adjusted,
         shown_worse=claims.worse and adjusted is not None and adjusted < alpha,
     )
-
-
-def _holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's p of those that decide something; the others count as 1 in the family."""
-    if not p_values:
-        return []
-    test = registry.serving("family")
-    body = {"p_values": [1.0 if p is None else p for p in p_values], "method": "holm"}
-    adjusted = test.answer(test.request.model_validate(body)).analysis.adjusted
-    return [None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)]

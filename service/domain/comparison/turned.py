@@ -72,6 +72,8 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
         reversal = slices.reversal
         swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
         changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})
+    if answer.arms is not None:
+        changes["arms"] = answer.arms.model_copy(update={"unadjusted": _minus(answer.arms.unadjusted)})
     return answer.model_copy(update=changes)
 
 

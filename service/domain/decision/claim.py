@@ -160,10 +160,17 @@ def known_facts(
         ways = reader(clause)
         side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
-            kept = [way for way in ways if side == 0 or all(each.side == side for each in way.shown)]
+            kept = [
+                way for way in ways if side == 0 or all(each.side == side for each in way.shown | way.may)
+            ]
             if not isinstance(clause, Excludes):
                 # its own side counts, not that of the observed difference, and of neither side both do
-                return (Facts(shown=frozenset(each for way in kept for each in way.shown)),)
+                return (
+                    Facts(
+                        shown=frozenset(each for way in kept for each in way.shown),
+                        may=frozenset(each for way in kept for each in way.may),
+                    ),
+                )
             ways = tuple(kept)
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways

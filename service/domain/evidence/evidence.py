@@ -11,28 +11,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.notes.notes import Words
+from service.domain.notes.notes import Words, in_words
 from service.records import Record
+from service.words import Message, message
 
 PieceId = Literal[
     "preregistration", "paired_test", "equivalence", "clustered_interval", "no_optional_stopping"
 ]
 Score = Literal[0, 1, 2]
 MOST_PER_PIECE = 2
-
-TITLES: dict[PieceId, Words] = {
-    "preregistration": Words(en="The plan was locked before the results", zh="计划先于结果锁定(预注册)"),
-    "paired_test": Words(en="A paired test on the primary endpoint", zh="主端点上的配对检验"),
-    "equivalence": Words(
-        en="An equivalence test against a margin set beforehand", zh="针对事先设定界限的等价性检验"
-    ),
-    "clustered_interval": Words(
-        en="Intervals that respect which items belong together", zh="考虑聚类结构的置信区间"
-    ),
-    "no_optional_stopping": Words(
-        en="Run to the planned n, every deviation told", zh="跑满计划样本量,偏离全部披露"
-    ),
-}
 
 
 class Check(Record):
@@ -56,9 +43,14 @@ class Piece(Record):
     checks: tuple[Check, ...]
 
 
-def yes(holds: bool | None, en: str, zh: str, *, by: Literal["record", "author"] = "record") -> Check:
+def yes(holds: bool | None, says: Message, *, by: Literal["record", "author"] = "record") -> Check:
     """A check with its words."""
-    return Check(says=Words(en=en, zh=zh), holds=holds, by=by)
+    return Check(says=in_words(says), holds=holds, by=by)
+
+
+def title(of: PieceId) -> Words:
+    """What a piece of evidence is called."""
+    return in_words(message(f"evidence.title_{of}"))
 
 
 def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_PIECE) -> Piece:
@@ -69,7 +61,7 @@ def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_
     there = all(check.holds for check in checks[:least])
     shown = there and all(check.holds and check.by == "record" for check in checks)
     score: Score = 0 if not there else 2 if shown and most == MOST_PER_PIECE else 1
-    return Piece(id=of, title=TITLES[of], score=score, checks=tuple(checks))
+    return Piece(id=of, title=title(of), score=score, checks=tuple(checks))
 
 
 def total(pieces: tuple[Piece, ...]) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, Field
 from service.domain.checks.claim import asserts_claim
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.evidence import Check, Piece, piece, total, yes
-from service.domain.notes.notes import HypothesisSentences, Note, Words, marks_in_words
+from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.lead import half_at_most, name_of
@@ -25,6 +25,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
+from service.words import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class HypothesisCard(Record):
     """One hypothesis at a glance."""
 
     hypothesis: str
+    about: Words = Field(
+        description="What the claim is about: the means, a median or another quantile, or ranks."
+    )
     n_planned: int | None
     power: float | None = Field(
         description="Of the whole rule at the true difference that `power_at` names; null where it is not known."
@@ -92,11 +96,7 @@ class EvidenceCard(Record):
     limits: Words = Field(description="What no record can prove.")
 
 
-LIMITS = Words(
-    en="The record shows what was locked, received and judged, and when. It cannot show that the run began after the "
-    "lock, that nobody who holds the raw files looked into them, or that the results are honest.",
-    zh="记录可证明锁定、接收与判定的内容及时间,但不能证明运行始于锁定之后、持有原始文件者未曾查看,或结果本身真实。",
-)
+LIMITS = in_words(message("evidence.limits_of_record"))
 
 
 def of_record(known: Known) -> EvidenceCard:
@@ -144,28 +144,30 @@ def _is_primary(setting: Setting) -> bool:
 
 
 def _locked(known: Known) -> Check:
-    return yes(known.record.state != "draft", "the plan is locked", "计划已锁定")
+    return yes(known.record.state != "draft", message("evidence.locked"))
 
 
 def _blind(known: Known) -> Check:
-    return yes(not known.unblindings, "nobody opened outcomes before the verdict", "判定之前无人打开结果")
+    return yes(not known.unblindings, message("evidence.blind"))
 
 
 def _preregistration(known: Known) -> Piece:
     first, lock = known.first_batch_sequence, known.lock_sequence
     before = None if lock is None else first is None or lock < first
-    at = "" if lock is None else f" ({lock}{'' if first is None else f' < {first}'})"
+    ledger = (
+        message("evidence.lock_first")
+        if lock is None
+        else message("evidence.lock_first_alone", lock=lock)
+        if first is None
+        else message("evidence.lock_first_known", lock=lock, first=first)
+    )
     primary = any(endpoint.role == "primary" for endpoint in known.record.plan.endpoints or ())
     return piece(
         "preregistration",
         [
             _locked(known),
-            yes(
-                before,
-                f"the ledger has the lock before the first result{at}",
-                f"账本中锁定先于首个结果{at}",
-            ),
-            yes(primary, "a primary endpoint is named", "指定了主端点"),
+            yes(before, ledger),
+            yes(primary, message("evidence.primary_named")),
             _blind(known),
         ],
         least=1,
@@ -180,13 +182,11 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
             _locked(known),
             yes(
                 named,
-                "every primary hypothesis has a p-value of a paired test in its rule",
-                "每个主要假设的规则都含配对检验的 p 值",
+                message("evidence.paired_p"),
             ),
             yes(
                 bool(primary) and all(asserts_claim(each) for each in primary),
-                "every primary rule holds only where its claim is borne out",
-                "每个主要规则只在其主张得到支持时成立",
+                message("evidence.claim_borne_out"),
             ),
             _computed(known, [(each, "p_value", {use.use.id for use in _p_tests(each)}) for each in primary]),
         ],
@@ -216,16 +216,14 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
         "equivalence",
         [
             _locked(known),
-            yes(margins, "the smallest effect of interest is locked", "最小关注效应量已锁定"),
+            yes(margins, message("evidence.margin_locked")),
             yes(
                 bool(primary) and all(tests.values()),
-                "every primary hypothesis names an equivalence test",
-                "每个主要假设都指定了等价性检验",
+                message("evidence.equivalence_named"),
             ),
             yes(
                 all(asserts_claim(each) for each in primary if WANTED[each.hypothesis.claim]),
-                "a rule of equivalence or a margin holds only where that is shown",
-                "关于等价或界限的规则只在其得到证明时成立",
+                message("evidence.margin_shown"),
             ),
             _computed(known, [(each, "p_value", tests[each.index]) for each in primary]),
         ],
@@ -245,13 +243,11 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
         and (each.population.clusters is not None or each.population.independence is not None)
         for each in primary
     )
-    declared = yes(
-        stated,
-        "it is locked which items belong together"
+    # The record shows which items share a cluster; why the others are independent is the author's word.
+    declared = (
+        yes(stated, message("evidence.clusters_locked"))
         if len(grouped) == len(primary)
-        else "the plan says why items outside clusters are independent",
-        "已锁定聚类结构" if len(grouped) == len(primary) else "计划说明了聚类之外的题目为何相互独立",
-        by="record" if len(grouped) == len(primary) else "author",
+        else yes(stated, message("evidence.independence_stated"), by="author")
     )
     return piece(
         "clustered_interval",
@@ -260,8 +256,7 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
             declared,
             yes(
                 bool(primary) and all(suited.values()),
-                "every primary hypothesis has an interval made for that",
-                "每个主要假设都有与之相应的区间",
+                message("evidence.interval_named"),
             ),
             _computed(known, [(each, "ci", suited[each.index]) for each in primary]),
         ],
@@ -282,35 +277,32 @@ def _no_optional_stopping(known: Known) -> Piece:
     worst = max(known.standing, key=STRICTNESS.index, default="accept")
     checks = [
         _locked(known),
-        yes(known.record.plan.stopping is not None, "the stopping rule is locked", "停止规则已锁定"),
+        yes(known.record.plan.stopping is not None, message("evidence.stopping_locked")),
         _blind(known),
         yes(
             STRICTNESS.index(worst) < STRICTNESS.index("new_registration"),
-            "no deviation stands as rejected or as a new registration",
-            "没有偏离被拒绝或需重新预注册",
+            message("evidence.none_rejected"),
         ),
         yes(
             complete if known.record.state != "draft" else None,
-            f"every planned result is in ({known.received} of {known.expected})",
-            f"计划结果全部收到({known.received}/{known.expected})",
+            message("evidence.results_in", received=known.received, expected=known.expected),
         ),
-        yes(worst == "accept", "every deviation stands as accepted", "所有偏离均被接受"),
-        yes(known.verdict is not None or None, "the verdict was made on them", "已据此判定"),
+        yes(worst == "accept", message("evidence.all_accepted")),
+        yes(known.verdict is not None or None, message("evidence.judged")),
     ]
     return piece("no_optional_stopping", checks, least=4)
 
 
 def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
     """Whether the verdict holds these fields of one of the tests; null before the verdict."""
-    en, zh = "the verdict holds it", "判定中已有计算结果"
     if known.verdict is None:
-        return yes(None, f"{en} (not before the verdict)", f"{zh}(判定之前未知)")
+        return yes(None, message("evidence.computed_later"))
     judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
     held = all(
         any(_has(judged[each.hypothesis.id].analyses.get(test, {}).get("analysis"), name) for test in tests)
         for each, name, tests in wanted
     )
-    return yes(held and bool(wanted), en, zh)
+    return yes(held and bool(wanted), message("evidence.computed"))
 
 
 def _has(analysis: object, name: str) -> bool:
@@ -332,6 +324,7 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
         population = plan.population(hypothesis.population)
         yield HypothesisCard(
             hypothesis=hypothesis.id,
+            about=in_words(message(f"verdicts.about_{hypothesis.about or 'mean'}")),
             n_planned=None if population is None else population.n,
             power=None if at is None else at.power,
             **_power_in_words(lead),
@@ -348,16 +341,12 @@ def _power_in_words(lead: LeadPower | None) -> dict[str, Any]:
         return {}
     half = half_at_most(lead)
     return {
-        "power_at": _words(name_of(lead)),
+        "power_at": in_words(name_of(lead)),
         "power_low": None if lead.low is None else lead.low.power,
         "power_high": None if lead.high is None else lead.high.power,
-        "power_limit": None if half is None else _words(half),
+        "power_limit": None if half is None else in_words(half),
         "power_curve": lead.curve,
     }
-
-
-def _words(pair: tuple[str, str]) -> Words:
-    return Words(en=pair[0], zh=pair[1])
 
 
 def _why(power: RulePower | None) -> str:

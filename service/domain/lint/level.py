@@ -13,7 +13,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.level import level_of
 from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of
-from service.domain.power.shapes import WORDS
+from service.domain.power.shapes import name_shape
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison
@@ -107,7 +107,7 @@ def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
     at = "no true difference" if not level.truth else f"a true difference of {_size(level)}"
     error = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
     clusters = "" if level.icc is None else f" and items of a cluster correlated by {level.icc:g}"
-    world = "" if level.world is None else f", {WORDS[level.world][0]}"
+    world = "" if level.world is None else f", {name_shape(level.world).text('en')}"
     normal = (level.worlds or {}).get("normal")
     beside = (
         ""

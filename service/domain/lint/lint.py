@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from service.domain.checks.about import about_findings
 from service.domain.checks.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.checks.claim import claim_findings, contradiction_findings
 from service.domain.checks.imports import import_findings
@@ -65,6 +66,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += use_findings(plan, setting)
         findings += rule_findings(setting)
         findings += claim_findings(plan, setting)
+        findings += about_findings(setting)
         findings += missing_findings(plan, setting)
         findings += other_missing_findings(plan, setting)
         findings += multiplicity_findings(plan, setting)
@@ -233,12 +235,17 @@ def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
             f"{path}.judgements",
             say("findings.no_whole_runs", replicates=endpoint.replicates, judgements=endpoint.judgements),
         )
-    if endpoint.collapse == "any_of_k":
+    if endpoint.collapse in ("any_of_k", "all_of_k"):
         if endpoint.kind != "binary" or endpoint.k is None or endpoint.k > endpoint.replicates or runs:
             yield error(
                 "COLLAPSE",
                 f"{path}.k",
-                say("findings.attempts_without_k", replicates=endpoint.replicates, endpoint=endpoint.id),
+                say(
+                    "findings.attempts_without_k",
+                    collapse=endpoint.collapse,
+                    replicates=endpoint.replicates,
+                    endpoint=endpoint.id,
+                ),
             )
     elif endpoint.k is not None:
         yield error("COLLAPSE", f"{path}.k", say("findings.k_alone"))

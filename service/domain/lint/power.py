@@ -9,10 +9,10 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.rule import MOST_ROWS
-from service.domain.power.lead import NAMES, misses_half, size_of
+from service.domain.power.lead import misses_half, name_effect, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule import enumerated, power_at_reference
-from service.domain.power.shapes import WORDS
+from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import Setting
 from service.words import say
 
@@ -50,7 +50,7 @@ def _low(lead: LeadPower, least: float) -> str:
     if low.ratio is not None:
         truth = say("findings.true_ratio", ratio=size_of(low))
     elif low.truth != 0:
-        truth = say("findings.true_difference", size=size_of(low), name=NAMES[lead.effect][0])
+        truth = say("findings.true_difference", size=size_of(low), name=name_effect(lead.effect))
     values = {
         "truth": truth,
         "low": _chance(low, least),
@@ -97,7 +97,7 @@ def _where(at: PowerAt) -> str:
     if at.icc is not None:
         said.append(f"an ICC of {at.icc:g}")
     if at.shape is not None:
-        said.append(WORDS[at.shape][0])
+        said.append(name_shape(at.shape).text("en"))
     if at.missing is not None:
         said.append(f"{at.missing:.0%} of results not ok")
     if at.others == "not_true":

@@ -66,13 +66,13 @@ def sentences(
                 for note in [winners_curse(plan, hypothesis_verdict, powers.get(hypothesis_verdict.id))]
                 if note is not None
             ),
-            next=_in_words(next_step(plan, hypothesis_verdict)),
+            next=in_words(next_step(plan, hypothesis_verdict)),
         )
         for hypothesis_verdict in verdict.hypotheses
     )
 
 
-def _in_words(value: Value) -> Words:
+def in_words(value: Value) -> Words:
     """A message in every language that records have."""
     return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
 
@@ -84,7 +84,7 @@ def _chinese(plan: Plan, verdict: HypothesisVerdict, marks: Sequence[Mark]) -> s
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
     """What stands against a verdict, each with what it does, and to which hypotheses where it is not all of them."""
     return tuple(
-        _in_words(
+        in_words(
             message(
                 f"notes.marks_{mark.effect}",
                 mark=reason_message(mark.says),
@@ -120,7 +120,7 @@ def winners_curse(plan: Plan, verdict: HypothesisVerdict, power: RulePower | Non
     truth, share = difference(at.truth, binary=binary), f"{100 * at.power:.0f}%"
     return Note(
         code="WINNERS_CURSE",
-        says=_in_words(message("notes.weak_study", truth=truth, given=given, share=share)),
+        says=in_words(message("notes.weak_study", truth=truth, given=given, share=share)),
     )
 
 
@@ -128,7 +128,7 @@ def _weighed(verdict: HypothesisVerdict, known: Exaggeration) -> Note:
     corrected = verdict.family is not None and verdict.family.policy != "none"
     return Note(
         code="WINNERS_CURSE",
-        says=_in_words(
+        says=in_words(
             message(
                 "notes.exaggerated",
                 truth=points(known.truth),

@@ -22,7 +22,8 @@ from service.records import StrictRecord
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect"]
-Collapse = Literal["mean", "majority", "first", "any_of_k"]
+About = Literal["mean", "median", "quantile", "rank"]
+Collapse = Literal["mean", "majority", "first", "any_of_k", "all_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal[
     "none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence", "max_t"
@@ -88,6 +89,11 @@ class Hypothesis(StrictRecord):
     id: Name = Field(description="What the verdict and the family call it.")
     claim: Claim = Field(description="What kind of claim the rule decides.")
     statement: Paragraph = Field(description="The claim in words.")
+    about: About | None = Field(
+        None,
+        description="What the claim is about: the `mean` difference; the `median` or another `quantile`; or the `rank` "
+        "of items. Tests of that bear it out, and sentences name it; null: `mean`.",
+    )
     population: Token = Field(description="`id` of the population.")
     baseline: Token = Field(description="Arm that is compared with.")
     candidate: Token = Field(
@@ -151,13 +157,14 @@ class Endpoint(StrictRecord):
     collapse: Collapse | None = Field(
         None,
         description="How replicates become one value; null: `mean`. `any_of_k`: the chance that one of `k` of them is "
-        "right.",
+        "right; `all_of_k`: that all of `k` are.",
     )
     k: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Attempts that `any_of_k` allows, at most `replicates`; null otherwise.",
+        description="Attempts that `any_of_k` allows, or runs that `all_of_k` asks for, at most `replicates`; null "
+        "otherwise.",
     )
     bounds: Bounds | None = Field(
         None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
@@ -177,10 +184,14 @@ class Endpoint(StrictRecord):
 
     @property
     def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
-        """The kind a test sees: the mean or pass@k of several binary replicates is a score between 0 and 1."""
-        if self.kind == "binary" and self.replicates > 1 and self.collapse in (None, "mean", "any_of_k"):
-            return "continuous"
-        return self.kind
+        """The kind a test sees: the mean, pass@k or pass^k of several binary replicates is a score between 0 and 1.
+
+        Whether all replicates are right is again right or wrong.
+        """
+        if self.kind != "binary" or self.replicates == 1 or self.collapse in ("majority", "first"):
+            return self.kind
+        every = self.collapse == "all_of_k" and self.k == self.replicates
+        return "binary" if every else "continuous"
 
     @property
     def runs(self) -> int:

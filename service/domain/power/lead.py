@@ -9,17 +9,7 @@ from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import TIE
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.settings import Setting
-
-Pair = tuple[str, str]
-"""English and Chinese."""
-
-NAMES: dict[LeadEffect, Pair] = {
-    "sesoi": ("the SESOI", "SESOI"),
-    "twice_sesoi": ("2 x SESOI", "2 倍 SESOI"),
-    "no_difference": ("no difference", "无差异"),
-    "assumed": ("the assumed difference", "假定的差异"),
-    "ratio": ("the ratio sought", "所求的比值"),
-}
+from service.words import Message, message
 
 
 def asked_of_the_observed(setting: Setting, truth: float) -> float | None:
@@ -37,13 +27,17 @@ def asked_of_the_observed(setting: Setting, truth: float) -> float | None:
     return sign * float(min(limits))
 
 
-def name_of(lead: LeadPower) -> Pair:
+def name_effect(effect: LeadEffect) -> Message:
+    """What the true difference of that kind is called."""
+    return message(f"power.at_{effect}")
+
+
+def name_of(lead: LeadPower) -> Message:
     """What power is told at: the SESOI, 2 pp."""
-    en, zh = NAMES[lead.effect]
+    name = name_effect(lead.effect)
     if lead.effect == "no_difference":
-        return en, zh
-    size = size_of(lead.reference)
-    return f"{en}, {size}", f"{zh}({size})"
+        return name
+    return message("power.sized", name=name, size=size_of(lead.reference))
 
 
 def size_of(at: PowerAt) -> str:
@@ -67,14 +61,7 @@ def misses_half(lead: LeadPower) -> dict[str, str]:
     return {"least": least, "size": size_of(lead.reference)}
 
 
-def half_at_most(lead: LeadPower) -> Pair | None:
+def half_at_most(lead: LeadPower) -> Message | None:
     """That the rule misses about half the time there, whatever the number of items; None where it need not."""
-    if lead.asks_observed is None:
-        return None
-    least = amount(lead.asks_observed, points=lead.reference.discordance is not None)
-    return (
-        f"the rule asks for an observed difference of {least} or beyond, and where the true one is "
-        f"{size_of(lead.reference)}, about half of all studies or more miss that, however many items they have",
-        f"规则要求观察到的差异达到 {least};真实差异为 {size_of(lead.reference)} 时,无论题目多少,"
-        "约半数或更多的研究都达不到",
-    )
+    half = misses_half(lead)
+    return message("power.half_at_most", **half) if half else None

@@ -29,6 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.words import Message, message
+
 Floats = NDArray[np.float64]
 ShapeName = Literal[
     "normal",
@@ -42,19 +44,6 @@ ShapeName = Literal[
     "bounded",
     "pilot",
 ]
-
-WORDS: dict[ShapeName, tuple[str, str]] = {
-    "normal": ("normal differences", "差异服从正态分布"),
-    "skewed_left": ("differences skewed to the left (a few large losses)", "差异左偏(少数大幅下降)"),
-    "skewed_right": ("differences skewed to the right (a few large gains)", "差异右偏(少数大幅上升)"),
-    "heavy": ("differences with heavy tails", "差异厚尾"),
-    "rare_losses": ("rare large losses among small gains and ties", "小幅上升与持平之中有罕见的大幅下降"),
-    "rare_gains": ("rare large gains among small losses and ties", "小幅下降与持平之中有罕见的大幅上升"),
-    "ties": ("most items tied", "多数题目持平"),
-    "steps": ("differences of a few uneven steps", "差异只有少数几级且不对称"),
-    "bounded": ("differences that are all or nothing", "差异非全即无"),
-    "pilot": ("differences as in the pilot", "差异与试点相同"),
-}
 
 STEPS = 2000
 """Pieces of equal chance that a shape is made of."""
@@ -190,6 +179,19 @@ class Shape:
             within = generator.standard_normal(size)
         return np.asarray(sizes * (self.mean + between + within * self.sd * np.sqrt((1 - icc) / sizes)))
 
+    def draw_items(
+        self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
+    ) -> Floats:
+        """Items (T, n) of this shape, unit by unit: each is its unit's own value with chance sqrt(icc).
+
+        Two items of a unit then correlate by `icc`, and no value lies outside the shape.
+        """
+        items = self.draw(generator, (n_sets, int(sizes.sum())))
+        if icc <= 0:
+            return items
+        own = np.repeat(self.draw(generator, (n_sets, len(sizes))), sizes, axis=1)
+        return np.where(generator.random(items.shape) < np.sqrt(icc), own, items)
+
     @property
     def _ends(self) -> tuple[Floats, Floats]:
         return (self.quantiles[:-1], self.quantiles[1:]) if self.smooth else (self.quantiles, self.quantiles)
@@ -198,6 +200,17 @@ class Shape:
     def _middles(self) -> Floats:
         low, high = self._ends
         return np.asarray((low + high) / 2)
+
+
+def sums_of(items: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """Sums (T, G) over units of these sizes of items (T, n) that stand unit by unit; no unit is empty."""
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return np.asarray(np.add.reduceat(items, starts, axis=1))
+
+
+def name_shape(name: ShapeName) -> Message:
+    """What a shape is called."""
+    return message(f"power.shape_{name}")
 
 
 def by_mean(shape: Shape) -> float:

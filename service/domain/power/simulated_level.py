@@ -22,13 +22,15 @@ from service.domain.power.least_p import Size
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
 from service.domain.power.procedure.data import Block, Side, World, draw
-from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets
+from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets, looks_at_items
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
-from service.domain.power.shapes import Centre, Shape, by_mean, every_shape
+from service.domain.power.shapes import Centre, Shape, by_mean, every_shape, sums_of
+from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import states
-from service.domain.rules.claims.clauses import Reader, effect_of, meaning_of
+from service.domain.rules.claims.claim import Target
+from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
@@ -45,6 +47,8 @@ SPREADS = (2.0, 10.0)
 
 SHARES = (0.05, 0.3)
 DATA_SETS, MOST_VALUES, FEWEST_SETS = 2000, 500_000, 100
+MOST_ITEM_VALUES = 2_000_000
+"""Items that are drawn one by one for all data sets of a world."""
 FEW_UNITS, MORE = 30, 5
 """Up to that many units a level is told more closely, by so many times the data sets."""
 
@@ -102,24 +106,35 @@ def fixed_level(
     binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
     nulls = tuple(_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered))
     shared: dict[str, SharedResamples] = {}
+    items = clustered and not binary and any(looks_at_items(use) for use in setting.uses.values())
+    if items:
+        n_sets = min(n_sets, MOST_ITEM_VALUES // size.n)
+        if n_sets < FEWEST_SETS:
+            return base.model_copy(update={"reason": "too many items to simulate at lint"})
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
 
     def held(null: Null, each_sets: int, stream: int) -> float | None:
-        generator, won, sides = np.random.default_rng([SEED, stream] if stream else SEED), None, None
+        generator = np.random.default_rng([SEED, stream] if stream else SEED)
+        won = sides = values = None
         if null.shape is None:
             won = draw_binary(generator, each_sets, sizes, null.world.shares()[:2], null.world.icc)
             sums = (won[0] - won[1]).astype(np.float64)
+        elif items:
+            values = null.shape.draw_items(generator, each_sets, sizes, null.world.icc)
+            sums = sums_of(values, sizes)
         else:
             sums = null.shape.draw_sums(generator, each_sets, sizes, null.world.icc)
             if arms:
                 before = generator.standard_normal(sums.shape) * null.shape.sd * OF_ITEMS
                 sides = before, before + sums
-        units = Units(sizes, sums, won, clustered, SEED, shared, sides)
+        units = Units(sizes, sums, won, clustered, SEED, shared, sides, values)
         return _held(setting, SimulatedSets(setting, sesoi, units).truths)
 
-    cost = sum(of_test(use, len(sizes), binary=binary) for use in setting.uses.values()) + 100 * len(sizes)
-    first = int(np.clip(FIRST_COST / (len(nulls) * cost), FEWEST_FIRST, FIRST_SETS))
-    most = n_sets * (MORE if len(sizes) <= FEW_UNITS else 1)
+    of_clusters = size.n if clustered else None
+    cost = sum(of_test(use, len(sizes), binary=binary, items=of_clusters) for use in setting.uses.values())
+    cost += 100 * len(sizes)
+    first = int(np.clip(FIRST_COST / (len(nulls) * cost), FEWEST_FIRST, min(FIRST_SETS, n_sets)))
+    most = n_sets * (MORE if len(sizes) <= FEW_UNITS and not items else 1)
     second = int(np.clip(SECOND_COST / (ANEW * cost), min(FEWEST_SECOND, most), most))
     return _greatest(base, nulls, held, (first, second), binary=binary, clustered=clustered)
 
@@ -197,6 +212,8 @@ def centre_of(setting: Setting, unit: float) -> Centre:
     assert setting.rule is not None  # noqa: S101 - callers have one
     reader = Reader(setting.uses, Fraction(repr(unit)))
     tests = {each.of for way in states(setting.rule, reader) for each in way.shown}
+    bearing = Target.of(setting).bearing
+    tests = tests if bearing is None else {each for each in tests if each in bearing}
     effects = {Effect() if name is None else effect_of(setting.uses[name]) for name in tests}
     effect = next(iter(effects)) if len(effects) == 1 else Effect()
     match effect.kind:

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from service.domain.faults import Faults
 from service.records import Record
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Request, Share
+from service.stats.shared.declaring.fields import DecidingLevel
 
-Alpha = Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)]
 Effect = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Values = Annotated[list[Finite | None], Field(min_length=1, max_length=MAX_ITEMS)]
 
@@ -27,7 +27,7 @@ class ResolutionRequest(Request):
         None, description="True differences to give the power of, proportions or score units; null: 0.02 of 0 and 1, "
         "else a fifth of the differences' SD."
     )  # fmt: skip
-    alpha: Alpha = Field(0.05, description="Two-sided level, a proportion.")
+    alpha: DecidingLevel = Field(0.05, description="Two-sided level, a proportion.")
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
@@ -55,7 +55,7 @@ class AuditRequest(Request):
     effects: Annotated[list[Effect], Field(min_length=1, max_length=5)] | None = Field(
         None, description="True differences to give the power of, proportions; null: 0.02."
     )
-    alpha: Alpha = Field(0.05, description="Two-sided level, a proportion.")
+    alpha: DecidingLevel = Field(0.05, description="Two-sided level, a proportion.")
 
     @model_validator(mode="after")
     def _clusters_hold_items(self) -> Self:

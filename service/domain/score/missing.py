@@ -12,6 +12,7 @@ from typing import Any
 
 from service.domain.comparison.attrition import MOST
 from service.domain.comparison.pairing import SHOWN
+from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.score.items import Items
 from service.domain.score.records import Filled, MissingResults, Outcome
 from service.domain.score.request import ScoreRequest
@@ -82,10 +83,10 @@ class Missing:
             message += "." if told == "estimate" else f" and the answer '{_WORDS[unfavourable or told]}'."
         return (
             StatWarning(
-                code="MISSING_RESULTS",
+                code=MISSING_RESULTS.code,
                 severity="serious" if changes else "caution",
                 message=message,
-                citation="Horowitz & Manski (2000), JASA 95:77",
+                citation=MISSING_RESULTS.citation,
             ),
         )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from service.domain.comparison.request import ArmRows, Missing
+from service.domain.comparison.request import ArmRows, Missing, Prefers
 from service.stats.shared.data.score_range import RangeField
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import Finite
+from service.stats.shared.declaring.fields import DecidingLevel, PowerPlannedFor
 
 
 class ScoreRequest(ArmRows):
@@ -19,11 +20,11 @@ class ScoreRequest(ArmRows):
     threshold: Finite | None = Field(
         None, description="What the mean should reach, in its unit, e.g. 0.95; null: nothing is asked of it."
     )
-    prefers: Literal["higher", "lower"] = Field(
+    prefers: Prefers = Field(
         "higher",
         description="Which outcomes are the better ones; with `lower` the mean should not exceed the threshold.",
     )
-    alpha: Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)] = Field(
+    alpha: DecidingLevel = Field(
         0.05, description="Two-sided level; each side of the threshold is tested at half of it, a proportion."
     )
     range: RangeField = None
@@ -32,9 +33,7 @@ class ScoreRequest(ArmRows):
         description="An item without a result: left out, or counted as the worst outcome there can be (`fail`), as is "
         "then a run that other items have.",
     )
-    power: Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)] = Field(
-        0.8, description="What `against.more` plans for, a proportion."
-    )
+    power: PowerPlannedFor = Field(0.8, description="What `against.more` plans for, a proportion.")
 
     @model_validator(mode="after")
     def _computable(self) -> Self:

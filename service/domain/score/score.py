@@ -90,11 +90,4 @@ def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:
     }
     if items.clusters is not None:
         body["clusters"] = list(items.clusters)
-    asked = test.request.model_validate(body)
-    if test.cost(asked) > MOST_SECONDS:
-        raise InvalidData(
-            f"{test.name} would compute for more than {MOST_SECONDS:g} seconds on these rows; send it as a test of its "
-            "own, which becomes a job",
-            code="too_long",
-        )
-    return test.answer(asked)
+    return test.answer_within(test.request.model_validate(body), MOST_SECONDS)

@@ -9,8 +9,7 @@ from service.domain.score.items import Items
 from service.domain.score.records import SliceScore, SliceScores
 from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
-from service.stats.shared.declaring import registry
-from service.stats.shared.methods.sliced import MOST_SLICES
+from service.stats.shared.methods.sliced import MOST_SLICES, adjust_slices
 
 
 def slices_of(items: Items, request: ScoreRequest, weigh: Callable[[Items], Any]) -> SliceScores:
@@ -23,7 +22,7 @@ def slices_of(items: Items, request: ScoreRequest, weigh: Callable[[Items], Any]
         except InvalidData:  # a single cluster, which shows nothing of others
             left_out.append(name)
     p_values = [None if found.against is None else found.against.p_falls_short for _, found in weighed]
-    adjusted = _holm(p_values) if request.threshold is not None else p_values
+    adjusted = adjust_slices(p_values) if request.threshold is not None else p_values
     results = [
         _slice(name, found, p, request.alpha / 2) for (name, found), p in zip(weighed, adjusted, strict=True)
     ]
@@ -51,13 +50,3 @@ def _slice(name: str, evidence: Any, adjusted: float | None, tail: float) -> Sli
         and adjusted is not None
         and adjusted < tail,
     )
-
-
-def _holm(p_values: list[float | None]) -> list[float | None]:
-    """Holm's p of those that decide something; the others count as 1 in the family."""
-    if not p_values:
-        return []
-    test = registry.serving("family")
-    body = {"p_values": [1.0 if p is None else p for p in p_values], "method": "holm"}
-    adjusted = test.answer(test.request.model_validate(body)).analysis.adjusted
-    return [None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)]

@@ -26,6 +26,7 @@ from service.domain.rules.settings import Setting
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
+from service.kernels.effects.pass_at_k import pass_hat_k as all_of_k
 from service.records import Record
 from service.words import say
 
@@ -254,9 +255,10 @@ def _described(setting: Setting, manifests: Mapping[str, Manifest]) -> tuple[Pop
 def collapse(values: NDArray[np.float64], endpoint: Endpoint) -> NDArray[np.float64]:
     """One value per item from shape (items, replicates); `majority` is 1 when more than half are 1."""
     replicates, how = values.shape[1], endpoint.collapse
-    if how == "any_of_k":
+    if how in ("any_of_k", "all_of_k"):
         right = values.sum(axis=1).astype(np.int64)
-        return any_of_k(np.full(len(right), replicates), right, endpoint.k or 1)
+        runs, k = np.full(len(right), replicates), endpoint.k or 1
+        return any_of_k(runs, right, k) if how == "any_of_k" else all_of_k(runs, right, k)
     if replicates == 1 or how == "first":
         return np.ascontiguousarray(values[:, 0])
     if how == "majority":
@@ -268,18 +270,20 @@ def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: En
     """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
     if len(before) == 0:
         return None
-    if endpoint.collapse == "any_of_k":
-        every = math.comb(before.shape[1], endpoint.k or 1)
-        return Fraction(_failing(before, endpoint) - _failing(after, endpoint), every * len(before))
+    if endpoint.collapse in ("any_of_k", "all_of_k"):
+        picks = math.comb(before.shape[1], endpoint.k or 1) * len(before)
+        if endpoint.collapse == "all_of_k":
+            return Fraction(_all_alike(after, endpoint) - _all_alike(before, endpoint), picks)
+        return Fraction(_all_alike(1 - before, endpoint) - _all_alike(1 - after, endpoint), picks)
     if endpoint.collapse in ("first", "majority"):
         before, after = collapse(before, endpoint), collapse(after, endpoint)
     return (exact_sum(after) - exact_sum(before)) / before.size
 
 
-def _failing(values: NDArray[np.float64], endpoint: Endpoint) -> int:
-    """Ways to pick k attempts that all fail, over all items."""
-    wrong, counts = np.unique(values.shape[1] - values.sum(axis=1).astype(np.int64), return_counts=True)
-    picked = zip(wrong.tolist(), counts.tolist(), strict=True)
+def _all_alike(values: NDArray[np.float64], endpoint: Endpoint) -> int:
+    """Ways to pick k attempts that are all 1, over all items."""
+    ones, counts = np.unique(values.sum(axis=1).astype(np.int64), return_counts=True)
+    picked = zip(ones.tolist(), counts.tolist(), strict=True)
     return sum(count * math.comb(each, endpoint.k or 1) for each, count in picked)
 
 

@@ -62,6 +62,11 @@ class DeepEvalRun(Reader):
             fields = {**case, "additionalMetadata": extra, "metadata": extra}
             yield Sample(where, fields, measures)
 
+    def about(self) -> Mapping[str, Any]:
+        """The data set's name, and by metric the model that evaluated it."""
+        judges = {name: model for name, model in self.judges() if model is not None}
+        return {"dataset": (self.run or {}).get("datasetAlias"), "judge": judges}
+
     def judges(self) -> Iterator[tuple[str, str | None]]:
         """Every metric with the model that evaluated it, once each."""
         seen = set()
@@ -91,6 +96,7 @@ def _measured(metric: Mapping[str, Any]) -> Measured:
 HARNESS = Harness(
     formats=("deepeval",),
     open=lambda files, _form, _mapping: DeepEvalRun(files),
+    content=("input", "expectedOutput"),
     row=Row(
         title="DeepEval",
         reads="`test_run_*.json`",

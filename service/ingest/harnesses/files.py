@@ -25,16 +25,29 @@ _OTHERS = (
     (b"\xfd7zXZ\0", "is compressed by xz: send it as it was before, or in a zip archive"),
     (b"BZh", "is compressed by bzip2: send it as it was before, or in a zip archive"),
     (b"7z\xbc\xaf", "is a 7z archive: send a zip archive"),
-    (b"\xff\xfe", "is not UTF-8 but UTF-16: save it as UTF-8"),
-    (b"\xfe\xff", "is not UTF-8 but UTF-16: save it as UTF-8"),
+    (b"\xff\xfe\0\0", "is not UTF-8 but UTF-32: save it as UTF-8"),
 )
 """How files begin that no reader takes, and what to do about them."""
+
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Spreadsheets save text so."""
 
 
 def _blank(document: Buffer, position: int) -> int:
     """Where the blank characters end that begin at a position: lines of nothing else cost nothing of their own."""
     blank = _BLANK.match(document, position)
     return position if blank is None else blank.end()
+
+
+def _from_utf_16(document: Buffer, name: str) -> bytes:
+    """The same text in UTF-8, with its byte order mark dropped."""
+    if len(document) > limits.MOST_UTF_16:
+        raise too_large("the file in UTF-16 is larger", f"{limits.MOST_UTF_16 >> 20} MiB of UTF-16")
+    try:
+        return bytes(document[: len(document)]).decode("utf-16").encode()
+    except UnicodeError:
+        raise unreadable(name, "begins as UTF-16 and is none: save it as UTF-8") from None
 
 
 def _count_lines(document: Buffer, begin: int, end: int) -> int:
@@ -100,7 +113,7 @@ class Files:
         for mark, fault in _OTHERS:
             if begun.startswith(mark):
                 raise unreadable(name, fault)
-        return document
+        return _from_utf_16(document, name) if begun.startswith(_UTF_16) else document
 
     def _read(self, name: str) -> Buffer:
         if self.archive is not None:

@@ -60,6 +60,10 @@ class Harness:
     doubt: int = 0
     """Marks of harnesses with a smaller number are looked for first: they are the surer ones."""
 
+    # What tells whether two results are of the same items.
+    content: tuple[str, ...] = ()
+    """Places of an item's input and of its target; of places with `|` between them the first that is there."""
+
     # What a survey leaves aside.
     beside: frozenset[str] = frozenset()
     """Members that it writes of the run and its outcome beside every sample: nothing that items share."""

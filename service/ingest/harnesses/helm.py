@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.domain.plans.imports import HelmImport, Readable
@@ -43,6 +43,18 @@ class HelmRun(Reader):
     def tells_failures(self) -> bool:
         """Whether a failed request can be told from a wrong answer."""
         return self._instances is not None
+
+    def about(self) -> Mapping[str, Any]:
+        """From `run_spec.json`."""
+        run = self.run or {}
+        adapter = run.get("adapter_spec")
+        adapter = adapter if isinstance(adapter, dict) else {}
+        return {
+            "task": run.get("scenario_spec"),
+            "scorer": run.get("metric_specs"),
+            "runs": adapter.get("num_train_trials"),
+            "limits": adapter.get("max_eval_instances"),
+        }
 
     def samples(self) -> Iterator[Sample]:
         """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""

@@ -22,6 +22,7 @@ from service.ingest.harnesses.samples import Measured, Reader, Sample
 _WANTED = frozenset({"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at"})
 _SCORE = Members({"value", "reason", "history"}, only=True)
 _HEADER = Members({"version", "status", "eval", "invalidated", "piece"})
+_LIMITS = ("limit", "message_limit", "token_limit", "time_limit", "working_limit", "cost_limit")
 _CHUNKED = "/sample.json"
 _NAME = re.compile(r"samples/.+_epoch_[0-9]+(\.json|/sample\.json)", re.DOTALL)
 _EVENTS = (("error", "error"), ("invalidation", "invalidated"), ("limit", "limit"))
@@ -38,6 +39,7 @@ class InspectLog(Reader):
     def __init__(self, files: Files, paths: Collection[str] | None = None) -> None:
         """`paths` are those that the mapping looks at in samples; None: they may be any."""
         self._files = files
+        self._paths = paths
         self._wanted = _wanted(paths)
         self._names: list[str] = []
         self._all: frozenset[str] = frozenset()
@@ -54,6 +56,31 @@ class InspectLog(Reader):
         count = len(self._names) if files.archive is not None else None
         if self.partial is None and count is not None and self._intended not in (None, count):
             self.partial = f"has {count} samples where it says that {self._intended} were run"
+
+    def about(self) -> Mapping[str, Any]:
+        """From the header's `eval`."""
+        run = self.run or {}
+        dataset, config = _mapping(run.get("dataset")), _mapping(run.get("config"))
+        scorers = [_mapping(each) for each in run.get("scorers") or () if isinstance(each, dict)]
+        return {
+            "task": run.get("task"),
+            "task_version": run.get("task_version"),
+            "dataset": dataset.get("name") or dataset.get("location"),
+            "scorer": [{"name": each.get("name"), "options": each.get("options")} for each in scorers],
+            "judge": {
+                role: _mapping(model).get("model")
+                for role, model in _mapping(run.get("model_roles")).items()
+                if isinstance(model, dict)
+            },
+            "runs": config.get("epochs"),
+            "limits": {name: config[name] for name in _LIMITS if config.get(name) is not None},
+            "harness_version": _mapping(run.get("packages")).get("inspect_ai"),
+        }
+
+    def read_also(self, places: Collection[str]) -> None:
+        """Input and target are passed over by imports."""
+        if self._paths is not None:
+            self._wanted = _wanted([*self._paths, *places])
 
     @property
     def _intended(self) -> int | None:
@@ -262,6 +289,7 @@ HARNESS = Harness(
         "error": SCORED_ERROR,
     },
     suffixes={".eval": "inspect"},
+    content=("input", "target"),
     marks=('"eval"',),
     doubt=8,
     beside=frozenset({"turn_count"}),

@@ -9,6 +9,8 @@ MOST_INFLATED = 2048 * MIB
 """Bytes of all entries of an archive, or of a file that is none."""
 MOST_ENTRY = 256 * MIB
 """Bytes of one entry, or of one line."""
+MOST_UTF_16 = 64 * MIB
+"""Bytes of a text in UTF-16, which is turned into UTF-8 in memory."""
 MOST_ENTRIES = 200_000
 MOST_SAMPLES = 2_000_000
 """Samples of a run, of whatever arm, and lines of a file of them."""

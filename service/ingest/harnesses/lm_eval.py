@@ -14,7 +14,9 @@ from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _SAMPLE = Members({"doc_id", "doc", "doc_hash", "filter", "metrics"})
-_RESULTS = Members({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"})
+_RESULTS = Members({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"} | {
+    "versions", "higher_is_better",
+})  # fmt: skip
 
 
 class LmEvalRun(Reader):
@@ -65,6 +67,29 @@ class LmEvalRun(Reader):
                 if isinstance(name, str)
             }
             yield Sample(where, line, measures)
+
+    def about(self) -> Mapping[str, Any]:
+        """From the results file, of the task that the samples are of."""
+        told = self._results
+        config = _of_task(_mapping(told.get("configs")), self._samples)
+        config = _mapping(config)
+        loaded = _mapping(config.get("dataset_kwargs"))
+        return {
+            "task": config.get("task"),
+            "task_version": _of_task(_mapping(told.get("versions")), self._samples),
+            "dataset": [each for each in (config.get("dataset_path"), config.get("dataset_name")) if each],
+            "dataset_version": loaded.get("revision"),
+            "scorer": [each for each in (config.get("metric_list"), config.get("filter_list")) if each],
+            "runs": config.get("repeats"),
+            "limits": self.run.get("limit") if self.run else None,
+            "harness_version": told.get("lm_eval_version"),
+        }
+
+    def lower(self) -> Iterator[str]:
+        """Metrics of which `higher_is_better` says that they are not, under every filter."""
+        better = _mapping(_of_task(_mapping(self._results.get("higher_is_better")), self._samples))
+        filters = self._filters or {"none"}
+        yield from (f"{name},{used}" for name, said in better.items() if said is False for used in filters)
 
     def _only_filter(self, where: str) -> str:
         """That of a line which does not say it, as older versions wrote it: the run's only one."""
@@ -125,6 +150,10 @@ _MEMBERS = frozenset(
 ) | {"target_hash"}
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _filters(results: Any, name: str) -> set[str]:
     """Of the task's metrics, which the results file calls `METRIC,FILTER`."""
     told = _of_task(results, name) if isinstance(results, dict) else None
@@ -153,6 +182,7 @@ HARNESS = Harness(
         ),
     ),
     together=True,
+    content=("doc", "target"),
     names=("samples_*.jsonl",),
     marks=('"doc_hash"', '"doc_id"'),
     doubt=4,

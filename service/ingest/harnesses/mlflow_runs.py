@@ -117,6 +117,7 @@ def _open(files: Files, _form: str, mapping: Readable | None) -> MlflowRun:
 HARNESS = Harness(
     formats=("mlflow",),
     open=_open,
+    content=("inputs",),
     row=Row(
         title="MLflow",
         reads="`runs/get` and all pages of `traces/search`",

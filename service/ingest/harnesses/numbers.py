@@ -8,11 +8,20 @@ from collections.abc import Mapping
 DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
+def percent(text: str) -> float | None:
+    """A number with a percent sign as the share that it is.
+
+    Example:
+        `percent("65 %")` is 0.65.
+    """
+    plain = text.strip()
+    number = plain[:-1].strip() if plain.endswith("%") else ""
+    return float(number) / 100 if DECIMAL.fullmatch(number) else None
+
+
 def mended(text: str) -> str | None:
     """What to do with a number that is written as people read it."""
     plain = text.strip()
-    if plain.endswith("%") and DECIMAL.fullmatch(plain[:-1].strip()):
-        return "write proportions or scores, without the percent sign"
     if DECIMAL.fullmatch(plain.replace(",", ".", 1)):
         return "write numbers with a point, and without spaces"
     return None

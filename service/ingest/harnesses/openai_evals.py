@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
@@ -55,6 +55,16 @@ class OpenAIEvalsLog(Reader):
         elif event.get("type") == "metrics":
             for name, value in data.items():
                 self._metrics[sample].setdefault(name, []).append(value)
+
+    def about(self) -> Mapping[str, Any]:
+        """From the log's `spec`."""
+        run = self.run or {}
+        config = run.get("run_config")
+        return {
+            "task": run.get("base_eval") or run.get("eval_name"),
+            "dataset": run.get("split"),
+            "limits": config.get("max_samples") if isinstance(config, dict) else None,
+        }
 
     def samples(self) -> Iterator[Sample]:
         """Every sample of which any event tells."""

@@ -19,7 +19,7 @@ from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import Harness
 from service.ingest.harnesses.samples import Reader
 
-VERSION = 1
+VERSION = 2
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
 HARNESSES: tuple[Harness, ...] = tuple(
     module.HARNESS

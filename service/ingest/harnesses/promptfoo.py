@@ -237,6 +237,7 @@ def _rounded(cell: str, event: str | None) -> Measured:
 HARNESS = Harness(
     formats=("promptfoo",),
     open=lambda files, _form, _mapping: PromptfooResults(files),
+    content=("vars",),
     row=Row(
         title="promptfoo",
         reads="`results.json`, its lines, CSV",

@@ -6,8 +6,7 @@ import math
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from service.domain.faults import SHOWN
@@ -15,56 +14,17 @@ from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
+from service.ingest.harnesses.imported import Imported, Rows
 from service.ingest.harnesses.limits import shown, unmapped
-from service.ingest.harnesses.numbers import DECIMAL, mended, numeric
+from service.ingest.harnesses.numbers import DECIMAL, mended, numeric, percent
 from service.ingest.harnesses.opening import harness_of
 from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder, look_up
+from service.ingest.harnesses.targets import Target
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""
 Outcome = tuple[float, int]
 """A value, NaN unless the status is ok; and the code of the status."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One endpoint that is read, and from which of the file's measures."""
-
-    endpoint: str
-    key: str
-    line: str = "import"
-    """Where the plan says it."""
-    binary: bool = False
-    values: Mapping[str, float | str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Rows:
-    """Rows of one arm and endpoint as columns of one length. Its repr tells no outcome."""
-
-    arm: str
-    endpoint: str
-    item_ids: list[str] = field(default_factory=list, repr=False)
-    replicates: list[int] = field(default_factory=list, repr=False)
-    clusters: list[str | None] = field(default_factory=list, repr=False)
-    values: list[float] = field(default_factory=list, repr=False)
-    statuses: bytearray = field(default_factory=bytearray, repr=False)
-    where: list[str] = field(default_factory=list, repr=False)
-    orders: list[int] = field(default_factory=list, repr=False)
-    place: int = 0
-    """Where the run's configuration has the arm, among others, so far as the file says it."""
-    times: list[int] = field(default_factory=list, repr=False)
-    """Microseconds since 1970, `NO_TIME` where there is none; empty where the plan reads none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What was read of one import. The counts are outcomes, and sealed like them."""
-
-    rows: tuple[Rows, ...] = field(repr=False)
-    events: Mapping[str, int] = field(repr=False)
-    """How many samples had what beside their score, or instead of one."""
-    statuses: Mapping[str, int] = field(repr=False)
 
 
 class Collector:
@@ -78,7 +38,10 @@ class Collector:
         arm: str | None = None,
         arms: Collection[str] | None = None,
         max_rows: int = 10_000_000,
+        content: Callable[[Mapping[str, Any]], tuple[str | None, str | None]] | None = None,
     ) -> None:
+        """`content` tells a sample's content (`fingerprints.content_finder`), where that is asked."""
+        self._content = content
         self._mapping, self._targets = mapping, tuple(targets)
         self._undecided_events = harness_of(mapping.format).undecided
         self._arm, self._arms, self._max_rows = arm, arms, max_rows
@@ -90,6 +53,8 @@ class Collector:
         self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
         self._numbers = {target.endpoint: numeric(target.values) for target in self._targets}
+        self._percents: dict[str, bool] = {}
+        """By endpoint whether the first number of a table has a percent sign."""
         self._events: Counter[str] = Counter()
         self._faults: dict[tuple[str, str, str], list[Any]] = {}
         self._seen: set[str] = set()
@@ -100,6 +65,8 @@ class Collector:
         self._prompts: set[Any] = set()
         self._clusters: set[str] = set()
         """Those that are known to be fine."""
+        self._piece = False
+        """Whether other pieces of the run follow, so that nobody knows yet from where it counts its repeats."""
 
     def read(self, reader: Reader) -> Imported:
         """Every sample of a file, as rows.
@@ -115,6 +82,7 @@ class Collector:
                 "a piece of a run does not tell in which order its samples stand",
                 "import the finished log: forelock import",
             )
+        self._piece = reader.piece
         run_arm = self._arm_of(reader.run, "the file") if reader.run is not None else None
         for sample in bounded(reader.samples()):
             self._take(
@@ -129,6 +97,7 @@ class Collector:
                 "import.arm", "are of several prompts or providers", 'write "arm": "provider.label"', ""
             )
         self._raise_faults()
+        self._count_from_one()
         for rows in self._rows.values():
             self._number_replicates(rows, reader.repeats)
             self._refuse_twice(rows)
@@ -157,6 +126,7 @@ class Collector:
         item_id = self._id(sample)
         cluster = self._cluster(sample)
         replicate = self._replicate(sample)
+        content = None if self._content is None else self._content(sample.fields)
         moment = None if self._find_time is None else self._time(self._find_time(sample.fields), sample.where)
         for target in self._targets:
             measured = sample.measures.get(target.key)
@@ -183,6 +153,8 @@ class Collector:
             rows.statuses.append(outcome[1])
             rows.where.append(sample.where)
             rows.orders.append(sample.order)
+            if content is not None:
+                rows.contents.append(content)
             if moment is not None:
                 rows.times.append(moment)
 
@@ -287,7 +259,7 @@ class Collector:
             return 1
         if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9:
             value = int(value)
-        if type(value) is int and 1 <= value <= MAX_REPLICATE:
+        if type(value) is int and (1 <= value <= MAX_REPLICATE or (value == 0 and not self._piece)):
             return value
         self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
         return 1
@@ -368,8 +340,8 @@ class Collector:
         said: float | str | None
         if isinstance(value, str):
             said = target.values.get(value)
-            if said is None and isinstance(self._mapping, TableImport) and DECIMAL.fullmatch(value):
-                value = float(value)
+            if said is None and isinstance(self._mapping, TableImport):
+                value = self._of_table(value, target, where)
         elif isinstance(value, bool):
             said = target.values.get("true" if value else "false")
         else:
@@ -392,6 +364,19 @@ class Collector:
                 where,
             )
         return said, 0
+
+    def _of_table(self, text: str, target: Target, where: str) -> float | str:
+        """A cell as the number that is written there, with or without a percent sign, but not both in a column."""
+        share = None if DECIMAL.fullmatch(text) else percent(text)
+        if share is None and not DECIMAL.fullmatch(text):
+            return text
+        number = float(text) if share is None else share
+        if number != 0:  # 0 is 0 either way
+            before = self._percents.setdefault(target.endpoint, share is not None)
+            if before is not (share is not None):
+                message = "have a percent sign, or none, where others of the column are the other way"
+                self._fault(f"{target.line}.values", message, "write all of them one way", where)
+        return number
 
     def _unread(self, value: Any, target: Target, where: str) -> None:
         line = f"{target.line}.values"
@@ -463,6 +448,19 @@ class Collector:
                 "import.arms", "no sample of the file is of this arm", 'write {"name in the file": "arm"}'
             )
 
+    def _count_from_one(self) -> None:
+        """Add one to every repeat of a file that counts them from 0, as loops do.
+
+        All arms of the file move together: a repeat that one of them lacks stays lacking.
+        """
+        if any(0 in rows.replicates for rows in self._rows.values()):
+            for rows in self._rows.values():
+                if MAX_REPLICATE in rows.replicates:
+                    raise unmapped(
+                        "import.replicate", f"counts from 0 to {MAX_REPLICATE}", "number fewer runs"
+                    )
+                rows.replicates = [replicate + 1 for replicate in rows.replicates]
+
     def _number_replicates(self, rows: Rows, repeats: int | None) -> None:
         """Count the rows of one item as they follow each other, where the plan or the file says that they repeat."""
         if self._replicate_path is not None or not (self._by_order or (repeats or 1) > 1):
@@ -486,15 +484,3 @@ class Collector:
                 fix = 'write what tells items apart, or "replicate": "order" where they repeat'
                 self._fault("import.item_id", "have the id and replicate of another", fix, where)
             seen.add((item_id, replicate))
-
-
-def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) -> Iterator[Target]:
-    """What a mapping reads: `kinds` are those of the plan's endpoints, `primary` is the one that goes unnamed."""
-    for endpoint, line, measure in mapping.measures():
-        name = endpoint or primary
-        if name is None:
-            raise unmapped(
-                "import.endpoint", "the plan has several primary endpoints", "write which one this is"
-            )
-        values = {**mapping.VALUES, **(measure.values or {})}
-        yield Target(name, mapping.key(measure), line, kinds.get(name) == "binary", values)

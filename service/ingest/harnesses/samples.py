@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -57,6 +57,17 @@ class Reader(ABC):
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
         """Every sample, once."""
+
+    def about(self) -> Mapping[str, Any]:
+        """Settings of the run, by names of `fingerprints.ASPECTS`, as far as the file says them."""
+        return {}
+
+    def lower(self) -> Iterable[str]:
+        """Measures of which the file says that lower values are better."""
+        return ()
+
+    def read_also(self, places: Collection[str]) -> None:  # noqa: B027 - most readers read all there is
+        """Have these places of samples read too, by a reader that passes over what nobody asked for."""
 
     def judges(self) -> Iterable[tuple[str, str | None]]:
         """Every measure with the model that scored it, once each, where the file says which it was."""

@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,20 +20,28 @@ from service.ingest.harnesses.json_values import Buffer, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
+ROW = "(row)"
+"""The place of a row's number, for tables whose rows have no id."""
+_MOST_HEADER = 1 << 20
+_QUOTED = re.compile(rb'"[^"]*+"')
+
 
 class TableFile(Reader):
     """One table."""
 
-    def __init__(self, files: Files, form: str, status: str | None = None) -> None:
+    def __init__(self, files: Files, form: str, status: str | None = None, *, by_row: bool = False) -> None:
+        """`status` is the column that says it; `by_row`: rows go by their number, which stands at `ROW`."""
         self._files = files
         self._name = files.only(f"*.{form}", what="the table", of="one file of rows")
         self._form = form
         self._status = status
+        self._by_row = by_row
 
     def samples(self) -> Iterator[Sample]:
         """Every row."""
         rows = {"csv": self._csv, "ndjson": self._ndjson, "parquet": self._parquet}[self._form]()
-        for where, row in rows:
+        for number, (where, cells) in enumerate(rows, start=1):
+            row = {**cells, ROW: str(number)} if self._by_row else cells
             said = row.get(self._status) if self._status is not None else "ok"
             if said not in ("ok", "error", "missing", None, ""):
                 raise InvalidData.field(
@@ -45,16 +54,10 @@ class TableFile(Reader):
 
     def _csv(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:
-            text = io.TextIOWrapper(
-                io.BufferedReader(_Stream(self._files.read(self._name))), encoding="utf-8-sig", newline=""
-            )
-            reader = csv.reader(text, strict=True)
-            header = next(reader, [])
-            if len(header) == 1 and (other := next((each for each in ";\t|" if each in header[0]), None)):
-                named = "tabs" if other == "\t" else f"'{other}'"
-                raise unreadable(
-                    "", f"the columns of the table stand between {named}: save it with commas between them"
-                )
+            document = self._files.read(self._name)
+            text = io.TextIOWrapper(io.BufferedReader(_Stream(document)), encoding="utf-8-sig", newline="")
+            reader = csv.reader(text, strict=True, delimiter=_separator(document))
+            header = _named(next(reader, []))
             if len(set(header)) != len(header):
                 raise unreadable("", "the header of the table names a column twice")
             for cells in reader:
@@ -111,6 +114,21 @@ class TableFile(Reader):
             raise unreadable("", "the file is not Parquet, or is cut off") from None
 
 
+def _named(header: list[str]) -> list[str]:
+    """Columns without a name, such as a data frame's index, are called as data frames call them."""
+    names = [name or f"Unnamed: {at}" for at, name in enumerate(header)]
+    return [f"{name}.1" if not header[at] and name in header else name for at, name in enumerate(names)]
+
+
+def _separator(document: Buffer) -> str:
+    """A comma, or what stands in the first line where no comma does, outside of quotes."""
+    end = document.find(b"\n", 0, _MOST_HEADER)
+    head = _QUOTED.sub(b"", bytes(document[: end if end >= 0 else _MOST_HEADER]))
+    if b"," in head:
+        return ","
+    return max(",;\t|", key=lambda separator: head.count(separator.encode()))
+
+
 def _refuse_twice(line: bytes, where: str) -> None:
     def unique(pairs: list[tuple[str, Any]]) -> None:
         if len({name for name, _ in pairs}) != len(pairs):
@@ -159,18 +177,25 @@ class _Stream(io.RawIOBase):
 
 
 def _open(files: Files, form: str, mapping: Readable | None) -> TableFile:
-    return TableFile(files, form, mapping.status if isinstance(mapping, TableImport) else None)
+    if not isinstance(mapping, TableImport):
+        return TableFile(files, form)
+    return TableFile(files, form, mapping.status, by_row=mapping.item_id == ROW)
 
 
 HARNESS = Harness(
     formats=("csv", "ndjson", "parquet"),
     open=_open,
+    content=("input|question|prompt", "target|expected|reference|gold"),
     row=Row(
         title="CSV, NDJSON, Parquet",
         reads="columns",
-        by_itself="`item_id`, `value`",
+        by_itself=(
+            "`item_id`, `value`; commas, semicolons, tabs or `|`; UTF-8 or UTF-16; percent signs; an index "
+            "without a name is `Unnamed: 0`"
+        ),
         to_say=(
-            '`true`; ids that are numbers (`"integer_ids": "text"`); `status` where a column has it. '
+            '`true`; ids that are numbers (`"integer_ids": "text"`); `status` where a column has it; '
+            '`"item_id": "(row)"` where rows have no id. '
             "Parquet: `forelock-server[parquet]`"
         ),
     ),

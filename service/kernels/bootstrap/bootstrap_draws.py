@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.numeric.streams import BLOCK, block_count, generator, picks
+from service.kernels.numeric.streams import BLOCK, generator, picks
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -47,6 +47,7 @@ class Draws:
         return (len(self.estimates) - self._below(r, inclusive=strict)) / len(self.estimates)
 
     def _below(self, r: float, *, inclusive: bool) -> int:
+        # sums of the same items in another order differ by rounding
         tie = 1e-12 * float(max(abs(self.estimates[0]), abs(self.estimates[-1])))
         edge = r * self.scale + (tie if inclusive else -tie)
         return int(np.searchsorted(self.estimates, edge, side="right" if inclusive else "left"))
@@ -58,16 +59,6 @@ class Draws:
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation (ddof 1) of the estimates."""
         return float(self.estimates.mean()) / self.scale, float(self.estimates.std(ddof=1)) / self.scale
-
-
-def draw_means(values: Floats, n_resamples: int, seed: int) -> Draws:
-    """Means of `n_resamples` resamples of `values` (n,), sorted."""
-    return draw_ratios(values, np.ones(len(values)), n_resamples, seed)
-
-
-def draw_ratios(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> Draws:
-    """sum(D) / sum(N) over `n_resamples` resamples of clusters with `sums` and `sizes` (G,), sorted."""
-    return Draws(np.sort(ratio_blocks(sums, sizes, seed, range(block_count(n_resamples)))[:n_resamples]))
 
 
 def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Floats:
@@ -108,6 +99,7 @@ def drawn_sums(values: Floats, generators: list[np.random.Generator]) -> Floats:
         inside = values[start:stop]
         pairs = np.add.outer(inside, inside).ravel()
         for rng, count, total in zip(generators, counts, totals, strict=True):
+            # a replicate's draws from this group, by twos from the table of pairs; an odd one alone
             twos = count[:, group] >> 1
             total += _runs(pairs.take(picks(rng, pairs.size, int(twos.sum()))), twos)
             odd = np.flatnonzero(count[:, group] & 1)
@@ -120,6 +112,7 @@ def _runs(values: Floats, lengths: Counts) -> Floats:
     starts = np.cumsum(lengths) - lengths
     if lengths.all():
         return np.asarray(np.add.reduceat(values, starts))
+    # of an empty run reduceat gives the value at its start, which may lie beyond the last: hence a 0 more
     sums = np.add.reduceat(np.append(values, 0.0), starts)
     sums[lengths == 0] = 0.0
     return np.asarray(sums)

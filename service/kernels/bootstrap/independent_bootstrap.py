@@ -62,7 +62,7 @@ class OnLattice:
         return lattice.at_least(self.groups, self.sums, k)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation."""
+        """Mean and standard deviation of the estimate over resamples."""
         return self.mean, self.unit * self.sums.standard_deviation()
 
 
@@ -90,7 +90,7 @@ class Listed:
         return min(float(self.probabilities[_place(self, r, after=strict) :].sum()), 1.0)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation."""
+        """Mean and standard deviation of the estimate over resamples."""
         mean, unit = float(self.probabilities @ self.values), binary_unit(self.values)
         return mean, unit * math.sqrt(float(self.probabilities @ ((self.values - mean) / unit) ** 2))
 

@@ -18,7 +18,7 @@ from service.kernels.bootstrap.bootstrap_draws import Draws
 from service.kernels.bootstrap.bootstrap_intervals import bca_level
 from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.metrics import PairedSums, in_single
-from service.kernels.numeric.streams import BLOCK, block_count, generator, picks
+from service.kernels.numeric.streams import BLOCK, generator, picks
 
 Floats = NDArray[np.float64]
 
@@ -63,14 +63,6 @@ class Replicates:
         return MetricDraws(
             np.sort(differences), pivots=pivots, without_spread=without, undefined=float(undefined.mean())
         )
-
-
-def draw_differences(
-    units: PairedSums, n_resamples: int, seed: int, *, studentize: bool = False
-) -> MetricDraws:
-    """Differences of `n_resamples` resamples of the units, sorted."""
-    replicates = difference_blocks(units, seed, range(block_count(n_resamples)), studentize=studentize)
-    return replicates.sorted_into_draws(units, n_resamples)
 
 
 def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize: bool = False) -> Replicates:
@@ -119,6 +111,7 @@ def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDr
 def _weights(rng: np.random.Generator, cells: PairedSums, g: int, rows: int) -> NDArray[np.int64]:
     """How often each cell is drawn in each of `rows` resamples of `g` units."""
     n_cells = len(cells.copies)
+    # few different units: how often each is drawn is one multinomial count, else every unit is picked
     if n_cells < g or not np.all(cells.copies == 1):
         return rng.multinomial(g, cells.copies / g, size=rows)
     places = picks(rng, g, rows * g).reshape(rows, g)

@@ -72,7 +72,7 @@ class PairedRatio:
 
     @property
     def value(self) -> float:
-        """The ratio."""
+        """The ratio of means, candidate to baseline, in the unit of the values."""
         return self.own * self.scale
 
     @cached_property

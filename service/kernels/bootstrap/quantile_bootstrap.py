@@ -69,7 +69,7 @@ def weighted_quantile(values: Floats, copies: NDArray[np.int64], q: float) -> Fl
     place = (reached[:, -1] - 1) * q
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, reached[:, -1] - 1)
-    low, high = (values[(reached <= each[:, None]).sum(axis=1)] for each in (below, above))
+    low, high = (values[(reached <= rank[:, None]).sum(axis=1)] for rank in (below, above))
     return np.asarray(low + (place - below) * (high - low))
 
 

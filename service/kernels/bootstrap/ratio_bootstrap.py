@@ -54,7 +54,7 @@ class Atoms:
 
     @cached_property
     def cdf(self) -> Floats:
-        """P(ratio <= ratios[i])."""
+        """P(ratio <= ratios[i]) for every i, shape (m,)."""
         return np.cumsum(self.probabilities)
 
     @property
@@ -157,6 +157,7 @@ def _multisets(g: int) -> tuple[Floats, Floats]:
             else rows[u]
             for u in range(g + 1)
         ]
+    # a multiset of counts k comes from g! / (k_1! ... k_g!) of the g^g ways to draw
     counts = rows[g]
     factorials = np.array([math.factorial(k) for k in range(g + 1)], dtype=np.float64)
     return counts, math.factorial(g) / factorials[counts.astype(np.int64)].prod(axis=1) / float(g) ** g

@@ -50,7 +50,7 @@ def d_from_proportion(p: float, p0: float) -> float:
 
 
 def cohens_h(p: float, p0: float) -> float:
-    """Difference of arcsine-transformed proportions."""
+    """Cohen's h: the difference of two arcsine-transformed proportions, 2 asin(sqrt p)."""
     return 2 * (math.asin(math.sqrt(p)) - math.asin(math.sqrt(p0)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ Vector = NDArray[np.float64]
 
 
 def bonferroni(p: Vector) -> Vector:
-    """m p."""
+    """Every p times the number of hypotheses, at most 1."""
     return np.asarray(np.minimum(p * p.shape[-1], 1.0))
 
 
@@ -20,7 +21,14 @@ def holm(p: Vector) -> Vector:
     """Step-down: running maximum of (m - i + 1) p_(i)."""
     order = np.argsort(p, axis=-1, kind="stable")
     scaled = np.arange(p.shape[-1], 0, -1) * np.take_along_axis(p, order, -1)
+    # a hypothesis is rejected only where all with a smaller p are: the maximum carries that over to the p-values
     return _back(np.maximum.accumulate(scaled, axis=-1), order)
+
+
+def holm_of_known(p: Sequence[float | None]) -> list[float | None]:
+    """Holm's p of those that have one; None stays None and counts as 1 in the family, which was fixed with it."""
+    adjusted = holm(np.array([1.0 if value is None else value for value in p]))
+    return [None if value is None else float(q) for value, q in zip(p, adjusted, strict=True)]
 
 
 def hochberg(p: Vector) -> Vector:
@@ -42,6 +50,7 @@ def hommel(p: Vector) -> Vector:
         return ascending
     adjusted = np.repeat(np.min(m * ascending / rank, axis=-1, keepdims=True), m, axis=-1)
     best = adjusted.copy()
+    # intersections of j hypotheses, largest first, each by Simes' test: the loop of R's p.adjust
     for j in range(m - 1, 1, -1):
         low, high = np.arange(m - j + 1), np.arange(m - j + 1, m)
         simes = np.min(j * ascending[..., high] / np.arange(2, j + 1), axis=-1, keepdims=True)
@@ -62,6 +71,7 @@ def benjamini_yekutieli(p: Vector) -> Vector:
     """Benjamini-Hochberg times 1 + 1/2 + ... + 1/m, valid under any dependence."""
     m = p.shape[-1]
     order = np.argsort(p, axis=-1, kind="stable")
+    # theorem 1.3 of Benjamini & Yekutieli (2001), Ann Stat 29:1165
     factor = m * float(np.sum(1 / np.arange(1, m + 1)))
     return _back(_from_largest(factor * np.take_along_axis(p, order, -1) / np.arange(1, m + 1)), order)
 

@@ -41,7 +41,7 @@ def powered(
     Source: Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453 (PPI++).
     """
     n, many = len(people), len(unlabelled)
-    y, f, u = (each - each.mean() for each in (people, judge, unlabelled))
+    y, f, u = (column - column.mean() for column in (people, judge, unlabelled))
     if clusters is None:
         cross = float(y @ f) / (n - 1) / n
         spread = float(f @ f) / (n - 1) / n + float(u @ u) / (many - 1) / many

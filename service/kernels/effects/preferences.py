@@ -33,7 +33,7 @@ def groups(wins: Counts, ties: Counts) -> list[list[int]]:
     for middle in range(len(reach)):
         reach |= np.outer(reach[:, middle], reach[middle])
     both = reach & reach.T
-    return [list(each) for each in sorted({tuple(np.flatnonzero(row).tolist()) for row in both})]
+    return [list(group) for group in sorted({tuple(np.flatnonzero(row).tolist()) for row in both})]
 
 
 def linked(wins: Counts, ties: Counts) -> list[list[int]]:

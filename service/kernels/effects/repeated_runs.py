@@ -163,7 +163,7 @@ def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -
     start[ITEM_BY_ARM] = max(float(rough[ITEM_BY_ARM]) - start[RUN] / 2, 0.05 * unit)
     if not with_runs:
         start[RUN] = max(float(rough[ITEM_BY_ARM]), 0.05 * unit)
-    scale = np.array([max(start[each], 1e-4 * unit) for each in free])
+    scale = np.array([max(start[name], 1e-4 * unit) for name in free])
 
     def objective(x: Floats) -> tuple[float, Floats]:
         variances = np.zeros(4)
@@ -173,10 +173,10 @@ def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -
 
     fitted = minimize(
         objective,
-        np.array([start[each] for each in free]) / scale,
+        np.array([start[name] for name in free]) / scale,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(lowest.get(each, 0.0) / size, None) for each, size in zip(free, scale, strict=True)],
+        bounds=[(lowest.get(name, 0.0) / size, None) for name, size in zip(free, scale, strict=True)],
         options={"maxiter": 300, "ftol": 1e-13, "gtol": 1e-7, "maxcor": 20},
     )
     variances = np.zeros(4)
@@ -220,10 +220,10 @@ def _deviance(data: RepeatedRuns, copies: Floats, variances: Floats, *, judged: 
     slope[ITEM] = copies @ (a + b + 2 * c - both - q.sum(axis=1) ** 2)
     slope[ITEM_BY_ARM] = copies @ (own - q * q).sum(axis=1)
     share = w / total[place]
-    each = w - w * share + share**2 * own.ravel()[place] - (w * away + share * q.ravel()[place]) ** 2
-    slope[RUN] = weight @ each
+    of_run = w - w * share + share**2 * own.ravel()[place] - (w * away + share * q.ravel()[place]) ** 2
+    slope[RUN] = weight @ of_run
     if judged:
         spare, within = float(weight @ (data.repeats - 1)), float(weight @ data.within)
         value += spare * np.log(judge) + within / judge
-        slope[JUDGE] = weight @ (each / data.repeats) + spare / judge - within / judge**2
+        slope[JUDGE] = weight @ (of_run / data.repeats) + spare / judge - within / judge**2
     return float(value), slope

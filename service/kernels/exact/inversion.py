@@ -168,10 +168,10 @@ def coarse_sum(steps: Floats, unseen: float | None) -> Inverted | None:
     None where the transform does not vanish. Without `unseen` the error is left open.
     """
     # what is just beyond a short band is bounded too coarsely
-    for found, last in _vanishing(steps, BANDS[1:]):
+    for inverted, last in _vanishing(steps, BANDS[1:]):
         if unseen is None:
-            return found
-        return replace(found, error=ERROR + sum(scanned(steps, last, _power(len(steps)), unseen)))
+            return inverted
+        return replace(inverted, error=ERROR + sum(scanned(steps, last, _power(len(steps)), unseen)))
     return None
 
 

@@ -58,7 +58,7 @@ class Group:
 
     @cached_property
     def is_coin(self) -> bool:
-        """Two values, equally likely."""
+        """Whether the variable has two values, equally likely."""
         return len(self.values) == 2 and float(self.probabilities[0]) == float(self.probabilities[1]) == 0.5
 
     @cached_property
@@ -68,12 +68,12 @@ class Group:
 
     @cached_property
     def mean(self) -> float:
-        """Mean of one copy."""
+        """Mean of one copy, in steps of the lattice."""
         return float(self.probabilities @ self.values)
 
     @cached_property
     def variance(self) -> float:
-        """Variance of one copy."""
+        """Variance of one copy, in squared steps of the lattice."""
         return float(self.probabilities @ (self.values - self.mean) ** 2)
 
 
@@ -300,6 +300,17 @@ def _window(coins: _Coins, groups: Sequence[Group], most: int) -> tuple[int, int
     variance = coins.variance + sum(group.count * group.variance for group in groups)
     top = coins.top + sum(group.count * int(group.values[-1]) for group in groups)
     widest = max(int(coins.widths.max(initial=0)), *(group.width for group in groups), 0)
+    return window(mean, variance, widest, top, most)
+
+
+def window(mean: float, variance: float, widest: int, top: int, most: int = MAX_POINTS) -> tuple[int, int]:
+    """First value and a power-of-two length that hold all but `TINY_MASS` of a sum of independent whole numbers.
+
+    The sum lies between 0 and `top`, and none of its terms has more than `widest` between its ends.
+
+    Raises:
+        WindowTooLong: it would exceed `most` points.
+    """
     # Bernstein: P(|S - mean| >= x) <= 2 exp(-x^2 / 2(variance + widest x / 3))
     nats = math.log(2 / TINY_MASS)
     reach = widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * variance * nats)

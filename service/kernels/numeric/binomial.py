@@ -1,4 +1,4 @@
-"""The binomial distribution for arrays of counts: cdf, probabilities, and where all but nothing of its mass lies."""
+"""The binomial distribution for arrays of counts: cdf, probabilities, where its mass lies; and intervals of a share."""
 
 from __future__ import annotations
 
@@ -52,3 +52,16 @@ def clopper_pearson(k: float, n: float, level: float) -> tuple[float, float]:
     low = 0.0 if k == 0 else float(special.betaincinv(k, n - k + 1, tail))
     high = 1.0 if k == n else float(special.betaincinv(k + 1, n - k, 1 - tail))
     return low, high
+
+
+def wilson(k: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval of a share of which k of n were seen; z above 0 is the normal quantile of its level.
+
+    Source: Wilson (1927), JASA 22:209.
+    Example: 0 of 10 at z = 1.96: 0 to z^2 / (10 + z^2), which is .278.
+    """
+    share, z2 = k / n, z * z
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    # rounding alone would keep the bound of none, or of all, from the end
+    return 0.0 if k == 0 else max(centre - half, 0.0), 1.0 if k == n else min(centre + half, 1.0)

@@ -34,12 +34,12 @@ class ClusterSums:
 
     @property
     def n_clusters(self) -> int:
-        """G."""
+        """The number of clusters, G."""
         return len(self.sums)
 
     @property
     def n(self) -> float:
-        """Items."""
+        """The number of items, over all clusters."""
         return float(self.sizes.sum())
 
     @property
@@ -56,6 +56,7 @@ class ClusterSums:
     def residuals(self) -> Floats:
         """What each cluster adds to the item-weighted mean's error, times n; rounding is 0. Shape (G,)."""
         residual = self.sums - self.sizes * self.item_weighted
+        # two products that are equal but for rounding leave dust, which a ratio of variances would take for spread
         residual[np.abs(residual) <= 1e-12 * np.maximum(np.abs(self.sums), 1e-300)] = 0.0
         if np.all(np.abs(residual) <= self.noise * self.sizes):
             residual[:] = 0.0
@@ -94,6 +95,7 @@ def intraclass_correlation(difference: Floats, codes: NDArray[np.int64]) -> floa
     total = float(centred @ centred)
     between = float(groups.sizes @ (means - groups.item_weighted) ** 2)
     ms_between, ms_within = between / (g - 1), max(total - between, 0.0) / (n - g)
+    # Donner's n0: clusters of unequal size act in the ANOVA as equal ones of this size would
     typical = (n - float(groups.sizes @ groups.sizes) / n) / (g - 1)
     spread = ms_between + (typical - 1) * ms_within
     return (ms_between - ms_within) / spread if spread > 1e-15 * max(total, 1e-300) else None
@@ -120,6 +122,8 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     residual = groups.residuals
     unit = largest(residual)  # or the squares of small scores would underflow
     residual = residual / unit
+    # A cluster's leverage is its share of the items. CR2 divides residuals by the root of what it leaves, CV3 by all
+    # of it (the jackknife); CR1 knows of the number of clusters alone.
     cr1 = g / (g - 1) * float(residual @ residual) / n**2
     cr2 = float((residual**2 / (1 - share)).sum()) / n**2
     cv3 = (g - 1) / g * float(((residual / (1 - share)) ** 2).sum()) / n**2
@@ -127,6 +131,7 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     a2 = 1 / (n**2 * (1 - share))
     trace = float((a2 * (sizes - sizes**2 / n)).sum())
     squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + (float((a2 * sizes**2).sum()) / n) ** 2
+    # Satterthwaite: the chi-square whose mean and variance are those of V under working independence
     return {
         "cr1": RobustError(unit * math.sqrt(cr1), g - 1),
         "cr2": RobustError(unit * math.sqrt(cr2), trace**2 / squares),

@@ -10,7 +10,7 @@ class BootstrapDistribution(Protocol):
 
     @property
     def route(self) -> str:
-        """How it was obtained."""
+        """How the distribution was obtained: listed, from a lattice, by inversion, or drawn."""
 
     @property
     def error(self) -> float | None:
@@ -23,7 +23,7 @@ class BootstrapDistribution(Protocol):
         """P(estimate* >= r), or > r."""
 
     def quantile(self, q: float) -> float:
-        """The q-quantile."""
+        """The q-quantile of the estimate over resamples."""
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation."""
+        """Mean and standard deviation of the estimate over resamples."""

@@ -21,7 +21,7 @@ NOTHING = 1e-12
 """A unit that moves the difference by less than this share of a value moves it by rounding only."""
 
 ODD = np.random.default_rng(0).integers(0, 2**63, 64, dtype=np.uint64) * 2 + 1
-"""Multipliers of a hash, one per column."""
+"""Multipliers of a hash, one per column: an odd number has an inverse modulo 2^64, so that no bit is lost."""
 
 ORDERS = 4
 """Longest n-gram of BLEU."""
@@ -32,7 +32,7 @@ class Metric(Protocol):
 
     @property
     def width(self) -> int:
-        """Statistics per item."""
+        """How many statistics every item has."""
         ...
 
     def value(self, sums: Floats) -> Floats:
@@ -57,11 +57,11 @@ class LinearRatio:
 
     @property
     def width(self) -> int:
-        """Statistics per item."""
+        """How many statistics every item has."""
         return len(self.top)
 
     def value(self, sums: Floats) -> Floats:
-        """The ratio."""
+        """The ratio; 0 where its denominator is 0."""
         return _divided(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
 
     def gradient(self, sums: Floats) -> Floats:
@@ -70,7 +70,7 @@ class LinearRatio:
         return _divided(slope, (sums @ self.bottom)[..., None])
 
     def undefined(self, sums: Floats) -> NDArray[np.bool_]:
-        """A denominator of 0."""
+        """Where the denominator is 0."""
         return np.asarray(sums @ self.bottom <= 0)
 
 
@@ -96,6 +96,7 @@ class Bleu:
         """BLEU times the derivative of its logarithm."""
         system, reference = sums[..., -2], sums[..., -1]
         with np.errstate(divide="ignore", invalid="ignore"):
+            # of log BLEU: the mean log(matches / totals), and 1 - reference / system where that is negative
             short = system < reference
             slopes = np.concatenate(
                 [
@@ -145,7 +146,7 @@ class PairedSums:
 
     @property
     def n_units(self) -> int:
-        """Units, copies included."""
+        """The number of units, every copy counted."""
         return int(self.copies.sum())
 
     @cached_property
@@ -161,7 +162,7 @@ class PairedSums:
 
     @property
     def delta(self) -> float:
-        """Candidate minus baseline."""
+        """The candidate's metric minus the baseline's."""
         return self.values[1] - self.values[0]
 
     @property
@@ -210,7 +211,7 @@ class PairedSums:
         scale = float(np.abs(parts).max())
         if scale <= NOTHING * max(map(abs, self.values)) / g:
             return 0.0
-        parts /= scale
+        parts /= scale  # or the squares of small parts would underflow
         return scale * math.sqrt(g / (g - 1) * float(self.copies @ (parts * parts)))
 
     def acceleration(self) -> float | None:
@@ -221,6 +222,7 @@ class PairedSums:
         if self.n_units < 2:
             return None
         arms = zip(self.totals, (self.baseline, self.candidate), strict=True)
+        # a row is left out once, whatever its copies, which weigh it below
         one, other = (self.metric.value(total - arm) for total, arm in arms)
         without = other - one
         away = float(self.copies @ without) / self.n_units - without

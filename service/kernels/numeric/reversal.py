@@ -32,20 +32,12 @@ class Reversal:
     p: float
 
 
-def gail_simon(differences: Sequence[float], errors: Sequence[float]) -> Reversal:
-    """Of independent differences, two at least, with standard errors above 0.
-
-    Where all differences have one sign the statistic is 0 and p is 1. The published 5 % points of 2, 3 and 4 slices
-    are 2.71, 4.23 and 5.43.
-    """
-    z = np.asarray(differences, dtype=np.float64) / np.asarray(errors, dtype=np.float64)
-    return of_sides(np.maximum(z, 0.0), np.maximum(-z, 0.0))
-
-
 def of_sides(above: Sequence[float] | Floats, below: Sequence[float] | Floats) -> Reversal:
-    """The same from z of every slice for either side, (k,) each and at least 0.
+    """The test from two standardized differences or more, split by sign: max(z, 0) and max(-z, 0), (k,) each.
 
     The level holds where, of slices without a difference, none of them exceeds the positive part of a normal one.
+    Where all differences have one sign the statistic is 0 and p is 1. The published 5 % points of 2, 3 and 4 slices
+    are 2.71, 4.23 and 5.43.
     """
     up, down = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     sums = float(up @ up), float(down @ down)
@@ -56,6 +48,7 @@ def mixture_tail(statistic: float, slices: int) -> float:
     """P(statistic or more): sum over h of Binomial(h; slices - 1, 1/2) P(chi-square with h df >= statistic)."""
     if statistic <= 0:
         return 1.0
+    # eq. 3: h of the other slices lie on the side that counts. By logarithms: coefficients of a thousand overflow.
     h = np.arange(1.0, slices)
     log_weights = (
         special.gammaln(slices)

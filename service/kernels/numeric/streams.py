@@ -7,6 +7,7 @@ is drawn again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,19 @@ def chosen_sums(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[np.floa
     Memory O(BLOCK x width + `COINS`).
     """
     totals = np.zeros((BLOCK, rows.shape[1]))
-    at_once = COINS // BLOCK // 8 * 8
-    for start in range(0, len(rows), at_once):
-        some = rows[start : start + at_once]
-        coins = octets(rng, BLOCK * -(-len(some) // 8)).reshape(BLOCK, -1)
-        totals += np.unpackbits(coins, axis=1, count=len(some)).astype(rows.dtype) @ some
+    for start, coins in coins_of(rng, len(rows)):
+        some = rows[start : start + coins.shape[1]]
+        totals += coins.astype(rows.dtype) @ some
     return totals
+
+
+def coins_of(rng: np.random.Generator, count: int) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """`count` fair coins (0 or 1) for each of `BLOCK` replicates, so many at a time: the first, (BLOCK, some)."""
+    at_once = COINS // BLOCK // 8 * 8
+    for start in range(0, count, at_once):
+        some = min(at_once, count - start)
+        coins = octets(rng, BLOCK * -(-some // 8)).reshape(BLOCK, -1)
+        yield start, np.unpackbits(coins, axis=1, count=some)
 
 
 def _words(rng: np.random.Generator, count: int, span: int) -> NDArray[np.uint16] | NDArray[np.uint32]:

@@ -69,7 +69,7 @@ def weighted_below_zero(values: Floats, shapes: Floats) -> float:
     scale = float(np.abs(values).max(initial=0.0))
     if scale == 0.0:
         return 1.0
-    c, k = _gridded(values / scale, shapes)
+    c, k = gridded(values / scale, shapes)
     least, most = float(c.min()), float(c.max())
     if least >= 0:
         return 0.0
@@ -89,18 +89,18 @@ def weighted_below_zero(values: Floats, shapes: Floats) -> float:
         total, step = finer, step / 2
 
 
-def _gridded(c: Floats, k: Floats) -> tuple[Floats, Floats]:
-    """The values with their shapes, over a grid where there are many."""
-    if len(c) <= CELLS:
+def gridded(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, Floats]:
+    """The values with their shapes, over a grid where there are more than `cells`; their mean stays."""
+    if len(c) <= cells:
         return c, k
     low, high = float(c.min()), float(c.max())
-    place = (c - low) / (high - low) * (CELLS - 1) if high > low else np.zeros(len(c))
-    left = np.minimum(place.astype(np.int64), CELLS - 2)
+    place = (c - low) / (high - low) * (cells - 1) if high > low else np.zeros(len(c))
+    left = np.minimum(place.astype(np.int64), cells - 2)
     right = place - left
-    weights: Floats = np.bincount(left, k * (1 - right), CELLS).astype(np.float64)
-    weights += np.bincount(left + 1, k * right, CELLS)
+    weights: Floats = np.bincount(left, k * (1 - right), cells).astype(np.float64)
+    weights += np.bincount(left + 1, k * right, cells)
     kept = weights > 0
-    return np.linspace(low, high, CELLS)[kept], weights[kept]
+    return np.linspace(low, high, cells)[kept], weights[kept]
 
 
 def _saddle(c: Floats, k: Floats, left: float) -> float:

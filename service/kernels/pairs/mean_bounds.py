@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.numeric.binomial import clopper_pearson
+from service.kernels.numeric.binomial import clopper_pearson, wilson
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.pairs import gaffke
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class MeanBounds(Protocol):
-    """One kind of bounds."""
+    """Bounds of one kind, with the test that they are turned around from."""
 
     def ends(self, tail: float) -> tuple[float, float]:
         """Lower and upper bound, each at level `tail`, a probability below .5."""
@@ -48,16 +48,16 @@ class StudentBounds:
     """What the mean cannot be below or above: bounds are cut there."""
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
         half = t_quantile(1 - tail, self.df) * self.se
         return max(self.mean - half, self.least), min(self.mean + half, self.greatest)
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at most `mean`."""
         return t_tail((self.mean - mean) / self.se, self.df, "greater")
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at least `mean`."""
         return t_tail((self.mean - mean) / self.se, self.df, "less")
 
 
@@ -72,15 +72,16 @@ class ExactShare:
     n: float
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
         return clopper_pearson(self.right, self.n, 1 - 2 * tail)
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`; P(X >= right) of n items with the share `mean`."""
+        """One-sided p of H0: the true mean is at most `mean`; P(X >= right) of n items with the share `mean`."""
+        # the tail of a binomial is an incomplete beta function, which takes numbers that are not whole as well
         return 1.0 if self.right <= 0 else float(special.betainc(self.right, self.n - self.right + 1, mean))
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`; P(X <= right)."""
+        """One-sided p of H0: the true mean is at least `mean`; P(X <= right)."""
         wrong = self.n - self.right
         return 1.0 if wrong <= 0 else float(special.betainc(wrong, self.right + 1, 1 - mean))
 
@@ -93,20 +94,15 @@ class WilsonShare:
     n: float
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
-        z2, share = float(special.ndtri(tail)) ** 2, self.right / self.n
-        centre = (share + z2 / (2 * self.n)) / (1 + z2 / self.n)
-        half = math.sqrt(z2 * (share * (1 - share) + z2 / (4 * self.n)) / self.n) / (1 + z2 / self.n)
-        # rounding alone would keep the bound of none, or of all, from the end
-        low = 0.0 if self.right == 0 else centre - half
-        return low, 1.0 if self.right == self.n else centre + half
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+        return wilson(self.right, self.n, -float(special.ndtri(tail)))
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at most `mean`."""
         return float(special.ndtr(-self._z(mean)))
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at least `mean`."""
         return float(special.ndtr(self._z(mean)))
 
     def _z(self, mean: float) -> float:
@@ -124,17 +120,17 @@ class JeffreysShare:
     n: float
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
         a, b = self.right + 0.5, self.n - self.right + 0.5
         low = 0.0 if self.right == 0 else float(special.betaincinv(a, b, tail))
         return low, 1.0 if self.right == self.n else 1 - float(special.betaincinv(b, a, tail))
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`; the chance that the share is at most `mean`."""
+        """The posterior chance that the share is at most `mean`, in the place of a one-sided p."""
         return float(special.betainc(self.right + 0.5, self.n - self.right + 0.5, mean))
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`; the chance that it is at least `mean`."""
+        """The posterior chance that the share is at least `mean`, in the place of a one-sided p."""
         return float(special.betainc(self.n - self.right + 0.5, self.right + 0.5, 1 - mean))
 
 
@@ -157,17 +153,18 @@ class GaffkeMean:
         return cls(distinct, counts / worth, least, greatest)
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
         ones = np.ones(len(self.values))
         low = gaffke.lower_end(self.values, ones, self.counts, self.least, 1.0, tail)
+        # an upper bound is the lower one of the values turned around
         return low, -gaffke.lower_end(-self.values, ones, self.counts, -self.greatest, 1.0, tail)
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at most `mean`."""
         return gaffke.chance_below(self.values, np.ones(len(self.values)), self.counts, self.least, 1.0, mean)
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at least `mean`."""
         return gaffke.chance_below(
             -self.values, np.ones(len(self.values)), self.counts, -self.greatest, 1.0, -mean
         )
@@ -180,14 +177,14 @@ class Furthest:
     kinds: Sequence[MeanBounds]
 
     def ends(self, tail: float) -> tuple[float, float]:
-        """See `MeanBounds`."""
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
         lows, highs = zip(*(kind.ends(tail) for kind in self.kinds), strict=True)
         return min(lows), max(highs)
 
     def p_above(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at most `mean`."""
         return max(kind.p_above(mean) for kind in self.kinds)
 
     def p_below(self, mean: float) -> float:
-        """See `MeanBounds`."""
+        """One-sided p of H0: the true mean is at least `mean`."""
         return max(kind.p_below(mean) for kind in self.kinds)

@@ -96,7 +96,7 @@ def _climb(mass: _Mass, u: float, width: float, reach: float) -> float:
     best = 0.0
     for _ in range(4):
         tried = np.clip(u + width * ZOOM, 0.0, reach).tolist()
-        values = [mass.at(each) for each in tried]
+        values = [mass.at(share) for share in tried]
         top = int(np.argmax(values))
         best, u, width = max(best, values[top]), tried[top], width / 4
     return best

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from service.kernels.numeric.binomial import wilson
+
 
 def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> tuple[float, float]:
     """Wald interval, for comparison: too short for small n, and zero width without discordant items."""
@@ -15,14 +17,6 @@ def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> 
     variance = (only_candidate + only_baseline) / n - estimate**2
     half = z * math.sqrt(max(variance, 0.0) / n)
     return max(estimate - half, -1.0), min(estimate + half, 1.0)
-
-
-def wilson_interval(successes: int, n: int, z: float) -> tuple[float, float]:
-    """Wilson score interval of a single proportion."""
-    p, z2 = successes / n, z * z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def newcombe_interval(
@@ -35,8 +29,8 @@ def newcombe_interval(
     n = both_correct + only_baseline + only_candidate + both_wrong
     baseline, candidate = both_correct + only_baseline, both_correct + only_candidate
     p1, p2 = candidate / n, baseline / n
-    l1, u1 = wilson_interval(candidate, n, z)
-    l2, u2 = wilson_interval(baseline, n, z)
+    l1, u1 = wilson(candidate, n, z)
+    l2, u2 = wilson(baseline, n, z)
     margins = candidate * (n - candidate) * baseline * (n - baseline)
     cross = both_correct * both_wrong - only_baseline * only_candidate
     if margins == 0:

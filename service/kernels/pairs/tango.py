@@ -30,6 +30,8 @@ def score(b: int, c: int, n: int, difference: float) -> float:
     if difference < 0:  # the mirror image, in which nothing below cancels
         return 0.0 - score(c, b, n, -difference)
     numerator = b - c - n * difference
+    # q, below: the share that the baseline alone answers, by maximum likelihood under H0; it solves
+    # 2 n q^2 + linear q + product = 0, and the candidate's is q + D
     linear = -b - c + (2 * n - b + c) * difference
     product = -c * difference * (1 - difference)
     # the root sqrt(B^2 - 4AC) - B cancels badly for B > 0: use the conjugate form there

@@ -47,16 +47,17 @@ def variance(spread: Spread, items: float, runs: float, judgements: float) -> fl
 
 
 def cost(costs: Costs, items: float, runs: float, judgements: float) -> float:
-    """Of both arms together."""
+    """The cost of both arms together, in the unit of `costs`; an item is bought once, its runs in both arms."""
     return items * (costs.item + 2 * runs * (costs.run + judgements * costs.judge))
 
 
 def gains(spread: Spread, costs: Costs, items: float, runs: float, judgements: float) -> Costs:
     """By how much the variance falls per unit of cost, spent on items, on runs, or on judgements."""
-    each = costs.run + judgements * costs.judge
+    judged_run = costs.run + judgements * costs.judge
+    # minus the derivatives of `variance` over those of `cost`, by items, by runs and by judgements
     return Costs(
-        _per(variance(spread, items, runs, judgements) / items, costs.item + 2 * runs * each),
-        _per(2 * (spread.run + spread.judge / judgements) / (items * runs**2), 2 * items * each),
+        _per(variance(spread, items, runs, judgements) / items, costs.item + 2 * runs * judged_run),
+        _per(2 * (spread.run + spread.judge / judgements) / (items * runs**2), 2 * items * judged_run),
         _per(2 * spread.judge / (items * runs * judgements**2), 2 * items * runs * costs.judge),
     )
 

@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 SEARCHED = -30.0, 18.0
 """Powers of e between which the distance of a from the limit is sought, in units of the limit."""
 HALVINGS, STEPS, CLOSE = 9, 40, 1e-9
+CLOSE_MEANS, FARTHEST = 1e-4, 8.0
+"""How close a mean of blocks comes to its chance, in standard errors, and beyond how many all are alike."""
 FLAT = 1e-3
 """Below this w and v are rounding, and the chance is a half to three digits."""
 CELLS = 128
@@ -53,6 +55,32 @@ def chances_below(values: Floats, shapes: Floats, limit: float, mean: float) -> 
     return np.where(large, 1.0, np.where(mean < below.middle, small, 1 - above.tail(-mean)))
 
 
+def chances_of_blocks(sums: Floats, sizes: Floats, limit: float, means: Floats) -> Floats:
+    """The chances (T,) that the weighted means of blocks lie at or below `means` (T,), none of them below `limit`.
+
+    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has the largest size, all of it at the limit.
+    """
+    largest = float(sizes.max())
+    away, unseen = (sums - means[:, None] * sizes) / largest, limit - means
+    ones = np.ones((1, len(sizes)))
+    below, above = _Sums.of(away, ones, unseen), _Sums.of(-away, ones, -unseen)
+    chance = np.where(below.middle > 0, below.tail(0.0), 1 - above.tail(0.0))
+    return np.where(away.max(axis=1) <= 0, 1.0, np.where(means <= limit, 0.0, chance))
+
+
+def lower_ends_of_blocks(sums: Floats, sizes: Floats, limit: float, alpha: float) -> Floats:
+    """The lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
+    wanted = float(special.ndtri(alpha))
+    top = (sums / sizes).max(axis=1)
+
+    def short(share: Floats) -> Floats:
+        chance = chances_of_blocks(sums, sizes, limit, limit + share * (top - limit))
+        return np.clip(special.ndtri(chance), -FARTHEST, FARTHEST) - wanted
+
+    share = _solved(short, len(sums), (0.0, 1.0), halvings=1, close=CLOSE_MEANS)
+    return np.asarray(limit + share * (top - limit))
+
+
 def gridded(values: Floats) -> tuple[Floats, Floats]:
     """Values (T, n) with their shapes, over a grid of their own in every row where there are many. O(T n)."""
     rows, n = values.shape
@@ -78,10 +106,11 @@ class _Sums:
     base: Floats
 
     @classmethod
-    def of(cls, values: Floats, shapes: Floats, unseen: float) -> _Sums:
-        """With one more value."""
+    def of(cls, values: Floats, shapes: Floats, unseen: float | Floats) -> _Sums:
+        """With one more value, of all rows or (T,) of each."""
         rows = np.broadcast_shapes(values.shape, shapes.shape)
-        values = np.concatenate([np.broadcast_to(values, rows), np.full((rows[0], 1), unseen)], axis=1)
+        more = np.broadcast_to(np.reshape(unseen, (-1, 1)), (rows[0], 1))
+        values = np.concatenate([np.broadcast_to(values, rows), more], axis=1)
         shapes = np.concatenate([np.broadcast_to(shapes, rows), np.ones((rows[0], 1))], axis=1)
         return cls(values, shapes, np.where(shapes > 0, values, np.inf).min(axis=1))
 
@@ -123,15 +152,21 @@ def _top(values: Floats, shapes: Floats) -> Floats:
     return np.asarray(np.where(shapes > 0, values, -np.inf).max(axis=1))
 
 
-def _solved(short: Callable[[Floats], Floats], rows: int) -> Floats:
+def _solved(
+    short: Callable[[Floats], Floats],
+    rows: int,
+    ends: tuple[float, float] = SEARCHED,
+    halvings: int = HALVINGS,
+    close: float = CLOSE,
+) -> Floats:
     """Where a rising function of (T,) crosses 0: regula falsi with Illinois' halving, all rows together."""
-    low, high = (np.full(rows, end) for end in SEARCHED)
+    low, high = (np.full(rows, end) for end in ends)
     f_low, f_high = short(low), short(high)
     at = (low + high) / 2
     kept = np.zeros(rows)
     for step in range(STEPS):
         span = f_high - f_low
-        share = np.where((span > 0) & (step >= HALVINGS), -f_low / np.where(span > 0, span, 1.0), 0.5)
+        share = np.where((span > 0) & (step >= halvings), -f_low / np.where(span > 0, span, 1.0), 0.5)
         at = low + (high - low) * np.clip(share, 1e-6, 1 - 1e-6)
         f = short(at)
         below = f < 0
@@ -140,6 +175,6 @@ def _solved(short: Callable[[Floats], Floats], rows: int) -> Floats:
         f_low = np.where(below, f, np.where(kept > 0, f_low / 2, f_low))
         low, high = np.where(below, at, low), np.where(below, high, at)
         kept = np.where(below, -1.0, 1.0)
-        if np.all((np.abs(f) < CLOSE) | (high - low < CLOSE)):
+        if np.all((np.abs(f) < close) | (high - low < CLOSE)):
             break
     return np.asarray(at)

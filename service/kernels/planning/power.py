@@ -27,6 +27,7 @@ NEAR = 4
 def t_power(nc: float, df: float, alpha: float, alternative: Alternative) -> float:
     """Power of a t-test whose statistic has noncentrality `nc` = delta / se."""
     if alternative == "two-sided":
+        # rejections on the wrong side count too: they are what makes power alpha at nc 0
         critical = t_quantile(1 - alpha / 2, df)
         return noncentral_t_sf(critical, df, nc) + noncentral_t_cdf(-critical, df, nc)
     nc = nc if alternative == "greater" else -nc
@@ -73,6 +74,7 @@ def mcnemar_power(
     if discordant == 0:
         return 0.0
     low, high = binomial.window(n, discordant)
+    # Binomial(n, discordant) items are discordant, and given their number the wins are binomial as well
     rejected = _conditional(low, high, p_only_candidate / discordant, alpha, method, alternative)
     return float(binomial.pmf(np.arange(low, high + 1), n, discordant) @ rejected)
 

@@ -172,7 +172,7 @@ class SharedResamples:
         g = len(sizes)
         if g <= LISTED_CLUSTERS:
             listed = list(combinations_with_replacement(range(g), g))
-            self.copies = np.array([np.bincount(each, minlength=g) for each in listed], dtype=np.float64)
+            self.copies = np.array([np.bincount(drawn, minlength=g) for drawn in listed], dtype=np.float64)
             log_ways = special.gammaln(g + 1) - special.gammaln(self.copies + 1).sum(axis=1)
             self.chances = np.exp(log_ways - g * math.log(g))
         else:

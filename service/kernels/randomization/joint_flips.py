@@ -86,10 +86,10 @@ def _sided(values: Floats, sides: Ints) -> Floats:
 
 def _listed(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
     """Every pattern's sums, and its probability."""
-    shape = tuple(int(each) for each in joint.copies + 1)
+    shape = tuple(int(count) for count in joint.copies + 1)
     many = math.prod(shape)
     # of a kind with c units, k are positive: 2 k - c of them are left over, with a binomial chance
-    chances = [_coins(each) for each in joint.copies.tolist()]
+    chances = [_coins(count) for count in joint.copies.tolist()]
     for start in range(0, many, CHUNK):
         which = np.arange(start, min(start + CHUNK, many))
         places = np.unravel_index(which, shape) if shape else ()

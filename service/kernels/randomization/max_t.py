@@ -15,10 +15,10 @@ the wild cluster bootstrap); Petrondas & Gabriel (1983), JASA 78:949 (why labels
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ Floats = NDArray[np.float64]
 
 LISTED_UP_TO = 14
 """Units whose signs are all listed: half of 2^G, since a pattern's mirror turns every difference around."""
-CHUNK = 2000
-"""Replicates compared at a time."""
+CELLS = 2**18
+"""Replicates times arms compared at a time, which fit the cache."""
 TIE = 1e-9
 """Studentized differences this close are the same."""
 DUST = 1e-14
 """Share of the mean size of what is summed below which two means differ by rounding."""
+ROUNDED = 4500.0
+"""Units of the last place of squares below which what flipping leaves of them is rounding: 1e-12 of 53 bits."""
 FLAT = 1e-24
 """Share of the squares below which a difference does not vary: rounding."""
 
@@ -57,17 +59,17 @@ class ManyArms:
 
     @property
     def n_units(self) -> int:
-        """G."""
+        """The number of units, G, every copy counted."""
         return len(self.sums) if self.copies is None else int(self.copies.sum())
 
     @property
     def n_arms(self) -> int:
-        """k."""
+        """The number of arms, k."""
         return int(self.sums.shape[1])
 
     @property
     def n(self) -> float:
-        """Items."""
+        """The number of items, over all units."""
         return float(self.weights @ self.sizes)
 
     @cached_property
@@ -122,6 +124,26 @@ class ManyArms:
         gaps = (columns[i] - columns[j] for i, j in zip(*self.pairs, strict=True))
         return np.fromiter((gap @ gap for gap in gaps), dtype=np.float64, count=len(self.pairs[0]))
 
+    @cached_property
+    def shared(self) -> NDArray[np.int64]:
+        """How many units each pair shares: all. Shape (P,)."""
+        return np.full(len(self.pairs[0]), self.n_units)
+
+    @cached_property
+    def skewness(self) -> Floats:
+        """Skewness of what the units add to every difference; NaN where it does not vary. Shape (P,)."""
+        one, (first, second) = self.residuals, self.pairs
+        weighted = self.weights[:, None] * one
+        cubes, mixed = np.einsum("gk,gk,gk->k", weighted, one, one), (weighted * one).T @ one
+        # (a - b)^3 written out, so that no column of a pair is made
+        third = cubes[first] - 3 * mixed[first, second] + 3 * mixed[second, first] - cubes[second]
+        return skewness_of(third, self.squares, self.shared)
+
+    @cached_property
+    def sparse(self) -> NDArray[np.bool_]:
+        """Which pairs share too few units to be compared: none, since all arms have all of them. Shape (P,)."""
+        return np.zeros(len(self.pairs[0]), dtype=bool)
+
     @property
     def differences(self) -> Floats:
         """First minus second of every pair. Shape (P,)."""
@@ -163,8 +185,8 @@ def listed(arms: ManyArms) -> Floats:
     """The same over all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
     patterns = np.arange(2 ** (arms.n_units - 1))[:, None] >> np.arange(arms.n_units) & 1
     values = _signable(arms)
-    each = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
-    return np.asarray((1.0 - 2.0 * patterns) @ each).reshape(-1, 2, arms.n_arms)
+    units = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
+    return np.asarray((1.0 - 2.0 * patterns) @ units).reshape(-1, 2, arms.n_arms)
 
 
 def _signable(arms: ManyArms) -> Floats:
@@ -179,16 +201,24 @@ def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int
     return np.asarray(2 * chosen_sums(rng, values) - values.sum(axis=0))
 
 
+def skewness_of(cubes: Floats, squares: Floats, units: NDArray[np.int64]) -> Floats:
+    """From sums of cubed and of squared residuals of so many units; NaN without squares. Shapes (P,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(squares > 0, cubes / squares**1.5 * np.sqrt(units), np.nan))
+
+
 @dataclass(frozen=True, eq=False)
 class MaxT:
     """What the joint distribution says of all pairs at once.
 
-    `adjusted` (P,): p of every pair, NaN where a difference does not vary. `critical`: of the largest |t| of all pairs.
-    A pair's p is below alpha just where its |t| is beyond `critical`. Infinite where the replicates are too few.
+    `adjusted` (P,): p of every pair, NaN where a difference does not vary. `critical`: of the largest |t| of all pairs;
+    where pairs have gaps, on the scale of the normal law. `bars` (P,): the |t| that it is for each pair. A pair's p is
+    below alpha just where its |t| is beyond its bar. Infinite where the replicates are too few. `count`: of replicates.
     """
 
     adjusted: Floats
     critical: float
+    bars: Floats
     count: int
 
 
@@ -198,34 +228,67 @@ def max_t(arms: ManyArms, signed: Floats, alpha: float) -> MaxT:
     In a single step: the one event that no interval of all pairs misses carries every statement about the arms. Steps
     down would tell a few more pairs apart, whose intervals hold 0.
 
-    O(replicates x pairs) time; memory of `CHUNK` x pairs and replicates x arms.
+    O(replicates x pairs) time; memory of `CELLS` and replicates x arms.
     """
-    seen, varies = np.abs(arms.t), arms.squares > 0
-    greatest = np.zeros(len(signed))
-    if varies.any():
-        for start, drawn in _studentized(arms, signed):
-            greatest[start : start + len(drawn)] = np.abs(drawn[:, varies]).max(axis=1)
-    greatest.sort()
-    beyond = len(greatest) - np.searchsorted(greatest, seen[varies] * (1 - TIE) - TIE)
+    adjusted, critical = judged(np.abs(arms.t), arms.squares > 0, _greatest(arms, signed), alpha, TIE)
+    return MaxT(adjusted, critical, np.full(len(adjusted), critical), len(signed))
+
+
+def judged(
+    seen: Floats, varies: NDArray[np.bool_], greatest: Floats, alpha: float, tie: float
+) -> tuple[Floats, float]:
+    """Adjusted p (P,), and the critical value, from what is `seen` of pairs that vary and every replicate's greatest.
+
+    `seen` (P,) and `greatest` (replicates,) are on one scale, on which a share of `tie` between two is rounding.
+    """
+    greatest = np.sort(greatest)
+    beyond = len(greatest) - np.searchsorted(greatest, seen[varies] * (1 - tie) - tie)
     adjusted = np.full(len(seen), np.nan)
     adjusted[varies] = (1 + beyond) / (1 + len(greatest))
     # p < alpha allows so many replicates beyond, the data counting as one more
     allowed = math.ceil(alpha * (1 + len(greatest)) - 1e-9) - 2
-    critical = math.inf if allowed < 0 else float(greatest[-1 - allowed])
-    return MaxT(adjusted, critical, len(greatest))
+    return adjusted, math.inf if allowed < 0 else float(greatest[-1 - allowed])
 
 
-def _studentized(arms: ManyArms, signed: Floats) -> Iterator[tuple[int, Floats]]:
-    """Every replicate's t of all pairs, studentized anew, chunk by chunk. Where nothing varies: 0."""
-    first, second = arms.pairs
-    g, n, squares = arms.n_units, arms.n, arms.pulled_squares
+def _greatest(arms: ManyArms, signed: Floats) -> Floats:
+    """The largest |t| of all pairs in every replicate, studentized anew. Where nothing varies: 0. Shape (replicates,).
+
+    Arm by arm against those after it, whose pairs stand one after the other.
+    """
+    k, g, n, squares = arms.n_arms, arms.n_units, arms.n, arms.pulled_squares
     weight = float(arms.weights @ arms.sizes**2) / n**2
-    for start in range(0, len(signed), CHUNK):
-        total, crossed = signed[start : start + CHUNK].swapaxes(0, 1)
-        shift, cross = total[:, first] - total[:, second], crossed[:, first] - crossed[:, second]
-        left = squares - 2 * shift * cross / n + shift**2 * weight
-        left[left <= 1e-12 * squares] = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = shift / np.sqrt(left * g / (g - 1))
-        t[:, squares == 0] = 0.0
-        yield start, np.nan_to_num(t, nan=0.0, posinf=math.inf, neginf=-math.inf)
+    greatest = np.zeros(len(signed))
+    chunk = max(1, CELLS // k)
+    for start in range(0, len(signed), chunk):
+        total, crossed = signed[start : start + chunk].swapaxes(0, 1)
+        top, first = greatest[start : start + chunk], 0
+        for arm in range(k - 1):
+            own = squares[first : first + k - 1 - arm]
+            first += k - 1 - arm
+            shift = total[:, arm, None] - total[:, arm + 1 :]
+            cross = crossed[:, arm, None] - crossed[:, arm + 1 :]
+            t = studentized(shift, cross, own, weight, n, g)
+            np.maximum(top, t.max(axis=1), out=top)
+    return greatest
+
+
+def studentized(
+    shift: NDArray[np.floating[Any]],
+    cross: NDArray[np.floating[Any]],
+    squares: NDArray[np.floating[Any]],
+    weight: NDArray[np.floating[Any]] | float,
+    n: NDArray[np.floating[Any]] | float,
+    g: NDArray[np.floating[Any]] | float,
+) -> NDArray[np.floating[Any]]:
+    """|t| of signed sums `shift` (replicates, pairs), studentized anew; 0 of pairs without `squares` (pairs,).
+
+    `cross`: the sums times the sizes; `weight`: sum of squared sizes over n squared. Where flipping leaves no spread:
+    infinite, or 0 of no difference.
+    """
+    left = squares - 2 * shift * cross / n + shift**2 * weight
+    # what is left of squares that cancel is rounding: of 53 bits, or of 24
+    left[left <= ROUNDED * np.finfo(shift.dtype).eps * squares] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(shift) / np.sqrt(left * (g / (g - 1)))
+    t[:, squares == 0] = 0.0
+    return np.asarray(np.nan_to_num(t, nan=0.0, posinf=math.inf))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels.numeric.metrics import Metric, PairedSums, distinct_rows, in_single
-from service.kernels.numeric.streams import BLOCK, block_count, chosen_sums, generator
+from service.kernels.numeric.streams import BLOCK, chosen_sums, generator
 
 Floats = NDArray[np.float64]
 
@@ -70,13 +70,6 @@ class _Cells:
         return differences >= delta - tie, differences <= delta + tie, np.abs(differences) >= abs(delta) - tie
 
 
-def metric_flips(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
-    """The randomization distribution at the observed difference: listed where possible, else drawn."""
-    if listed and (result := listed_flips(sums)) is not None:
-        return result
-    return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)
-
-
 def listed_flips(sums: PairedSums) -> Flips | None:
     """Every pattern of swaps, weighted; None where they are too many."""
     cells = _cells(sums)
@@ -117,6 +110,7 @@ def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> F
 
 
 def _few(cells: _Cells) -> bool:
+    # of c units in a cell 0 to c can be swapped; logarithms, since the product of these overflows
     return float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS)
 
 

@@ -14,7 +14,7 @@ from scipy import special
 
 from service.kernels.numeric import ranks
 from service.kernels.numeric.moments import EPS, binary_unit
-from service.kernels.numeric.streams import BLOCK, block_count, generator, picks
+from service.kernels.numeric.streams import BLOCK, generator, picks
 from service.kernels.randomization.null_flips import Rejections
 
 SplitTest = Literal["welch", "student", "mann-whitney", "bootstrap-percentile", "bootstrap-basic"]
@@ -62,7 +62,7 @@ class Splits:
 
     @property
     def looked_at(self) -> int:
-        """Splits in all."""
+        """How many splits are looked at in all."""
         return splits_looked_at(self.values.size, self.n, self.test, self.n_splits)
 
     @property
@@ -97,16 +97,9 @@ class Splits:
             yield from _listed_splits(total, self.n, which, self.looked_at)
             return
         for block in which:
+            # the order of uniform numbers is a random permutation: its first places are a draw without replacement
             order = np.argsort(generator(self.seed, block).random((BLOCK, total)), axis=1)
             yield order[: self.looked_at - block * BLOCK, :width]
-
-
-def split_rejections(
-    values: Floats, n: int, test: SplitTest, alpha: float, n_splits: int, n_resamples: int, seed: int
-) -> Rejections:
-    """Draw 2n of the runs without replacement, halve them, test the halves two-sided."""
-    splits = Splits(values, n, test, alpha, n_splits, n_resamples, seed)
-    return splits.rejections(*splits.blocks(range(block_count(splits.looked_at))))
 
 
 def _listed_splits(total: int, n: int, which: range, last: int) -> Iterator[NDArray[np.intp]]:

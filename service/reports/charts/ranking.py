@@ -1,4 +1,4 @@
-"""Arms in order: means with the ranks that the data leave open, and the sets of arms that cannot be told apart."""
+"""Arms in order: means with the ranks that the data leave open, and arms not told apart: sets or tiers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from service.reports.charts.units import Unit
 from service.reports.charts.words import Language, say
 
 MOST_SETS = 12
-"""Columns of tied sets; the rank intervals say the rest."""
+"""Columns of tied sets; where there are more, tiers stand in their place."""
+ROOMY = 20
+"""Arms up to which a row has all its room."""
 
 
 def ranking(
@@ -22,20 +24,23 @@ def ranking(
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
-    """A row per arm, best first. Overlapping columns are sets of arms of which no two are told apart."""
+    """A row per arm, best first. Overlapping columns are sets of which no two are told apart; of many: tiers."""
     measured = "mean" if all("mean" in each for each in analysis["arms"]) else "score"
     unit = Unit(binary and measured == "mean")
     rows = [
         {
             "arm": style.label(each["name"]), "mean": each[measured],
             "rank": each["rank"], "rank_low": each["rank_low"], "rank_high": each["rank_high"],
-            "may_be_best": each["may_be_best"],
+            "may_be_best": each["may_be_best"], "tier": str(each.get("tier", "")),
             "told": unit.amount(each[measured], signed=False),
         }
         for each in analysis["arms"]
     ]  # fmt: skip
     names, inside = [row["arm"] for row in rows], [each["name"] for each in analysis["arms"]]
-    sets = [each for each in analysis.get("tied_sets") or () if len(each) > 1][:MOST_SETS]
+    sets = [each for each in analysis.get("tied_sets") or () if len(each) > 1]
+    tiers = [tier for tier in dict.fromkeys(row["tier"] for row in rows) if tier]
+    by_tier = len(sets) > MOST_SETS and bool(tiers)
+    sets = sets[:MOST_SETS]
     ties = [
         {"arm": names[inside.index(name)], "set": at + 1}
         for at, each in enumerate(sets)
@@ -51,7 +56,7 @@ def ranking(
         "value": style.SOFT,
     }
     shape: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "value": "circle"}
-    step = {"step": 28}
+    step = {"step": 28 if len(rows) <= ROOMY else 18}
     means: Spec = {
         "width": 230,
         "height": step,
@@ -96,7 +101,9 @@ def ranking(
         ],
     }  # fmt: skip
     panels = [means, ranks]
-    if ties:
+    if by_tier:
+        panels.append(_tiers(y, tiers, step, language))
+    elif ties:
         panels.append(_ties(ties, y, len(sets), step, language))
     note = f"◆ {best} · ● {other}"
     return style.figure(
@@ -105,6 +112,27 @@ def ranking(
         {"data": style.values(rows), "hconcat": panels, "spacing": 24},
         note=note,
     )
+
+
+def _tiers(y: Spec, tiers: list[str], step: Spec, language: Language) -> Spec:
+    """Each arm in the column of its tier."""
+    axis = {"title": say("tier", language), "labelAngle": 0, "ticks": False, "domain": False}
+    return {
+        "width": max(70, 22 * len(tiers)),
+        "height": step,
+        "mark": {
+            "type": "point",
+            "shape": "square",
+            "filled": True,
+            "size": 60,
+            "color": style.PURPLE,
+            "opacity": 1,
+        },
+        "encoding": {
+            "y": {**y, "axis": None},
+            "x": {"field": "tier", "type": "ordinal", "sort": tiers, "axis": axis},
+        },
+    }
 
 
 def _ties(ties: list[dict[str, Any]], y: Spec, count: int, step: Spec, language: Language) -> Spec:

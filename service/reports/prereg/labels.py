@@ -124,6 +124,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
         },
         "hypotheses": {
             "claim": Label("Claim", "主张", "token"),
+            "about": Label("About", "关于", "token"),
             "population": Label("Population", "总体", "token"),
             "baseline": Label("Baseline", "基线", "token"),
             "candidate": Label("Candidate", "候选", "token"),
@@ -194,6 +195,10 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
 
 GLOSSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
+        "about.mean": ("the difference of means", "均值之差"),
+        "about.median": ("the median", "中位数"),
+        "about.quantile": ("a quantile", "分位数"),
+        "about.rank": ("ranks", "秩"),
         "claim.superiority": ("the candidate is better", "优效"),
         "claim.non_inferiority": ("the candidate is not worse by the SESOI", "非劣效"),
         "claim.equivalence": ("they differ by less than the SESOI", "等价"),

@@ -257,4 +257,4 @@ def _effort(parameter: Parameter) -> Effort:
     return efforts.get(parameter("method"), "summed")
 
 
-SIMULATED = Simulated(_simulated, _effort)
+SIMULATED = Simulated(_simulated, _effort, lambda parameter: parameter("method") == "bounded")

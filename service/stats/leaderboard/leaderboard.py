@@ -1,9 +1,9 @@
-"""Several arms on the same items: which can be told apart, which may be the best, and where each may rank."""
+"""Several arms, each on all items or on some: which can be told apart, which may be the best, where each may rank."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,82 +13,150 @@ from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of, largest
 from service.kernels.randomization import max_t
 from service.kernels.randomization.max_t import ManyArms
+from service.kernels.randomization.partial_arms import PartialArms, partial
 from service.stats.leaderboard import all_alike
 from service.stats.leaderboard.all_alike import AllAlike
+from service.stats.leaderboard.gaps import NOTHING_MISSING, ListedArm, Missing
+from service.stats.leaderboard.winner import Winner, winner_of
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
-from service.stats.shared.declaring.common import Column
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite
 from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import amount
 from service.stats.shared.methods import boards
-from service.stats.shared.methods.standings import RankedArm, Standings
+from service.stats.shared.methods.standings import Standings
+
+MOST_ARMS = 500
+MOST_CELLS = 20_000_000
+"""Items times arms."""
+CELLS_OF_DRAWS = 5e10, 1e8
+"""Units times pairs times draws with gaps, and pairs times draws without, from which fewer are drawn by default."""
+FEWEST_DRAWS = 1_000
+PartialColumn = Annotated[list[Finite | None], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
 class LeaderboardRequest(boards.BoardOptions):
-    """Arms on the same items, and optionally each item's cluster."""
+    """Arms on the same items, null where an arm lacks one, and optionally each item's cluster."""
 
-    arms: dict[boards.ArmName, Column] = Field(
-        description="Name of each arm to its outcomes, one per item, same order in all.",
+    arms: dict[boards.ArmName, PartialColumn] = Field(
+        description="Name of each arm to its outcomes, one per item, same order in all; null where it has none.",
         min_length=2,
-        max_length=boards.MOST_ARMS,
+        max_length=MOST_ARMS,
     )
     clusters: Clusters = None
     better: Literal["higher", "lower"] = Field("higher", description="Which outcomes are the better ones.")
+    common: bool = Field(
+        False, description="True: items that some arm lacks are left out of all; else of its own pairs alone."
+    )
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         arms = {f"arms.{name}": outcomes for name, outcomes in self.arms.items()}
         require_equal_lengths({**arms, "clusters": self.clusters})
-        require_two_clusters(self.clusters)
-        if len(next(iter(self.arms.values()))) < 2:
+        items = len(next(iter(self.arms.values())))
+        if items * len(arms) > MOST_CELLS:
+            raise InvalidData.field(
+                "arms", f"times items are more than {MOST_CELLS:,}", "send fewer items, or fewer arms"
+            )
+        for name, lacks in zip(self.arms, np.isnan(self.sent).T, strict=True):
+            if lacks.all():
+                raise InvalidData.field(f"arms.{name}", "has no outcome at all", "leave the arm out")
+        if len(self.kept) < 2:
+            if self.common:
+                raise InvalidData.field(
+                    "common",
+                    "leaves fewer than two items that all arms have",
+                    "leave it out, or arms that lack most",
+                )
             raise InvalidData.field(
                 "arms", "hold a single item", "send two items or more: one shows no spread"
             )
+        require_two_clusters(None if self.codes is None else self.codes.tolist())
         return self
 
     @cached_property
-    def raw(self) -> NDArray[np.float64]:
-        """Outcomes (n, k) as sent."""
+    def sent(self) -> NDArray[np.float64]:
+        """Outcomes (items, k) as sent, NaN where there is none."""
         return np.array(list(self.arms.values()), dtype=np.float64).T
+
+    @cached_property
+    def kept(self) -> NDArray[np.intp]:
+        """The items that are compared: all that some arm has, or under `common` those that all have. Shape (n,)."""
+        present = ~np.isnan(self.sent)
+        return np.flatnonzero(present.all(axis=1) if self.common else present.any(axis=1))
+
+    @cached_property
+    def raw(self) -> NDArray[np.float64]:
+        """Outcomes (n, k) of the items that are compared, NaN where there is none."""
+        return self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
 
     @property
     def sign(self) -> Literal[1, -1]:
         """-1 where lower outcomes are better."""
         return 1 if self.better == "higher" else -1
 
+    @cached_property
+    def present(self) -> NDArray[np.float64]:
+        """The outcomes that there are."""
+        return self.raw[~np.isnan(self.raw)]
+
     @property
     def size(self) -> float:
         """The greatest outcome's: the unit in which squares stay in range."""
-        return largest(self.raw)
+        return largest(self.present)
 
     @cached_property
     def codes(self) -> NDArray[np.int64] | None:
-        """Number of each item's cluster."""
-        return None if self.clusters is None else codes_of(self.clusters)
+        """Number of the cluster of each item that is compared."""
+        return None if self.clusters is None else codes_of([self.clusters[item] for item in self.kept])
 
     @cached_property
-    def units(self) -> ManyArms:
-        """The arms summed by item or cluster, better outcomes higher, in units of `size`."""
-        return max_t.summed(self.raw / self.size * self.sign, self.codes)
+    def units(self) -> ManyArms | PartialArms:
+        """The arms by item or cluster, better outcomes higher, in units of `size`."""
+        columns = self.raw / self.size * self.sign
+        if len(self.present) < self.raw.size:
+            return partial(columns, self.codes, self.alpha)
+        return max_t.summed(columns, self.codes)
+
+    @property
+    def n_units(self) -> int:
+        """Clusters, or items."""
+        return len(self.kept) if self.codes is None else int(self.codes.max()) + 1
+
+    @property
+    def draws(self) -> int:
+        """How many, where not all patterns are listed; by default fewer of many pairs, but never below 1,000."""
+        k = len(self.arms)
+        cells = k * (k - 1) // 2 * (self.n_units if len(self.present) < self.raw.size else 1)
+        most = CELLS_OF_DRAWS[0 if len(self.present) < self.raw.size else 1]
+        return self.n_resamples or min(super().draws, max(FEWEST_DRAWS, int(most / cells) // 1000 * 1000))
 
 
 class LeaderboardAnalysis(boards.BoardAnalysis):
     """Arms in order of their means, and all pairs."""
 
-    arms: tuple[RankedArm, ...] = Field(description="Best mean first.")
-    alike: AllAlike = Field(description="All arms against each other at once.")
+    arms: tuple[ListedArm, ...] = Field(
+        description="Best mean first; with gaps the best additive mean, but none before an arm told apart and ahead."
+    )
+    winner: Winner = Field(description="The arm that stands first, which was chosen on these very items.")
+    missing: Missing | None = Field(description="What arms and pairs lack; null where nothing is missing.")
+    alike: AllAlike = Field(description="All arms against each other at once, on the items that all have.")
     n: ItemCount
     n_clusters: ClusterCount
     better: Literal["higher", "lower"] = Field(description="As asked.")
 
 
 def _cost(request: LeaderboardRequest) -> float:
-    k, n = len(request.arms), len(next(iter(request.arms.values())))
-    units = n if request.clusters is None else len(set(request.clusters))
+    k, n, units = len(request.arms), len(request.kept), request.n_units
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
-    return 0.002 + 1.7 * boards.seconds(units, k, request.draws) + 2e-7 * n * k + mixed
+    listed = units <= max_t.LISTED_UP_TO
+    if len(request.present) == request.raw.size:
+        drawn = boards.seconds(units, k, request.draws)
+    else:
+        drawn = boards.partial_seconds(n, units, k, 2 ** (units - 1) if listed else request.draws)
+    return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed
 
 
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
@@ -98,16 +166,27 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     if request.codes is None:
         board.reasons["n_clusters"] = NO_CLUSTERS
     else:
-        fields["warnings"] = (*cluster_warnings(units.sizes), *fields["warnings"])
-    alike = all_alike.all_alike(request.raw, request.codes, request.first_seed, board.reasons)
+        sizes = np.bincount(request.codes).astype(np.float64)
+        fields["warnings"] = (*cluster_warnings(sizes), *fields["warnings"])
+    missing, arms = None, ListedArm.of(board)
+    if isinstance(units, PartialArms):
+        missing = Missing.of(units, board.order)
+        fields["warnings"] = (*missing.warnings(board, arms), *fields["warnings"])
+    else:
+        board.reasons["missing"] = NOTHING_MISSING
+    whole = ~np.isnan(request.raw).any(axis=1)
+    codes = None if request.codes is None else request.codes[whole]
+    alike = all_alike.all_alike(request.raw[whole], codes, request.first_seed, board.reasons)
     if alike.n_resamples is not None and alike.p_value is not None:
         fields["within"]["alike.p_value"] = of_share(alike.p_value, alike.n_resamples)
     return LeaderboardAnalysis(
         **fields,
-        arms=board.arms,
+        arms=arms,
+        winner=winner_of(request.raw, request.codes, board),
+        missing=missing,
         alike=alike,
-        n=int(units.n),
-        n_clusters=None if request.codes is None else units.n_units,
+        n=len(request.kept),
+        n_clusters=None if request.codes is None else request.n_units,
         better=request.better,
         sentence=_sentence(request, board),
     )
@@ -115,14 +194,23 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
 
 def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     """Who may be the best, what is told apart, and what was not shown."""
-    binary, n, best = is_binary(request.raw), int(request.units.n), board.arms[0]
-    where = f"{n} items" if request.codes is None else f"{n} items in {request.units.n_units} clusters"
+    binary, n, best = is_binary(request.present), len(request.kept), board.arms[0]
+    where = f"{n} items" if request.codes is None else f"{n} items in {request.n_units} clusters"
     mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
-    told = [pair.difference for pair in board.pairs if pair.apart]
-    closest = amount(min(told), binary=binary).lstrip("+") if told else ""
+    gaps, kind = "", "mean"
+    if isinstance(board.units, PartialArms):
+        lacking = request.raw.size - len(request.present)
+        gaps = f" ({lacking:,} of {request.raw.size:,} outcomes missing)"
+        kind = "mean" if board.units.additive_means is None else "additive mean"
+    apart = [
+        pair.difference for pair in board.pairs if pair.apart and pair.difference and pair.difference > 0
+    ]
+    closest = amount(min(apart), binary=binary).lstrip("+") if apart else ""
     ahead = boards.leaders(board)
     shares = "has" if len(ahead) == 1 else "share"
-    opening = f"Of {len(board.arms)} arms on {where}, {', '.join(ahead)} {shares} the best mean ({mean})"
+    opening = (
+        f"Of {len(board.arms)} arms on {where}{gaps}, {', '.join(ahead)} {shares} the best {kind} ({mean})"
+    )
     return f"{opening}{boards.told_best(board)}. {boards.told_pairs(board, closest)}"
 
 
@@ -152,23 +240,31 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
     Returns:
         pairs: adjusted two-sided p of every pair, family-wise over all pairs, add one; simultaneous intervals of
             one common critical value, which exclude 0 just where p is below alpha.
-        arms: ranks and the ranks that the intervals leave open; `gap` against the best of the others.
+        arms: ranks and the ranks that the intervals leave open; `gap` against the best of the others; `tier`.
+        winner: a bound of the first arm's mean that holds whichever arm came first, at a level of its own.
+        missing: items that pairs have in common, and arms that lack more than a tenth.
         best_set: arms that no other arm is shown to be ahead of.
         tied_sets: maximal sets without a pair told apart.
         alike: Cochran's Q or Friedman's test that all arms are alike.
 
     Raises:
-        InvalidData: fewer than two arms or items, columns of different length, or a single cluster.
+        InvalidData: fewer than two arms or items, more than 500 arms or 20,000,000 cells, columns of different
+            length, an arm without any outcome, or a single cluster.
 
     Edge cases:
         A pair with the same difference everywhere: p and interval null, warning NO_SPREAD_BETWEEN. An exact
             test of the two may tell them apart: McNemar's, of items all right in one arm and wrong in the other.
         Up to 14 items or clusters: all patterns of signs are listed, nothing is drawn.
         Too few patterns for the level: interval ends are null, warning FLOOR_ABOVE_ALPHA for p.
+        Gaps: each pair on the items that both have, GAPS; arms that lack more than a tenth, INCOMPLETE_ARMS. Arms
+            stand by additive least-squares means, null where the items do not link all arms. A pair with too few
+            units in common is null. Pairs that tell a round of arms, each ahead of the next, are null:
+            GAPS_CONTRADICT.
         Few clusters: FEW_CLUSTERS or CAUTION.
         More than 200 tied sets: the first ones, warning MANY_TIED_SETS.
 
     Sources:
+        Beran (1988), JASA 83:679 (pairs of unlike size on one scale). Searle (1971), Linear Models, ch. 7 (gaps).
         Romano & Wolf (2005), Econometrica 73:1237. Hsu (1996), Multiple Comparisons, ch. 5 (all pairs at once).
         MacKinnon, Nielsen & Webb (2023), J Appl Econometrics 38:671 (clusters of unequal sizes).
         Mogstad, Romano, Shaikh & Wilhelm (2024), Rev Econ Stud 91:476 (ranks).

@@ -25,6 +25,7 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.methods import boards
 from service.stats.shared.methods.standings import Standings
 
+MOST_ARMS = 50
 MOST_CELLS = 20_000_000
 """Clusters times arms."""
 Names = Annotated[list[boards.ArmName], Field(max_length=MAX_ITEMS, fail_fast=True)]
@@ -57,8 +58,8 @@ class PreferenceRequest(boards.BoardOptions):
                 "second", f"compares '{self.first[same]}' with itself in row {same}", "leave such rows out"
             )
         clusters, many = len(set(self.clusters or ())), len(self.comparisons.names)
-        if many > boards.MOST_ARMS:
-            most = f"send {boards.MOST_ARMS} at most"
+        if many > MOST_ARMS:
+            most = f"send {MOST_ARMS} at most"
             raise InvalidData.field("first", f"and `second` name {many} arms", most)
         require_two_clusters(self.clusters)
         if clusters * many > MOST_CELLS:
@@ -114,6 +115,10 @@ class PreferredArm(Record):
     rank: int = Field(description="1 is the best score; equal scores share the better rank.")
     rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
     rank_high: int = Field(description="Worst rank that they leave open.")
+    tier: int = Field(
+        description="1: no arm is told apart from it and ahead; of each other tier every arm is behind one of the tier "
+        "above. Arms of one tier are not told apart."
+    )
     may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
     gap: Interval = Field(
         description="Simultaneous interval of how far the arm is ahead of the best of the others, points. Positive: "
@@ -168,7 +173,7 @@ def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
 
 def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, ...]:
     wins, ties = request.comparisons.tables
-    units, g = board.units, board.units.n_units
+    units, g = request.units, request.units.n_units
     errors = np.sqrt(units.weights @ units.residuals**2 * g / (g - 1)) / g
     return tuple(
         PreferredArm(
@@ -181,6 +186,7 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
             rank=ranked.rank,
             rank_low=ranked.rank_low,
             rank_high=ranked.rank_high,
+            tier=ranked.tier,
             may_be_best=ranked.may_be_best,
             gap=ranked.gap,
         )
@@ -190,7 +196,7 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
 
 def _sentence(request: PreferenceRequest, board: Standings) -> str:
     """Who may be the strongest, what is told apart, and what was not shown."""
-    best, told = board.arms[0], [pair.difference for pair in board.pairs if pair.apart]
+    best, told = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
     clusters = "" if request.codes is None else f" in {board.units.n_units} clusters"
     closest = f"{min(told):.0f} points" if told else ""
     ahead = boards.leaders(board)

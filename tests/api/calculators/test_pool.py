@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from service.api.calculators import aside
 from service.api.calculators import process as calculator
 from service.api.calculators.pool import CalculatorLost, Calculators, _forks
-from service.api.http.room import Room
+from service.api.http.limits.room import Room
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
 from service.stats.shared.declaring import registry

@@ -10,7 +10,7 @@ from sqlalchemy import event
 from starlette.responses import StreamingResponse
 
 from service.api.http import problems
-from service.api.http.route import Route
+from service.api.http.serving.route import Route
 from service.telemetry import logs
 from service.telemetry.logs import JsonLines
 

@@ -8,9 +8,9 @@ from sqlalchemy import event
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from service.api.http.answers import answer
-from service.api.http.deps import AnyCaller, Shared
-from service.api.http.route import Route
+from service.api.http.answers.answers import answer
+from service.api.http.requests.deps import AnyCaller, Shared
+from service.api.http.serving.route import Route
 from service.app import create_app
 from service.domain.access import Project
 from service.errors import Conflict, Unavailable

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from service.api.http.route import Route
+from service.api.http.serving.route import Route
 from service.api.parsing.models import validate
 from service.app import routes
 from service.errors import Fault, InvalidData

@@ -10,7 +10,7 @@ from forelock.transparency.checkpoints import open_checkpoint
 from forelock.transparency.merkle import leaf_hash, verify_consistency, verify_inclusion
 from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
-from service.api.http.housekeeping import sign
+from service.api.http.serving.housekeeping import sign
 from service.domain.ledger import Frontier
 from tests.journeys.plans import draft, items, lock, locked, post, small_plan
 

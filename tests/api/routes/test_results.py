@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.api.http.body import Content
+from service.api.http.requests.body import Content
 from service.api.routes.results.results import _quick
 
 

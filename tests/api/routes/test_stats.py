@@ -7,7 +7,7 @@ import threading
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from service.api.http.route import router
+from service.api.http.serving.route import router
 from service.api.parsing.models import validate
 from service.api.routes.calculations import stats
 from service.errors import ForelockError

@@ -5,58 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.checks.claim import claim_findings
 from service.domain.plans.population import Manifest
-from service.domain.rules.settings import settings
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from tests.domain import sample
+from tests.domain.checks.rank_plans import MOST_LOSE, TESTS, N, judged, said, scores
 
-N = 200
-BASE = np.random.default_rng(1).normal(0.5, 0.1, N)
-MOST_LOSE = np.where(np.arange(N) < 160, -0.3, 1.25) + np.random.default_rng(2).normal(0, 0.01, N)
-MOST_LOSE += 0.008 - MOST_LOSE.mean()
-"""Four of five items are worse, and the mean is a little better."""
-TESTS = {
-    "wilcoxon": {},
-    "mann-whitney": {},
-    "quantile-difference": {"n_resamples": 1000, "seed": 1},
-}
 ABOUT = {
     "wilcoxon": ("the ranks of the items' differences and their pseudo-median", "各题目之差的秩及其伪中位数"),
     "mann-whitney": ("the order of the two arms' values and their shift", "两组取值的大小次序及其位移"),
     "quantile-difference": ("the medians of the arms", "两组的中位数"),
 }
-
-
-def scores(rule, test, parameters=None, **more):
-    return {
-        "populations.0.n": N,
-        "endpoints.0": {"id": "accuracy", "kind": "continuous", "role": "primary"},
-        "sesoi": {"accuracy": {"value": 0.02, "unit": "score"}},
-        "hypotheses.0.statement": "C2 scores higher than C1",
-        "hypotheses.0.rule": rule,
-        "tests": [
-            {
-                "id": "w",
-                "test": test,
-                "version": 1,
-                "parameters": {**TESTS.get(test, {}), **(parameters or {})},
-            },
-            {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
-        ],
-        **more,
-    }
-
-
-def said(changes):
-    plan = sample.plan(changes)
-    (setting,) = settings(plan)
-    return [each for each in claim_findings(plan, setting) if each.severity == "error"]
-
-
-def judged(changes, difference=MOST_LOSE):
-    return sample.verdict_of(changes, sample.outcomes(BASE, BASE + difference)).hypotheses[0]
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -164,3 +123,23 @@ def test_medians_beyond_the_margin_bear_out_no_difference_that_does_not_reach_it
     assert 0 < verdict.delta < 0.02
     assert verdict.outcome == "not_supported"
     assert judged(changes, gains + 0.2 - gains.mean()).outcome == "supported"
+
+
+@pytest.mark.parametrize("clause", ["w.p_value <= 0.5", "w.p_value < 0.7", "w.p_value <= 1"])
+@pytest.mark.parametrize("test", ["wilcoxon", "quantile-difference"])
+@pytest.mark.parametrize("alternative", ["less", "two-sided"])
+def test_a_threshold_that_shows_nothing_lets_no_data_pass_that_show_the_opposite(clause, test, alternative):
+    """Most items lose a little, some gain much: by ranks and by the median the candidate is worse."""
+    loses = np.where(np.arange(N) < 160, -0.05, 0.6) + np.random.default_rng(3).normal(0, 0.003, N)
+    changes = scores(f"delta > 0 and t.p_value < 0.05 and {clause}", test, {"alternative": alternative})
+    assert "shows the opposite" in said(changes)[0].message
+    verdict = judged(changes, loses)
+    assert verdict.analyses["w"]["analysis"]["ci"]["high"] < 0
+    assert (verdict.rule_holds, verdict.outcome) == (True, "not_supported")
+    # a large p of the other alternative is as much
+    far = scores("delta > 0 and t.p_value < 0.05 and w.p_value > 0.9", test, {"alternative": "greater"})
+    assert "shows the opposite" in said(far)[0].message
+    assert (judged(far, loses).rule_holds, judged(far, loses).outcome) == (True, "not_supported")
+    # one that looks for what is claimed can show nothing else
+    asked = scores(f"delta > 0 and t.p_value < 0.05 and {clause}", test, {"alternative": "greater"})
+    assert said(asked) == []

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forelock.gate_text import exit_code, gate_text
+from forelock.questions.form import as_text
+from forelock.questions.gate_form import exit_code, form_of
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
@@ -86,7 +87,7 @@ def test_absent_rows_fail_as_empty_ones_do():
     empty, absent = answered(request), answered(without_empty_rows(request))
     assert absent.delta == empty.delta == pytest.approx(47 / 240)
     assert (absent.n, absent.unpaired.counted) == (240, "as_0")
-    assert "counted 0   41 only in the candidate" in gate_text(absent.model_dump(mode="json"))
+    assert "counted 0   41 only in the candidate" in as_text(form_of(absent.model_dump(mode="json")))
     (warning,) = [each for each in absent.warnings if each.code == "MISSING_RESULTS"]
     assert warning.message.startswith("41 of 240 items without a result (41 in the baseline) count as 0")
     assert f"the difference would be {100 * 6 / 240:+.2f} pp" in warning.message
@@ -208,7 +209,7 @@ def test_what_both_arms_lack_is_no_agreement(policy):
     (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
     assert "(60 in both arms) are left out" in warning.message
     assert f"the difference would be {100 * (6 - 60) / 240:+.2f} pp" in warning.message
-    assert "left out    60 without a result in both arms" in gate_text(answer.model_dump(mode="json"))
+    assert "left out    60 without a result in both arms" in as_text(form_of(answer.model_dump(mode="json")))
 
 
 @pytest.mark.parametrize("policy", ["exclude_pair", "fail"])

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from forelock.gate_text import ASCII, picture
+from forelock.questions.gate_form import picture_of
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
@@ -91,7 +91,7 @@ def test_numbers_are_those_that_were_sent():
     assert (answer.scale.low, answer.scale.high) == (0, 10)
     assert "Scores lie between 0 and 10, as declared." in answer.rule
     assert "the interval lies below 0 (lower is better)" in answer.sentence
-    drawing = picture(answer.model_dump(mode="json"), ASCII)
+    drawing = picture_of(answer.model_dump(mode="json")).drawn("ascii")
     assert drawing.splitlines()[1].split() == ["0", "+0.2"]
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from service.domain.evidence.evidence import PieceId
-from service.domain.evidence.paper import QUESTIONS, PaperChecklist, of_paper
+from service.domain.evidence.paper_checklist import BELONGS, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, of_record
 from service.domain.notes.notes import Words
 from service.domain.power.rule import rule_powers
@@ -122,10 +122,10 @@ def test_a_plan_that_cannot_be_judged_yet_still_has_a_card() -> None:
 
 
 def test_a_paper_is_as_good_as_the_weaker_of_two_answers() -> None:
-    best = dict.fromkeys(QUESTIONS, "checkable")
+    best = dict.fromkeys(BELONGS, "checkable")
     card = of_paper(PaperChecklist.model_validate(best))
     assert (card.score, card.most) == (10, 10)
-    for name, (of, _) in QUESTIONS.items():
+    for name, of in BELONGS.items():
         for answer, score in (("stated", 1), ("absent", 0)):
             weaker = of_paper(PaperChecklist.model_validate({**best, name: answer}))
             assert {each.id: each.score for each in weaker.pieces}[of] == score
@@ -134,7 +134,7 @@ def test_a_paper_is_as_good_as_the_weaker_of_two_answers() -> None:
 
 def test_questions_left_out_count_as_absent_and_those_that_do_not_apply_count_for_nothing() -> None:
     assert of_paper(PaperChecklist()).score == 0
-    best: dict[str, Any] = dict.fromkeys(QUESTIONS, "checkable")
+    best: dict[str, Any] = dict.fromkeys(BELONGS, "checkable")
     card = of_paper(PaperChecklist.model_validate({**best, "equivalence_tested": "not_applicable"}))
     assert (card.score, card.most) == (10, 10)
     both = {**best, "equivalence_tested": "not_applicable", "margin_set_beforehand": "not_applicable"}
@@ -143,9 +143,9 @@ def test_questions_left_out_count_as_absent_and_those_that_do_not_apply_count_fo
 
 
 def test_every_piece_of_a_paper_has_two_questions() -> None:
-    asked = [of for of, _ in QUESTIONS.values()]
+    asked = list(BELONGS.values())
     assert sorted(asked) == sorted([*get_args(PieceId), *get_args(PieceId)])
-    assert set(PaperChecklist.model_fields) == {"title", *QUESTIONS}
+    assert set(PaperChecklist.model_fields) == {"title", *BELONGS}
 
 
 def test_the_page_describes_every_piece_and_question() -> None:

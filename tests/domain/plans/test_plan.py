@@ -202,6 +202,12 @@ def test_mean_of_binary_replicates_is_a_score(kind, replicates, collapse, seen_a
     assert plan.endpoints[0].collapsed_kind == seen_as
 
 
+@pytest.mark.parametrize(("k", "seen_as"), [(2, "continuous"), (3, "binary")])
+def test_all_of_every_replicate_is_right_or_wrong(k, seen_as):
+    plan = Plan.from_dict(endpoint(replicates=3, collapse="all_of_k", k=k))
+    assert plan.endpoints[0].collapsed_kind == seen_as
+
+
 def test_lookups_by_id():
     plan = Plan.from_dict({**population(), **endpoint(), **test_use(), "hypotheses": [HYPOTHESIS]})
     assert plan.population("one").n == 5

@@ -11,7 +11,7 @@ import pytest
 from service.domain.lint import lint as service_lint
 from service.domain.lint.level import level_findings
 from service.domain.power.level import level_of, levels
-from service.domain.power.shapes import WORDS
+from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import settings
 from tests.domain import sample
 
@@ -175,7 +175,7 @@ def test_rules_on_scores_are_told_at_the_worst_shape_and_it_is_named(rule, test,
     assert found.worlds["normal"] < 0.06
     (asked,) = [each for each in said if each.code == "LEVEL_EXCEEDED"]
     assert f"with a chance of up to {found.level:.2g}" in asked.message
-    assert WORDS[found.world][0] in asked.message
+    assert name_shape(found.world).text("en") in asked.message
     assert "With normal differences it is about" in asked.message
 
 

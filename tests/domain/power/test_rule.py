@@ -13,7 +13,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.procedure.cost import BLOCK, READ
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.rule import LINT_BUDGET, TABLE_BUDGET, rule_powers
-from service.domain.power.shapes import WORDS
+from service.domain.power.shapes import name_shape
 from tests.domain.sample import VALUE, manifests, plan
 
 EFFECT = {"value": 4, "unit": "pp"}
@@ -167,7 +167,7 @@ def test_the_range_of_power_on_scores_takes_in_shapes_that_are_not_normal(assume
     low = found.lead.low
     assert low.shape is not None
     assert low.power < found.lead.reference.power <= found.lead.high.power
-    assert WORDS[low.shape][0] in findings(scores)["LOW_POWER"].message
+    assert name_shape(low.shape).text("en") in findings(scores)["LOW_POWER"].message
 
 
 def test_one_true_of_three_by_holm_is_told_as_such():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from service.domain.power.shapes import WORDS, by_mean, every_shape, shape_of_pilot
+from service.domain.power.shapes import ShapeName, by_mean, every_shape, shape_of_pilot
 
 SHAPES = [*every_shape(), shape_of_pilot([-3.0, 0.0, 0.0, 0.5, 0.7, 2.0, 0.0, 0.1])]
 
@@ -39,7 +41,7 @@ def test_ties_stay_ties_where_the_claim_fails_at_a_margin():
 
 def test_a_shape_is_what_its_name_says():
     by_name = {each.name: each for each in every_shape()}
-    assert set(by_name) == set(WORDS) - {"pilot"}
+    assert set(by_name) == set(get_args(ShapeName)) - {"pilot"}
     assert by_name["skewed_left"].quantile(0.5) > 0.1
     assert by_name["rare_losses"].skewness < -3
     assert by_name["skewed_left"].skewness == pytest.approx(-by_name["skewed_right"].skewness)

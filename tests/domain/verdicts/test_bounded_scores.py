@@ -112,17 +112,43 @@ def test_a_two_sided_p_counts_the_side_that_the_rule_keeps():
     assert (told.level, told.method, told.truth) == (pytest.approx(0.025), "bound", 0.0)
 
 
-def test_nothing_is_said_of_clusters_for_which_nothing_is_proven():
-    """Whole clusters of one size are independent values alike, and what was not seen is a whole one."""
-    clusters = {"populations.0.clusters": {"key": "c", "n": 50}, "populations.0.independence": None}
-    clusters |= {"populations.0.n": 500}
-    assert level(plan("bounded-difference", **clusters)).level is None
-    whole = plan("bounded-difference", **clusters, **{"tests.0.parameters": {"unseen": "clusters"}})
+def of_clusters(test, n, clusters, **changes):
+    more = {"populations.0.clusters": {"key": "c", "n": clusters}, "populations.0.independence": None}
+    return plan(test, **more, **{"populations.0.n": n}, **changes)
+
+
+def test_whole_clusters_of_one_size_are_independent_values_alike():
+    """What was not seen is a whole one: the level is proven, and of clusters of two sizes it is drawn."""
+    whole = of_clusters("bounded-difference", 500, 50, **{"tests.0.parameters": {"unseen": "clusters"}})
     assert (level(whole).level, level(whole).method) == (pytest.approx(0.025), "bound")
     assert "LEVEL_UNKNOWN" not in said_of_levels(whole)
-    uneven = {**whole, "populations.0.n": 501}
-    assert level(uneven).level is None
-    assert level({**plan("equivalence", **clusters)}).level is None
+    uneven = level({**whole, "populations.0.n": 501})
+    assert uneven.method == "simulated"
+    assert uneven.level < 0.025
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_level_of_single_items_in_clusters_is_drawn_over_shapes(test):
+    few = of_clusters(test, 96, 12)
+    told = level(few)
+    assert told.method == "simulated"
+    assert {"normal", "rare_losses"} <= set(told.worlds)
+    assert 0 < told.level < 0.5
+    assert "LEVEL_UNKNOWN" not in said_of_levels(few)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_power_in_clusters_is_told_and_falls_with_what_items_share(test):
+    tight = {"hypotheses.0.statement": "C2 is not worse than C1 by more than 0.6"}
+    tight |= {"sesoi": {"accuracy": {"value": 0.6, "unit": "score"}}}
+    if test == "bounded-difference":
+        tight |= {"hypotheses.0.rule": "b.ci.low > -0.6"}
+    powers = []
+    for icc in (0.01, 0.5):
+        made = sample.plan(of_clusters(test, 200, 40, **tight, assumptions={"sd": 1.5, "icc": icc}))
+        (power,) = rule_powers(made, {})
+        powers.append(power.lead.reference.power)
+    assert powers[0] > powers[1] > 0
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -1,4 +1,4 @@
-"""Plans that fix repeats: runs, judgements of each run, and pass@k of attempts."""
+"""Plans that fix repeats: runs, judgements of each run, and pass@k and pass^k of attempts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ ATTEMPTS = {
         "id": "accuracy", "kind": "binary", "role": "primary", "replicates": 6, "collapse": "any_of_k", "k": 3,
     },
     "tests.0": {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
+}  # fmt: skip
+EVERY_RUN = {
+    "endpoints.0": {
+        "id": "accuracy", "kind": "binary", "role": "primary", "replicates": 6, "collapse": "all_of_k", "k": 6,
+    }
 }  # fmt: skip
 N = 60
 
@@ -84,6 +89,31 @@ def test_pass_at_k_is_the_share_of_picks_with_a_right_attempt():
     assert found.analyses["t"]["analysis"]["delta"] == pytest.approx(found.delta)
 
 
+def test_pass_hat_k_is_the_share_of_picks_that_are_all_right():
+    before, after = arms(3)
+    changes = {**ATTEMPTS, "endpoints.0": {**ATTEMPTS["endpoints.0"], "collapse": "all_of_k", "k": 2}}
+    literal = [np.mean([min(row[list(each)]) for each in combinations(range(6), 2)]) for row in after]
+    assert collapse(after, plan(changes).endpoints[0]) == pytest.approx(literal)
+    found = verdict_of(changes, outcomes(cell(before), cell(after))).hypotheses[0]
+
+    def total(rows):
+        return sum(Fraction(math.comb(int(right), 2), math.comb(6, 2)) for right in rows.sum(axis=1))
+
+    assert Fraction(found.delta_exact) == (total(after) - total(before)) / N
+    assert found.analyses["t"]["analysis"]["delta"] == pytest.approx(found.delta)
+
+
+def test_all_of_all_runs_is_right_or_wrong():
+    before, after = arms(4)
+    assert not [each for each in findings(EVERY_RUN) if each.severity == "error"]
+    found = verdict_of(EVERY_RUN, outcomes(cell(before), cell(after))).hypotheses[0]
+    right = [rows.all(axis=1) for rows in (before, after)]
+    analysis = found.analyses["m"]["analysis"]
+    assert analysis["counts"]["only_candidate"] == np.count_nonzero(~right[0] & right[1])
+    assert Fraction(found.delta_exact) == Fraction(int(right[1].sum()) - int(right[0].sum()), N)
+    assert power_at_reference(plan(EVERY_RUN), {}, settings(plan(EVERY_RUN))[0]).reference.power > 0
+
+
 @pytest.mark.parametrize(
     ("base", "changes", "code", "path"),
     [
@@ -99,6 +129,8 @@ def test_pass_at_k_is_the_share_of_picks_with_a_right_attempt():
         (ATTEMPTS, {"endpoints.0.k": None}, "COLLAPSE", "endpoints[0].k"),
         (ATTEMPTS, {"endpoints.0.judgements": 2}, "COLLAPSE", "endpoints[0].k"),
         (ATTEMPTS, {"endpoints.0.collapse": None}, "COLLAPSE", "endpoints[0].k"),
+        (EVERY_RUN, {"endpoints.0.k": 7}, "COLLAPSE", "endpoints[0].k"),
+        (EVERY_RUN, {"endpoints.0.k": 5}, "REPLICATES", "hypotheses[0].rule"),
     ],
 )
 def test_lint_of_repeats(base, changes, code, path):
@@ -124,7 +156,7 @@ def test_power_of_judged_scores_is_that_of_their_means():
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(
-    "changes", [JUDGED, ATTEMPTS, {"endpoints.0.positive": True, "tests.0.endpoint": "accuracy"}]
+    "changes", [JUDGED, ATTEMPTS, EVERY_RUN, {"endpoints.0.positive": True, "tests.0.endpoint": "accuracy"}]
 )
 def test_markdown_gives_the_same_plan_back(changes, language):
     changed = plan(changes)

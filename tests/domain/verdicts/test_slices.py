@@ -15,7 +15,7 @@ from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.kernels.numeric.reversal import gail_simon
+from service.kernels.numeric.reversal import of_sides
 from service.kernels.pairs.paired_exact import exact_p_below
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.bounded import Bounded
@@ -190,7 +190,8 @@ def test_a_change_of_sides_is_tested_by_gail_and_simon():
     told = found(baseline, candidate)
     reversal = told.slices.reversal
     # by McNemar's score: wins minus losses over the root of both
-    expected = gail_simon([26.0, -26.0, -2.0], np.sqrt([34.0, 34.0, 24.0]).tolist())
+    z = np.array([26.0, -26.0, -2.0]) / np.sqrt([34.0, 34.0, 24.0])
+    expected = of_sides(np.maximum(z, 0.0), np.maximum(-z, 0.0))
     assert (reversal.p_value, reversal.shown, reversal.slices) == (pytest.approx(expected.p), True, 3)
     assert (reversal.gains, reversal.losses) == pytest.approx((expected.above, expected.below))
     assert "The arms change sides between slices (Gail and Simon" in told.sentence

@@ -119,6 +119,15 @@ def test_tied_sets_are_columns_that_overlap() -> None:
     assert list(found.values()) == RANKED["tied_sets"]
 
 
+def test_many_tied_sets_are_tiers_instead() -> None:
+    names = [f"arm {at}" for at in range(15)]
+    arms = [{**RANKED["arms"][0], "name": name, "tier": 1 + at // 4} for at, name in enumerate(names)]
+    pairs = [[names[at], names[at + 1]] for at in range(14)]
+    drawn = ranking({**RANKED, "arms": arms, "tied_sets": pairs})
+    assert drawn["hconcat"][2]["encoding"]["x"]["sort"] == ["1", "2", "3", "4"]
+    assert {row["tier"] for row in drawn["data"]["values"]} == {"1", "2", "3", "4"}
+
+
 def test_dark_paper_changes_colours_and_no_data() -> None:
     spec = specs()["forest"]
     dark = themed(spec, "dark")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.kernels.bootstrap.bootstrap_draws import draw_ratios
 from service.kernels.bootstrap.metric_bootstrap import bca_ends
 from service.kernels.bootstrap.ratio_bootstrap import enumerated
 from service.kernels.numeric.metrics import ratio_units
 from service.stats.shared.declaring import certainty
+from tests.kernels.drawn import draw_ratios
 from tests.stats.oracle import analyse
 
 RNG = np.random.default_rng(2)

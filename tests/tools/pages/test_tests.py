@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+from service.domain.comparison import warning_kinds
 from service.domain.plans.plan import TestUse
 from service.domain.rules.feeding import read_parameters
 from service.domain.rules.grammar import parse
@@ -17,6 +19,7 @@ from tools.pages.given_warnings import given_warnings
 from tools.pages.tests import DOCS, FAMILIES, HEADINGS
 
 TESTS = registry.latest()
+MODULES = sorted((DOCS.parent / "service").rglob("*.py"))
 each = pytest.mark.parametrize("test", TESTS.values(), ids=list(TESTS))
 
 
@@ -109,10 +112,33 @@ def test_warnings_of_the_example_are_among_those_the_page_lists(test):
 
 def test_every_warning_is_described_and_some_test_can_give_it():
     page = text_of("warnings.md")
-    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == sorted(warnings.kinds())
+    beside = {kind.code for kind in warning_kinds.KINDS}
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == sorted({*warnings.kinds(), *beside})
     given = {kind.code for test in TESTS.values() for kind in given_warnings(test)}
     assert set(warnings.kinds()) == given
     assert "{" not in page.replace("{name}", "")
+
+
+def test_no_warning_is_given_under_a_code_that_no_page_describes():
+    """A gate and a score take their codes from kinds, and a kind that no statistical test gives is listed."""
+    spelled = []
+    for path in MODULES:
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "StatWarning":
+                spelled += [f"{path}:{call.lineno}" for each in call.keywords
+                            if each.arg == "code" and isinstance(each.value, ast.Constant)]  # fmt: skip
+    assert spelled == []
+    made = {
+        target.id
+        for path in MODULES
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "id", "") == "WarningKind"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    assert made == {kind.code for kind in warning_kinds.KINDS}
 
 
 def test_given_warnings_follow_functions_methods_tables_and_modules():

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import comparisons as examples
-from service.api.http.answers import shows
-from service.api.http.body import READ_SECONDS, SMALL_BODY, Content, RawBody
-from service.api.http.deps import Tester
-from service.api.http.route import router
+from service.api.http.answers.answers import shows
+from service.api.http.requests.body import READ_SECONDS, SMALL_BODY, Content, RawBody
+from service.api.http.requests.deps import Tester
+from service.api.http.serving.route import router
 from service.api.http.shared import services
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest

@@ -17,13 +17,13 @@ from sqlalchemy.orm import Session
 from service.actions.verdicts import jobs as actions
 from service.actions.verdicts.calibration import KIND as CALIBRATION
 from service.api.examples import common as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.deps import AnyCaller, ReadSession, RecordId, Shared, require_scope
-from service.api.http.headers import header
-from service.api.http.idempotency import Once
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.limits.turns import HeldStream, stream_turn
+from service.api.http.requests.deps import AnyCaller, ReadSession, RecordId, Shared, require_scope
+from service.api.http.requests.headers import header
+from service.api.http.requests.idempotency import Once
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
-from service.api.http.turns import HeldStream, stream_turn
 from service.domain.access import Key
 from service.errors import Unauthorized, Unavailable
 from service.processes.wake import nudge

@@ -17,12 +17,12 @@ from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost, unreadable
 from service.api.examples import common as examples
 from service.api.http import problems
-from service.api.http.answers import Page, answer, shows
-from service.api.http.body import READ_SECONDS, Content, raw_reader
-from service.api.http.deps import AnyCaller, scope
-from service.api.http.headers import header
-from service.api.http.prefer import PARAMETER, Preferences, preferences
-from service.api.http.route import asks, camel, refuses, router
+from service.api.http.answers.answers import Page, answer, shows
+from service.api.http.requests.body import READ_SECONDS, Content, raw_reader
+from service.api.http.requests.deps import AnyCaller, scope
+from service.api.http.requests.headers import header
+from service.api.http.requests.prefer import PARAMETER, Preferences, preferences
+from service.api.http.serving.route import asks, camel, refuses, router
 from service.api.http.shared import Services, services
 from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, validate

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from service.actions.delivery import tracking as actions
 from service.api.examples import outgoing as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Admin, Planner, Reader, ReadSession, RecordId, Shared
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Admin, Planner, Reader, ReadSession, RecordId, Shared
+from service.api.http.serving.route import refuses, router
 from service.api.routes.delivery.webhooks import allowed_of
 from service.domain.outgoing import Delivery, TrackedRun, Tracker
 from service.records import StrictRecord

@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 from service.actions.delivery import webhooks as actions
 from service.api.examples import outgoing as examples
-from service.api.http.answers import Page, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import MAX_ID, Admin, Cursor, Limit, ReadSession, RecordId, Shared
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import Page, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, ReadSession, RecordId, Shared
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
 from service.domain.outgoing import SECRET_BYTES, Delivery, EventName, Webhook, secret_text
 from service.domain.plans.strings import Line

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from forelock.witness.found import Kind
 from service.actions.ledger import exports as actions
 from service.api.examples import exports as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.deps import Reader, ReadSession, RecordId, Shared
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.requests.deps import Reader, ReadSession, RecordId, Shared
+from service.api.http.serving.route import refuses, router
 from service.domain.ledger import Kind as LeafKind
 from service.reports.exports import intoto, prml
 from service.store.plans import preregistrations

@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.ledger import proofs
-from service.api.http.answers import View, shows
-from service.api.http.deps import Shared
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, shows
+from service.api.http.requests.deps import Shared
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
 from service.errors import NotFound
 from service.store.ledger import ledger, ledger_signers

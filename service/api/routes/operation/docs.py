@@ -9,8 +9,8 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
 from service.api import openapi
-from service.api.http.deps import not_modified
-from service.api.http.route import router
+from service.api.http.requests.deps import not_modified
+from service.api.http.serving.route import router
 
 routes = router("service", prefix="")
 

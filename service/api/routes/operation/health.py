@@ -7,8 +7,8 @@ from typing import Literal
 from fastapi import Request
 from pydantic import Field
 
-from service.api.http.answers import shows
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import shows
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import services
 from service.errors import Fault, ForelockError, Unavailable
 from service.records import Record

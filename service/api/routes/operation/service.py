@@ -5,13 +5,13 @@ from __future__ import annotations
 from pydantic import Field
 from starlette.responses import Response
 
-from service.api.http.answers import shows
-from service.api.http.body import SMALL_BODY
-from service.api.http.deps import AnyCaller, Operator, ReadSession, Shared
-from service.api.http.housekeeping import KEEP_ANSWERS
+from service.api.http.answers.answers import shows
 from service.api.http.metrics import MEDIA_TYPE
-from service.api.http.prefer import MOST_WAIT_SECONDS
-from service.api.http.route import router
+from service.api.http.requests.body import SMALL_BODY
+from service.api.http.requests.deps import AnyCaller, Operator, ReadSession, Shared
+from service.api.http.requests.prefer import MOST_WAIT_SECONDS
+from service.api.http.serving.housekeeping import KEEP_ANSWERS
+from service.api.http.serving.route import router
 from service.api.parsing.models import MAX_CONTAINERS, MAX_VALUES
 from service.api.parsing.strict_json import MAX_DEPTH
 from service.api.routes.plans.preregistrations import MAX_PLAN

@@ -14,12 +14,12 @@ from service.actions.plans import amendments as actions
 from service.actions.plans.manifests import facts_of
 from service.api.examples import states as examples
 from service.api.examples.common import PLAN
-from service.api.http.answers import View, answer, shows
-from service.api.http.attested import attested_once
-from service.api.http.body import StrictBody
-from service.api.http.deps import Locker, Reader, ReadSession, RecordId, RequiredIfMatch, Shared
-from service.api.http.idempotency import RequiredOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.answers.attested import attested_once
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Locker, Reader, ReadSession, RecordId, RequiredIfMatch, Shared
+from service.api.http.requests.idempotency import RequiredOnce
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
 from service.api.routes.plans.preregistrations import MAX_PLAN, read_plan, refusals_audited
 from service.api.routes.plans.record_view import PreregistrationView, etag_of, respond

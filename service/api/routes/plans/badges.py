@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request, Response
 
 from service.actions.delivery.verdict_words import outcome_of
-from service.api.http.deps import Reader, RecordId, Shared, not_modified
-from service.api.http.route import audited, router
+from service.api.http.requests.deps import Reader, RecordId, Shared, not_modified
+from service.api.http.serving.route import audited, router
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.canonical import sha256_hex
 from service.reports.badge import badge

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from service.actions.plans import families as actions
 from service.api.examples import states as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import MAX_ID, Cursor, Limit, Reader, ReadSession
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.deps import MAX_ID, Cursor, Limit, Reader, ReadSession
+from service.api.http.serving.route import audited, refuses, router
 from service.domain.plans.preregistration import State
 
 routes = router("preregistrations")

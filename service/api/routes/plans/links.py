@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from service.actions.plans import links as actions
 from service.api.examples import outgoing as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Planner, Reader, ReadSession, RecordId, Shared
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Planner, Reader, ReadSession, RecordId, Shared
+from service.api.http.serving.route import refuses, router
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.strings import Line
 from service.records import StrictRecord

@@ -7,8 +7,8 @@ from starlette.responses import Response
 from service.actions.verdicts import deviations as deviation_actions
 from service.actions.verdicts import evidence as actions
 from service.api.examples import markdown as examples
-from service.api.http.deps import Reader, ReadSession, RecordId
-from service.api.http.route import audited, refuses, router
+from service.api.http.requests.deps import Reader, ReadSession, RecordId
+from service.api.http.serving.route import audited, refuses, router
 from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card

@@ -12,11 +12,11 @@ from service.actions.plans import preregistrations as actions
 from service.actions.plans.manifests import manifests_of
 from service.api.calculators import aside
 from service.api.examples import common as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.body import raw_reader
-from service.api.http.deps import OptionalIfMatch, Planner, Reader, ReadSession, RecordId, Shared
+from service.api.http.answers.answers import View, answer, shows
 from service.api.http.problems import may_answer
-from service.api.http.route import refuses, router
+from service.api.http.requests.body import raw_reader
+from service.api.http.requests.deps import OptionalIfMatch, Planner, Reader, ReadSession, RecordId, Shared
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.access import Key

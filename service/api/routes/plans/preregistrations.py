@@ -21,10 +21,10 @@ from service.actions.plans import preregistrations as actions
 from service.actions.plans.manifests import facts_of
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.attested import attested_once
-from service.api.http.body import Content, RawBody, StrictBody, json_reader
-from service.api.http.deps import (
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.answers.attested import attested_once
+from service.api.http.requests.body import Content, RawBody, StrictBody, json_reader
+from service.api.http.requests.deps import (
     Cursor,
     IfMatch,
     Limit,
@@ -37,9 +37,9 @@ from service.api.http.deps import (
     Shared,
     not_modified,
 )
-from service.api.http.headers import header
-from service.api.http.idempotency import OptionalOnce, RequiredOnce
-from service.api.http.route import refuses, router
+from service.api.http.requests.headers import header
+from service.api.http.requests.idempotency import OptionalOnce, RequiredOnce
+from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
 from service.api.parsing.markdown import MARKDOWN, markdown_text
 from service.api.parsing.models import validate

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from service.actions.ledger import proofs
 from service.api.examples import common as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import Cursor, Limit, Reader, ReadSession, RecordId
-from service.api.http.route import audited, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, RecordId
+from service.api.http.serving.route import audited, router
 from service.domain.ledger import Receipt
 from service.store.ledger import ledger
 from service.store.plans import preregistrations

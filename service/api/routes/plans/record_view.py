@@ -14,7 +14,7 @@ from service.actions.ledger import proofs
 from service.actions.plans import families
 from service.actions.results import unblinding
 from service.api.examples import common as examples
-from service.api.http.answers import View, answer, embedding
+from service.api.http.answers.answers import View, answer, embedding
 from service.domain.ledger import Kind, Receipt
 from service.domain.outgoing import Link, links_tag
 from service.domain.plans.family import FamilyPlace

@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import Depends, Query, Response
 from pydantic import AwareDatetime, Field
 
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import MAX_ID, Admin, Cursor, Limit, Operator, Shared
-from service.api.http.route import router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, Operator, Shared
+from service.api.http.serving.route import router
 from service.api.http.shared import Services
 from service.store.projects import audit
 

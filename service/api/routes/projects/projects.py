@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import projects
-from service.api.http.answers import Page, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Cursor, Limit, Operator, ReadSession
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import Page, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Cursor, Limit, Operator, ReadSession
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.domain.access import Project
 from service.records import StrictRecord
 from service.store.database import clock

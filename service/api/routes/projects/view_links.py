@@ -13,11 +13,20 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import view_links as actions
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import MAX_ID, Cursor, Limit, Locker, Reader, ReadSession, RecordId, Shared
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import (
+    MAX_ID,
+    Cursor,
+    Limit,
+    Locker,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+)
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.domain.access import SECRET_BYTES, ViewLink, Visibility, new_token
 from service.domain.plans.strings import Line
 from service.records import Record, StrictRecord

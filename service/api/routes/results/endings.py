@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from service.actions.results import endings as actions
 from service.api.examples import states as examples
-from service.api.http.answers import shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Locker, RecordId, Shared
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Locker, RecordId, Shared
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.api.routes.plans.record_view import PreregistrationView, respond
 from service.domain.plans.strings import Paragraph

@@ -17,8 +17,8 @@ from service.actions.results.posting import BatchReceipt
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import imports as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import (
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.deps import (
     MAX_ID,
     Cursor,
     Limit,
@@ -29,10 +29,10 @@ from service.api.http.deps import (
     Shared,
     Submitter,
 )
-from service.api.http.idempotency import Once, RequiredOnce, sent, to_store
-from service.api.http.route import audited, refuses, router
+from service.api.http.requests.idempotency import Once, RequiredOnce, sent, to_store
+from service.api.http.requests.uploads import Upload, receive, takes_file
+from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
-from service.api.http.uploads import Upload, receive, takes_file
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.imports import FORMATS

@@ -22,9 +22,9 @@ from service.actions.results.progress import progress
 from service.actions.verdicts import rows
 from service.api.calculators import aside
 from service.api.examples import common as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.body import Content, StrictBody, raw_reader
-from service.api.http.deps import (
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.body import Content, StrictBody, raw_reader
+from service.api.http.requests.deps import (
     MAX_ID,
     Cursor,
     Limit,
@@ -36,9 +36,9 @@ from service.api.http.deps import (
     require_scope,
     scope,
 )
-from service.api.http.headers import header
-from service.api.http.idempotency import Once, OptionalOnce, required_once, sent, to_store
-from service.api.http.route import asks, audited, refuses, router
+from service.api.http.requests.headers import header
+from service.api.http.requests.idempotency import Once, OptionalOnce, required_once, sent, to_store
+from service.api.http.serving.route import asks, audited, refuses, router
 from service.api.http.shared import Services, services
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.access import Key

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 from fastapi import Response
 
 from service.actions.verdicts import rows
-from service.api.http.deps import Reader, RecordId, Shared
-from service.api.http.files import download
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.files import download
+from service.api.http.requests.deps import Reader, RecordId, Shared
+from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.reports.rows_csv import write_rows

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from service.actions.results import runs as actions
 from service.actions.verdicts.validity import marks
 from service.api.examples import states as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Cursor, Limit, Reader, ReadSession, RecordId, Shared, Submitter
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, RecordId, Shared, Submitter
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.ledger import Receipt
 from service.domain.plans.plan import Judge

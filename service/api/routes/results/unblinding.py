@@ -10,12 +10,12 @@ from sqlalchemy.orm import Session
 
 from service.actions.results import unblinding as actions
 from service.api.examples import unblinding as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.attested import attested_once
-from service.api.http.body import StrictBody
-from service.api.http.deps import Admin, RecordId, Shared, scope
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.answers.attested import attested_once
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Admin, RecordId, Shared, scope
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import refuses, router
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt

@@ -7,9 +7,9 @@ from typing import Annotated, Any, BinaryIO
 from fastapi import Query, Response
 
 from service.actions.verdicts import bundles as actions
-from service.api.http.deps import Reader, RecordId, Shared
-from service.api.http.files import download
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.files import download
+from service.api.http.requests.deps import Reader, RecordId, Shared
+from service.api.http.serving.route import audited, refuses, router
 from service.store.plans import preregistrations
 
 routes = router("ledger")

@@ -8,10 +8,10 @@ from fastapi import Depends, Response
 
 from service.actions.verdicts import calibration as actions
 from service.api.examples import calibration as examples
-from service.api.http.answers import answer, shows
-from service.api.http.body import json_reader
-from service.api.http.deps import RecordId, Shared, scope
-from service.api.http.route import refuses, router
+from service.api.http.answers.answers import answer, shows
+from service.api.http.requests.body import json_reader
+from service.api.http.requests.deps import RecordId, Shared, scope
+from service.api.http.serving.route import refuses, router
 from service.api.routes.calculations.jobs import JobView, computed, job_view
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.access import Key

@@ -11,10 +11,10 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from service.actions.verdicts import charts as actions
 from service.api.examples import charts as examples
-from service.api.http.body import SMALL_BODY, StrictBody
-from service.api.http.deps import Reader, RecordId, Shared, Tester
-from service.api.http.drawing import MEDIA, ON_PAPER, ChartForm, pictured, shows_picture
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.drawing import MEDIA, ON_PAPER, ChartForm, pictured, shows_picture
+from service.api.http.requests.body import SMALL_BODY, StrictBody
+from service.api.http.requests.deps import Reader, RecordId, Shared, Tester
+from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.parsing.markdown import Lang
 from service.api.parsing.models import validate

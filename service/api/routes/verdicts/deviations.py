@@ -11,11 +11,20 @@ from sqlalchemy.orm import Session
 
 from service.actions.verdicts import deviations as actions
 from service.api.examples import deviations as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Cursor, Limit, Planner, Reader, ReadSession, RecordId, Shared, scope
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import (
+    Cursor,
+    Limit,
+    Planner,
+    Reader,
+    ReadSession,
+    RecordId,
+    Shared,
+    scope,
+)
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.access import Key

@@ -10,12 +10,12 @@ from pydantic import Field
 from service.actions.plans import families
 from service.actions.verdicts import evidence as actions
 from service.api.examples import evidence as examples
-from service.api.http.answers import View, answer, shows
-from service.api.http.body import StrictBody
-from service.api.http.deps import Reader, ReadSession, RecordId, Tester
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.answers import View, answer, shows
+from service.api.http.requests.body import StrictBody
+from service.api.http.requests.deps import Reader, ReadSession, RecordId, Tester
+from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.verdicts.verdicts import require_verdict
-from service.domain.evidence.paper import PaperCard, PaperChecklist, of_paper
+from service.domain.evidence.paper_checklist import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
 from service.domain.notes.notes import HypothesisSentences, Words, marks_in_words
 from service.domain.plans.family import FamilyPlace

@@ -11,10 +11,10 @@ from pydantic import Field
 from service.actions.plans.manifests import manifests_of
 from service.actions.results import look_requests as actions
 from service.api.examples import looks as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.deps import Cursor, Locker, Reader, ReadSession, RecordId, Shared
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.requests.deps import Cursor, Locker, Reader, ReadSession, RecordId, Shared
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.calculations.jobs import JobView, queued
 from service.domain.plans.preregistration import State
 from service.domain.plans.unit_order import in_order

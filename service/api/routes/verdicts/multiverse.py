@@ -6,9 +6,9 @@ from fastapi import Response
 
 from service.actions.verdicts import multiverse as actions
 from service.api.examples import multiverse as examples
-from service.api.http.answers import answer, shows
-from service.api.http.deps import Reader, ReadSession, RecordId
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.answers import answer, shows
+from service.api.http.requests.deps import Reader, ReadSession, RecordId
+from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.multiverse.records import Multiverse
 from service.store.plans import preregistrations

@@ -8,9 +8,9 @@ from anyio import to_thread
 from fastapi import Path, Request, Response
 
 from service.api.examples import charts as examples
-from service.api.http.deps import Reader, RecordId, Shared
-from service.api.http.reporting import REPORTS, Gathered, ReportForm, gather, reported
-from service.api.http.route import audited, refuses, router
+from service.api.http.answers.reporting import REPORTS, Gathered, ReportForm, gather, reported
+from service.api.http.requests.deps import Reader, RecordId, Shared
+from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.api.parsing.markdown import Lang
 from service.api.routes.verdicts.verdicts import require_verdict

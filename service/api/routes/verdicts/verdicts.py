@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from service.actions.plans import families
 from service.actions.results import results as actions
 from service.api.examples import common as examples
-from service.api.http.answers import Page, View, answer, shows
-from service.api.http.attested import attested
-from service.api.http.deps import (
+from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.answers.attested import attested
+from service.api.http.requests.deps import (
     Cursor,
     Limit,
     Locker,
@@ -24,8 +24,8 @@ from service.api.http.deps import (
     Shared,
     not_modified,
 )
-from service.api.http.idempotency import OptionalOnce
-from service.api.http.route import audited, refuses, router
+from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.calculations.jobs import JobView, queued
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.moment import Moment

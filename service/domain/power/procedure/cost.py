@@ -21,6 +21,10 @@ COUNTED, RESAMPLED_COUNTS = 5_000, 20_000
 BOUNDED, MOST_BOUNDED = 2_500, 128
 """Of bounding the mean from both sides, for every value up to so many, over which more are spread."""
 
+FLIPPED, FLIPPED_UNIT, BLOCKS, OF_ITEM = 150_000, 4_000, 40_000, 80
+"""The same in clusters: of sorting means of sets of them, for every cluster, for every cluster that is bounded as a
+whole, and of drawing an item."""
+
 RESAMPLED, SWAPPED = 80_000, 60_000
 """Of sorting the resamples, and of flipping the signs, of one data set."""
 
@@ -61,19 +65,19 @@ def _test(group: Group, use: Use, units: int) -> float:
     if effort == "swapped":
         return SWAPPED + (150 if group.binary else 800) * units
     if effort == "bounded":
-        return BOUNDED * min(units, MOST_BOUNDED) + 80 * units
+        return _bounding(use, units, group.clustered, int(group.sizes.sum())) + 80 * units
     return 80 * units
 
 
-def of_test(use: Use, units: int, *, binary: bool) -> float:
-    """Of one test on a data set of so many units that is looked at once."""
+def of_test(use: Use, units: int, *, binary: bool, items: int | None = None) -> float:
+    """Of one test on a data set of so many units, clusters of `items`, that is looked at once."""
     effort = _effort(use)
     if effort == "resampled":
         return RESAMPLED + 150 * units
     if effort == "swapped":
         return SWAPPED + (150 if binary else 800) * units
     if effort == "bounded":
-        return BOUNDED * min(units, MOST_BOUNDED) + 200 * units
+        return _bounding(use, units, items is not None, items or 0) + 200 * units
     return BASE + 200 * units
 
 
@@ -82,3 +86,11 @@ def _effort(use: Use) -> Effort:
     if plan is None or plan.simulated is None:
         return "summed"
     return plan.simulated.effort(partial(parameter, use.use))
+
+
+def _bounding(use: Use, units: int, clustered: bool, items: int) -> float:
+    """Of bounding a mean from both sides; in clusters also of flipping their signs, and of clusters not seen."""
+    if not clustered:
+        return BOUNDED * min(units, MOST_BOUNDED)
+    whole = BLOCKS * units if parameter(use.use, "unseen") == "clusters" else 0.0
+    return BOUNDED * min(items, MOST_BOUNDED) + FLIPPED + FLIPPED_UNIT * units + whole + OF_ITEM * items

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import MissingPolicy
-from service.domain.power.shapes import ShapeName, by_mean, shape_named
+from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.verdicts.worst_case import Extremes
 from service.kernels.planning.simulated_pairs import draw_categories, draw_continuous
 
@@ -78,6 +78,8 @@ class Side:
 
     sums: Floats
     won: tuple[Ints, Ints] | None
+    items: Floats | None = None
+    """The differences of single scores (T, n), where these are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,12 @@ def draw(
     policy: MissingPolicy | None,
     binary: bool,
     ends: Extremes | None,
+    items: bool = False,
 ) -> Block:
-    """Data sets over units of these sizes. Under `exclude_pair` all of them lack the same items."""
+    """Data sets over units of these sizes. Under `exclude_pair` all of them lack the same items.
+
+    `items`: single scores are drawn, but where what is missing is filled in.
+    """
     every = np.arange(len(sizes))
     lacking = world.complete < 1
     if lacking and policy == "exclude_pair":
@@ -123,6 +129,12 @@ def draw(
         counts = draw_categories(generator, n_sets, sizes, world.shares(), world.icc, falls)
         down = _counted(counts, DOWN)
         return Block(sizes, down, _counted(counts, UP) if filled else down, every)
+    if items and not filled:
+        span = None if ends is None else ends.high - ends.low
+        placed = shape_named(world.shape or "normal").at(world.truth, world.scale, span, by_mean)
+        values = placed.draw_items(generator, n_sets, sizes, world.icc)
+        side = Side(sums_of(values, sizes), None, values)
+        return Block(sizes, side, side, every)
     if world.shape is None:
         sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
     else:

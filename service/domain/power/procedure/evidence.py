@@ -109,7 +109,15 @@ class FixedEvidence:
 
     def _of(self, side: Side) -> SimulatedSets:
         if id(side) not in self._sets:
-            units = Units(self.block.sizes, side.sums, side.won, self.clustered, self.seed, self.shared)
+            units = Units(
+                self.block.sizes,
+                side.sums,
+                side.won,
+                self.clustered,
+                self.seed,
+                self.shared,
+                items=side.items,
+            )
             self._sets[id(side)] = SimulatedSets(self.setting, self.setting.sesoi, units)
         return self._sets[id(side)]
 

@@ -129,3 +129,11 @@ class SimulatedSets:
             None if margin is None else float(margin.exact()),
             None if ends is None else ends.high - ends.low,
         )
+
+
+def looks_at_items(use: Use) -> bool:
+    """Whether a test takes single items of clusters, and not their sums alone."""
+    plan = use.test.plan
+    return (
+        plan is not None and plan.simulated is not None and plan.simulated.items(partial(parameter, use.use))
+    )

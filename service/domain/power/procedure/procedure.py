@@ -21,6 +21,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.plans.unit_order import look_units
 from service.domain.power.procedure.data import Block, World, draw
 from service.domain.power.procedure.evidence import FixedEvidence
+from service.domain.power.procedure.fields import looks_at_items
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
 from service.domain.power.procedure.steps import steps_of
 from service.domain.rules.settings import Setting, settings
@@ -130,6 +131,7 @@ class Procedure:
                     policy=self.plan.missing,
                     binary=group.binary,
                     ends=None if endpoint is None else extremes(endpoint),
+                    items=group.clustered and group.order is None and _looks_at_items(group),
                 )
             )
         return self.judge(drawn, seed[0], only)
@@ -187,6 +189,10 @@ def _evidence(
             setting, block, sides, group.clustered, steps, seed, shared
         )
     return evidence
+
+
+def _looks_at_items(group: Group) -> bool:
+    return any(looks_at_items(use) for setting in group.settings for use in setting.uses.values())
 
 
 def _data(plan: Plan) -> NDArray[np.intp]:

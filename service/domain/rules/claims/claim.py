@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from service.domain.plans.plan import Claim, Endpoint
+from service.domain.plans.plan import About, Claim, Endpoint
+from service.domain.rules.claims.about import bears_on, effect_of
 from service.domain.rules.claims.assertion import Facts, Shown
 from service.domain.rules.claims.margins import stated_number
 from service.domain.rules.settings import Setting
-from service.stats.shared.declaring.shows import ABOVE_LOWER, ABOVE_UPPER, INSIDE, Bounds, Side
+from service.stats.shared.declaring.shows import ABOVE_LOWER, ABOVE_UPPER, ABOVE_ZERO, INSIDE, Bounds, Side
 
 Gap = Literal["opposite", "bound", "direction", "size"]
 """What a state lacks: a bound of the true effect, the direction of the observed difference, or its size.
@@ -37,6 +38,9 @@ class Target:
     """Named by the statement: the least difference of a claim of more."""
     loss: Fraction | None = None
     """Named by the statement: the margin of a claim of no more than that."""
+    about: About = "mean"
+    bearing: frozenset[str] | None = None
+    """The tests that can bear out a claim that is not about the means; None: it is, and what is observed counts."""
 
     @classmethod
     def of(cls, setting: Setting) -> Target:
@@ -45,12 +49,18 @@ class Target:
         sesoi = None if setting.sesoi is None else setting.sesoi.exact()
         stated = stated_number(hypothesis, endpoint, sesoi)
         sized = hypothesis.claim in ("superiority", "minimum_effect")
+        about = hypothesis.about or "mean"
+        tests = (
+            name for name, use in setting.uses.items() if not use.beside and bears_on(effect_of(use), about)
+        )
         return cls(
             hypothesis.claim,
             good_direction(endpoint),
             sesoi,
             stated if sized else None,
             None if sized else stated,
+            about,
+            None if about == "mean" else frozenset(tests),
         )
 
     @property
@@ -70,6 +80,8 @@ class Target:
     def gap(self, facts: Facts) -> Gap | None:
         """What the facts of one state lack for the claim; None when it follows."""
         mine = facts if self.good == 1 else facts.turned()
+        if self.bearing is not None:
+            return self._gap_of_another(facts, self._borne_out(mine, self.bearing))
         if not all(any(True for _ in self._showing(mine, side, k)) for side, k in WANTED[self.claim]):
             return "bound"
         low = mine.low
@@ -79,8 +91,24 @@ class Target:
             return "size"
         return "opposite" if self.denied_by(facts) else None
 
+    def _gap_of_another(self, facts: Facts, mine: Facts) -> Gap | None:
+        """The same of a claim about medians, quantiles or ranks, which the difference of means says nothing of."""
+        if self.denied_by(facts):
+            return "opposite"
+        wanted = WANTED[self.claim] or ABOVE_ZERO
+        if not all(any(True for _ in self._showing(mine, side, k)) for side, k in wanted):
+            return "bound"
+        return None if self.shows_size(facts) else "size"
+
+    @staticmethod
+    def _borne_out(mine: Facts, tests: frozenset[str]) -> Facts:
+        """What tests of the effect show that the claim is about."""
+        return replace(mine, shown=frozenset(each for each in mine.shown if each.of in tests))
+
     def missed(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
+        if self.bearing is not None:
+            return self.gap(facts)
         mine, known = self.good * delta, facts if self.good == 1 else facts.turned()
         if self.denied_by(facts):
             return "opposite"
@@ -119,6 +147,8 @@ class Target:
     def shows_size(self, facts: Facts) -> bool:
         """True when the effect itself is shown to reach the size that the statement names."""
         mine = facts if self.good == 1 else facts.turned()
+        if self.bearing is not None:
+            mine = self._borne_out(mine, self.bearing)
         return self.size is None or any(each.side == 1 and each.at >= self.size for each in mine.shown)
 
     def _showing(self, mine: Facts, side: Side, k: int) -> Iterator[Fraction | None]:

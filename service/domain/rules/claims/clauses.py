@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
+from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import Facts, Limit, Shown, States, states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.margins import explicit_margin, own_margin
@@ -17,7 +17,6 @@ from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.shows import (
     Bounds,
     Covers,
-    Effect,
     Estimate,
     Finding,
     Meaning,
@@ -69,11 +68,6 @@ def meaning_of(use: Use, path: tuple[str, ...]) -> tuple[Meaning | None, str | N
         whole = meaning_at(shows, path[:-1])
         return (whole, path[-1]) if isinstance(whole, Covers) else (None, None)
     return meaning_at(shows, path), None
-
-
-def effect_of(use: Use) -> Effect:
-    """What the interval and the p-value of a plan's test are about."""
-    return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +139,14 @@ class _Clause:
         )
 
     def _p_value(self, meaning: PValue) -> States:
-        _, below = _limits(self.clause)
-        if below is None:
-            return NOTHING
+        above, below = _limits(self.clause)
         ways = meaning.ways(self._parameter)
+        if below is None:
+            one_sided = above is not None and self._of is not None and len(ways) == 1
+            return self._turned_away(ways) if one_sided else NOTHING
         error = float(below.at) / len(ways)
         if error >= LEAST_ERROR:
-            return NOTHING
+            return NOTHING if self._of is None else self._may(ways, error)
         ways_ = self._ways(ways, error, fixes=meaning.fixes(self._parameter))
         return tuple(map(_along, ways_)) if len(ways) > 1 and self._of is None else ways_
 
@@ -190,6 +185,21 @@ class _Clause:
                 )
             )
         return tuple(states)
+
+    def _may(self, ways: Iterable[Bounds], error: float) -> States:
+        """Of a threshold so large that it shows nothing: what the test may show all the same, with a smaller p.
+
+        Of the means the observed difference tells; of ranks and quantiles nothing else in a rule need do so.
+        """
+        return tuple(Facts(may=way.shown) for way in self._ways(ways, error, fixes=False))
+
+    def _turned_away(self, ways: Iterable[Bounds]) -> States:
+        """Of a large one-sided p: the test may show the other side, where p is near 1."""
+        sides: dict[Side, Side] = {1: -1, -1: 1}
+        return tuple(
+            Facts(may=frozenset(replace(each, side=sides[each.side]) for each in way.shown))
+            for way in self._ways(ways, LEAST_ERROR, fixes=False)
+        )
 
     @property
     def _of(self) -> str | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from service.domain.plans.plan import Claim, Endpoint, Hypothesis, Plan, TestUse
-from service.domain.rules.claims.size import stated_margin, stated_size
+from service.domain.rules.claims.stated_size import stated_margin, stated_size
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.common import Margin

@@ -32,7 +32,12 @@ def in_unit(code: str, endpoint: Endpoint, /, **values: Fraction | str) -> str:
 
 
 def claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
-    """What the claim says of the true difference."""
+    """What the claim says of the true difference, and of what difference where that is not of the means."""
+    says = _claimed(target, hypothesis, endpoint)
+    return says if target.about == "mean" else say(f"reasons.about_{target.about}", claim=says)
+
+
+def _claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     if target.claim == "superiority":
         return say("reasons.better", arm=hypothesis.candidate)
     code = {"minimum_effect": "beyond", "non_inferiority": "not_worse_by", "equivalence": "within"}[

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.domain.decision.members import asks_small_p
-from service.domain.plans.plan import Plan
+from service.domain.plans.plan import About, Plan
+from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, effect_of, weighs_clusters
+from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, weighs_clusters
 from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
@@ -126,6 +127,8 @@ class Facts:
     """-1 where less is better."""
     effects: tuple[TestedEffect, ...] = ()
     other_margins: tuple[OtherMargin, ...] = ()
+    about: About = "mean"
+    """What the claim is about."""
 
     def favoured_by(self, way: Way) -> Literal["candidate", "baseline"]:
         """The arm that results are taken for where they raise the difference (`up`) or lower it."""
@@ -178,6 +181,7 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
         good=good_direction(endpoint),
         effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
+        about=(None if setting is None else setting.hypothesis.about) or "mean",
     )
 
 

@@ -30,6 +30,9 @@ from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.slices import slice_messages
 from service.words import Language, Listed, Message, Value, listed, message
 
+ASKS_MORE = ("superiority", "minimum_effect")
+"""Claims that the candidate is the better one."""
+
 RELATIONS = {
     ("<", True): "verdicts.below",
     ("<", False): "verdicts.not_below",
@@ -78,8 +81,12 @@ def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fact
     if verdict.outcome == "invalid" and verdict.delta is not None:
         yield message("verdicts.void")
         return
+    if facts.about != "mean":
+        yield message("verdicts.about", what=message(f"verdicts.about_{facts.about}"))
     if verdict.delta is not None:
         yield _estimate(verdict.delta, verdict, facts)
+        if facts.about != "mean" and facts.good * verdict.delta < 0 and verdict.claim in ASKS_MORE:
+            yield message("verdicts.otherwise")
         yield from (_effect(effect, facts) for effect in facts.effects)
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
     for p_value in facts.p_values:

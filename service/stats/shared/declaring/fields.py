@@ -26,3 +26,8 @@ DiscordantCount = Annotated[int, Field(description="Items whose outcomes differ 
 DirectionTested = Annotated[Alternative, Field(description="Direction tested.")]
 StudyName = Annotated[str, Field(description="Name of the study.")]
 FindingName = Annotated[str, Field(description="Name of the finding.")]
+
+DecidingLevel = Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)]
+"""The level of an answer that decides without a plan."""
+PowerPlannedFor = Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)]
+"""The power for which an answer says how many more would tell."""

@@ -58,10 +58,22 @@ class Answer(BaseModel, Generic[A]):
     provenance: Provenance
 
 
-Service = Literal["fourfold", "family", "clustered", "margin", "resampled", "ranked", "bounded", "scored"]
+Service = Literal[
+    "fourfold",
+    "family",
+    "clustered",
+    "margin",
+    "resampled",
+    "ranked",
+    "bounded",
+    "scored",
+    "unpaired_shares",
+    "unpaired_means",
+]
 """What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
 p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
-the order of several arms, the difference of scores that have a least and a greatest value, or the mean of one arm."""
+the order of several arms, the difference of scores that have a least and a greatest value, the mean of one arm, or the
+difference of two arms on different items, of shares or of means."""
 
 SERVED_BY: Mapping[Service, str] = {
     "fourfold": "mcnemar",
@@ -72,6 +84,8 @@ SERVED_BY: Mapping[Service, str] = {
     "ranked": "leaderboard",
     "bounded": "bounded-difference",
     "scored": "one-sample-mean",
+    "unpaired_shares": "proportions",
+    "unpaired_means": "unpaired-difference",
 }
 """The test for each, which says so itself in `serves`."""
 
@@ -148,6 +162,20 @@ class StatTest(Generic[R, A]):
         """Compute, and wrap the analysis with its warnings and provenance."""
         self.require_affordable(request)
         return self._answer(lambda: self.compute(request), request)
+
+    def answer_within(self, request: R, most_seconds: float) -> Answer[A]:
+        """The same beside other tests in one answer, which may wait for this one only so long.
+
+        Raises:
+            InvalidData: `too_long`, by the estimate.
+        """
+        if self.cost(request) > most_seconds:
+            raise InvalidData(
+                f"{self.name} would compute for more than {most_seconds:g} seconds on these rows; send it as a test of "
+                "its own, which becomes a job",
+                code="too_long",
+            )
+        return self.answer(request)
 
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
         """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""

@@ -38,6 +38,8 @@ class Units:
     """Resamples of the units by estimand: the same for all truths."""
     arms: tuple[Floats, Floats] | None = None
     """Sums of the baseline and of the candidate by unit, (T, G) each, where amounts are simulated."""
+    items: Floats | None = None
+    """The differences of single items, (T, n) unit by unit, where they are drawn for a test that looks at them."""
 
     @cached_property
     def delta(self) -> Floats:
@@ -118,6 +120,8 @@ class Simulated:
 
     fields: Fields
     effort: Callable[[Callable[[str], Any]], Effort] = lambda _parameter: "summed"
+    items: Callable[[Callable[[str], Any]], bool] = lambda _parameter: False
+    """Whether it looks at single items where these come in clusters."""
 
 
 def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:

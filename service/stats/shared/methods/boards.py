@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.effects.standings import tied_sets
 from service.kernels.numeric.streams import block_count
 from service.kernels.randomization import max_t
-from service.kernels.randomization.max_t import ManyArms
+from service.kernels.randomization.max_t import ManyArms, MaxT
+from service.kernels.randomization.partial_arms import PartialArms
+from service.stats.shared.data.skewness import COCHRAN, LEAST_PARTS
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.common import Analysis, Proportion, Request, Resampling, StatWarning
 from service.stats.shared.declaring.fields import DrawSeed
@@ -23,7 +25,6 @@ from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
 
-MOST_ARMS = 50
 MOST_SETS = 200
 MOST_NAMED = 10
 
@@ -38,6 +39,14 @@ MANY_TIED_SETS = define(
     "MANY_TIED_SETS",
     "info",
     "There are more than {most} sets of arms that cannot be told apart: the rank intervals say it in fewer words.",
+)
+
+LOPSIDED_PAIRS = define(
+    "LOPSIDED_PAIRS",
+    "caution",
+    "The differences of {count} of {apart} pairs told apart are too skewed for {shared} {unit}s (Cochran's rule: 25 "
+    "times the squared skewness): where rare and large outcomes may not have been seen, they are told apart too often.",
+    "Cochran (1977), Sampling Techniques, 2.15",
 )
 
 ArmName = Annotated[str, Field(min_length=1, max_length=200)]
@@ -60,12 +69,12 @@ class BoardOptions(Request):
 
     @property
     @abstractmethod
-    def units(self) -> ManyArms:
+    def units(self) -> ManyArms | PartialArms:
         """What gets a sign each."""
 
     @property
     def draws(self) -> int:
-        """How many, where not all patterns are listed."""
+        """How many, where not all patterns are listed: fewer by default where each of them takes long."""
         return self.n_resamples or DEFAULT_DRAWS
 
     @property
@@ -80,13 +89,15 @@ class BoardOptions(Request):
 
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
         """From the signs of every unit."""
-        joint = max_t.max_t(self.units, self._signed(), self.alpha)
-        return Standings(names, self.units, joint, self.alpha, size, sign, word)
+        return Standings(names, self.units, self._joint(self.units), self.alpha, size, sign, word)
 
-    def _signed(self) -> NDArray[np.float64]:
+    def _joint(self, units: ManyArms | PartialArms) -> MaxT:
+        if isinstance(units, PartialArms):
+            return units.max_t(self.first_seed, self.draws)
         if self.lists_all:
-            return max_t.listed(self.units)
-        return max_t.flipped(self.units, self.first_seed, range(block_count(self.draws)))[: self.draws]
+            return max_t.max_t(units, max_t.listed(units), self.alpha)
+        blocks = range(block_count(self.draws))
+        return max_t.max_t(units, max_t.flipped(units, self.first_seed, blocks)[: self.draws], self.alpha)
 
 
 def seconds(units: int, arms: int, draws: int) -> float:
@@ -94,6 +105,13 @@ def seconds(units: int, arms: int, draws: int) -> float:
     pairs, drawn = arms * (arms - 1) / 2, 2.0 ** (units - 1) if units <= max_t.LISTED_UP_TO else draws
     signs = units * (1e-9 + 1.2e-10 * arms)
     return 0.003 + 2e-5 * pairs + 1.5e-9 * units * pairs + drawn * (signs + 5e-8 * pairs)
+
+
+def partial_seconds(items: int, units: int, arms: int, drawn: int) -> float:
+    """The same where pairs have gaps: one product of signs and residuals."""
+    pairs = arms * (arms - 1) / 2
+    products = drawn * pairs * (units * (8e-11 if drawn * pairs * units > 1e9 else 1.5e-10) + 2e-8)
+    return 0.004 + 2e-5 * pairs + 4e-8 * items * pairs + 2e-10 * drawn * units + products
 
 
 class BoardAnalysis(Analysis):
@@ -110,7 +128,8 @@ class BoardAnalysis(Analysis):
         description="Largest sets of arms of which no two are told apart. They overlap: being tied does not carry over."
     )
     critical_value: float | None = Field(
-        description="Of the largest |t| over all pairs: what the simultaneous intervals are made with."
+        description="Of the largest |t| over all pairs: what the simultaneous intervals are made with. With gaps on "
+        "the scale of the normal law, from which every pair has its own by its degrees of freedom."
     )
     n_apart: int = Field(description="Pairs told apart, a count.")
     min_attainable_p: float = Field(description="Least p that so many patterns or draws of signs can give.")
@@ -118,15 +137,16 @@ class BoardAnalysis(Analysis):
 
 def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
     """Of a `BoardAnalysis`, reasons, ranges and warnings included; `within` and `warnings` may be added to."""
-    arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.found
+    arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
     sets, complete = tied_sets(board.apart, MOST_SETS)
     least, varies = 1 / (joint.count + 1), bool(units.squares.any())
     critical = joint.critical if math.isfinite(joint.critical) and varies else None
     if critical is None:
         why = TOO_FEW if varies else NO_SPREAD
         board.reasons["critical_value"] = why.format(count=units.n_units, unit=board.word)
+    range_of = cache(lambda p: of_share(p, joint.count))  # of many pairs few p differ
     within = {} if request.lists_all else {
-        f"pairs.{place}.p_value": of_share(pair.p_value, joint.count)
+        f"pairs.{place}.p_value": range_of(pair.p_value)
         for place, pair in enumerate(pairs)
         if pair.p_value is not None
     }  # fmt: skip
@@ -148,14 +168,26 @@ def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
 
 
 def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
-    still = int(np.count_nonzero(board.units.squares == 0))
+    still = int(np.count_nonzero((board.units.squares == 0) & ~board.units.sparse))
     if still:
         yield NO_SPREAD_BETWEEN(count=still, pairs=len(board.units.squares))
+    yield from _lopsided(board)
     if not complete:
         yield MANY_TIED_SETS(most=MOST_SETS)
     if least >= board.alpha:
         what, more = f"{board.units.n_units} {board.word}s", f"{board.word}s"
         yield FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=board.alpha, more=more)
+
+
+def _lopsided(board: Standings) -> Iterator[StatWarning]:
+    """Of pairs that are told apart by themselves, on too few units for so skewed differences."""
+    units = board.units
+    apart = np.flatnonzero(board.joint.adjusted < board.alpha)
+    shared = units.shared[apart]
+    skewed = (shared >= LEAST_PARTS) & (shared < COCHRAN * units.skewness[apart] ** 2)
+    if skewed.any():
+        few = int(shared[skewed].min())
+        yield LOPSIDED_PAIRS(count=int(skewed.sum()), apart=len(apart), shared=few, unit=board.word)
 
 
 def leaders(board: Standings) -> list[str]:

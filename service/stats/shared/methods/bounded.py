@@ -6,7 +6,8 @@ item, and less by the t of so few clusters, as Korn & Graubard (1998, Surv Metho
 Pearson's; the CR2 t interval; and, up to 1,000 clusters, sign flips of the clusters.
 
 A cluster that is lost as a whole when no such cluster was seen is beyond what they know, unless clusters are taken
-as the units that have to be seen: then Gaffke's bounds of whole clusters, one more of the greatest size at the limit.
+as the units that have to be seen: then Gaffke's bounds of whole clusters, one more of the greatest size at the limit,
+have a say beside all of these, so that who asks for more is never told less.
 """
 
 from __future__ import annotations
@@ -138,7 +139,9 @@ class _Side:
         """The lower bound at level `alpha`."""
         if self.groups is None:
             return self._of_items(alpha)
-        ends = [self._of_clusters(alpha) if self.unseen == "clusters" else self._of_items(alpha)]
+        ends = [self._of_items(alpha)]
+        if self.unseen == "clusters":
+            ends.append(self._of_clusters(alpha))
         if self.error.se > 0:
             half = t_quantile(1 - alpha, self.error.df) * self.error.se
             ends.append(self.groups.item_weighted - half)
@@ -152,7 +155,9 @@ class _Side:
             return 1.0
         if self.groups is None:
             return self._chance_of_items(mean)
-        told = [self._chance_of_clusters(mean) if self.unseen == "clusters" else self._chance_of_items(mean)]
+        told = [self._chance_of_items(mean)]
+        if self.unseen == "clusters":
+            told.append(self._chance_of_clusters(mean))
         if self.error.se > 0:
             t = (self.groups.item_weighted - mean) / self.error.se
             told.append(t_tail(t, self.error.df, "greater"))
@@ -163,15 +168,16 @@ class _Side:
         return max(told)
 
     def p_of_more(self, shift: float, times: float, mean: float) -> float:
-        """The same of `times` as many values, or clusters, moved by `shift`, by Gaffke's bound alone."""
+        """The same of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""
+        values = np.clip(self.values + shift, -self.limit, self.limit)
+        ones = np.ones(len(values))
+        p = gaffke.chance_below(values, ones, times * self.counts / self.worth, -self.limit, 1.0, mean)
         if self.groups is not None and self.unseen == "clusters":
             sizes, most = self.groups.sizes, self.limit * self.groups.sizes
             sums = np.clip(self.groups.sums + shift * sizes, -most, most)
             shapes, largest = np.full(len(sums), times), float(sizes.max())
-            return gaffke.chance_below(sums, sizes, shapes, -self.limit, largest, mean)
-        values = np.clip(self.values + shift, -self.limit, self.limit)
-        ones = np.ones(len(values))
-        return gaffke.chance_below(values, ones, times * self.counts / self.worth, -self.limit, 1.0, mean)
+            p = max(p, gaffke.chance_below(sums, sizes, shapes, -self.limit, largest, mean))
+        return p
 
     def _of_items(self, alpha: float) -> float:
         ones = np.ones(len(self.values))

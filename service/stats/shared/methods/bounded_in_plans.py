@@ -1,22 +1,27 @@
 """What power asks of bounds that know of losses too rare to be seen: on cells of binary pairs, and on many data sets.
 
 Their chances are taken by the saddle point (`gaffke_many`), off by up to a fifteenth of themselves; cells of binary
-pairs closer to a threshold than that are put to the test itself, so that enumerated power is exact.
+pairs closer to a threshold than that are put to the test itself, so that enumerated power is exact. In clusters
+each end is the furthest of several, as of a single data set; sign flips are drawn once for all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
 from service.kernels.planning import gaffke_many
 from service.kernels.planning.rule_enumeration import Floats, Ints
+from service.kernels.planning.sets_of_clusters import low_ends, means_of_sets, tails
+from service.kernels.planning.simulated_pairs import robust
 from service.stats.shared.declaring.cell_lines import EndLines, Line, stepped, valued
 from service.stats.shared.declaring.cells import Cells, sides_pattern
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Units
+from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, Unseen
 
 ERROR = 0.08
 """Relative, of a chance by the saddle point."""
@@ -70,33 +75,127 @@ class BoundedLines:
 
 @dataclass(frozen=True)
 class BoundedSets:
-    """Bounds of the differences of T data sets of independent items, none beyond `limit`."""
+    """Bounds of the differences of T data sets of items, none beyond `limit`: as `Bounded` gives them one by one."""
 
     units: Units
     limit: float
+    unseen: Unseen = "items"
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
         """Both ends, with this much on either side."""
-        (up, ups), (down, downs) = self._sides
-        low = gaffke_many.lower_ends(up, ups, -1.0, tail)
-        return self.limit * low, -self.limit * gaffke_many.lower_ends(down, downs, -1.0, tail)
+        up, down = self._sides
+        return self.limit * up.low(tail), -self.limit * down.low(tail)
 
     def above(self, mean: float) -> Floats:
         """The chance that speaks for a difference above `mean`."""
-        return gaffke_many.chances_below(*self._sides[0], -1.0, mean / self.limit)
+        return self._sides[0].p(mean / self.limit)
 
     def below(self, mean: float) -> Floats:
         """The same for one below it."""
-        return gaffke_many.chances_below(*self._sides[1], -1.0, -mean / self.limit)
+        return self._sides[1].p(-mean / self.limit)
+
+    @cached_property
+    def _sides(self) -> tuple[_Side, _Side]:
+        sums, sizes = self.units.sums / self.limit, self.units.sizes.astype(np.float64)
+        values, shapes = self._values
+        if not self.units.clustered:
+            return _Side(values, shapes), _Side(-values, shapes)
+        delta, se, df = robust("cr2", sums, self.units.sizes)
+        shapes = np.broadcast_to(shapes, (len(sums), shapes.shape[1]))
+        shapes = shapes / items_for_one_of_many(values, shapes, sums, sizes, se, df)[:, None]
+        flips = mirrored = None
+        if len(sizes) <= MOST_FLIPPED:
+            flips = means_of_sets(sums, self.units.sizes, self.units.generator(3))
+            mirrored = -flips[:, ::-1]
+        up = Clustered(sums, sizes, delta, se, df, self.unseen)
+        down = replace(up, sums=-sums, delta=-delta)
+        return _Side(values, shapes, up, flips), _Side(-values, shapes, down, mirrored)
 
     @property
-    def _sides(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        values, shapes = gaffke_many.gridded(np.clip(self.units.sums / self.limit, -1.0, 1.0))
-        return (values, shapes), (-values, shapes)
+    def _values(self) -> tuple[Floats, Floats]:
+        """The items' values and how many have each, in units of the limit."""
+        if self.units.won is not None:
+            won, lost = (each.sum(axis=1) for each in self.units.won)
+            counts = np.stack([lost, self.units.sizes.sum() - won - lost, won], axis=1)
+            return DIFFERENCES / self.limit, counts.astype(np.float64)
+        items = self.units.sums if self.units.items is None else self.units.items
+        return gaffke_many.gridded(np.clip(items / self.limit, -1.0, 1.0))
 
 
-def bounded_sets(units: Units, limit: float | None) -> BoundedSets | None:
-    """None where there is no limit, or items come in clusters: what these have in common takes their items."""
-    if limit is None or units.clustered or int(units.sizes.max()) > 1:
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """What clusters add: their difference sums (T, G) over sizes (G,), the mean, and its CR2 error and df."""
+
+    sums: Floats
+    sizes: Floats
+    delta: Floats
+    se: Floats
+    df: float
+    unseen: Unseen
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """What speaks for means above some value, in units of the limit."""
+
+    values: Floats
+    shapes: Floats
+    clusters: Clustered | None = None
+    flips: Floats | None = None
+
+    def low(self, tail: float) -> Floats:
+        """The lower bounds (T,) at level `tail`: the furthest, as of a single data set."""
+        ends = [gaffke_many.lower_ends(self.values, self.shapes, -1.0, tail)]
+        if self.clusters is not None:
+            half = special.stdtrit(self.clusters.df, 1 - tail) * self.clusters.se
+            ends.append(np.where(self.clusters.se > 0, self.clusters.delta - half, np.inf))
+            if self.clusters.unseen == "clusters":
+                ends.append(
+                    gaffke_many.lower_ends_of_blocks(self.clusters.sums, self.clusters.sizes, -1.0, tail)
+                )
+        if self.flips is not None:
+            ends.append(low_ends(self.flips, tail))
+        return np.asarray(np.maximum(np.minimum.reduce(ends), -1.0))
+
+    def p(self, mean: float) -> Floats:
+        """One-sided p (T,) of H0: the mean is at most `mean`."""
+        chances = [gaffke_many.chances_below(self.values, self.shapes, -1.0, mean)]
+        if self.clusters is not None and mean > -1.0:
+            varies = self.clusters.se > 0
+            t = (self.clusters.delta - mean) / np.where(varies, self.clusters.se, 1.0)
+            chances.append(np.where(varies, special.stdtr(self.clusters.df, -t), 0.0))
+            if self.clusters.unseen == "clusters":
+                at = np.full(len(t), mean)
+                chances.append(
+                    gaffke_many.chances_of_blocks(self.clusters.sums, self.clusters.sizes, -1.0, at)
+                )
+        if self.flips is not None and mean > -1.0:
+            chances.append(tails(self.flips, mean))
+        return np.asarray(np.maximum.reduce(chances))
+
+
+def items_for_one_of_many(
+    values: Floats, shapes: Floats, sums: Floats, sizes: Floats, se: Floats, df: float
+) -> Floats:
+    """`items_for_one` of T data sets at once, (T,): `values` and `shapes` are (T, V) or one row."""
+    n, clusters = float(sizes.sum()), len(sizes)
+    mean = (values * shapes).sum(axis=1) / n
+    independent = (shapes * (values - mean[:, None]) ** 2).sum(axis=1) / max(n - 1, 1) / n
+    residual = sums - sizes * (sums.sum(axis=1) / n)[:, None]
+    second, fourth = (residual**2).mean(axis=1), (residual**4).mean(axis=1)
+    kurtosis = fourth / np.where(second > 0, second, 1.0) ** 2
+    by_tails = np.where(kurtosis > 1, 2 * clusters / np.where(kurtosis > 1, kurtosis - 1, 1.0), np.inf)
+    least = np.maximum(np.minimum(by_tails, df), 1.0)
+    few = special.stdtrit(least, TWO_SIDED) / special.ndtri(TWO_SIDED)
+    flat = (independent <= 0) | (se <= 1e-12 * np.abs(values).max())
+    effect = np.maximum(se**2 / np.where(flat, 1.0, independent), 1.0) * few**2
+    return np.where(flat, sizes.max(), effect)
+
+
+def bounded_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:
+    """None where there is no limit, or where only sums are drawn of items that come in clusters."""
+    if limit is None or (units.clustered and units.won is None and units.items is None):
         return None
-    return BoundedSets(units, limit)
+    if not units.clustered and int(units.sizes.max()) > 1:
+        return None
+    return BoundedSets(units, limit, unseen)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from service.kernels.effects.multiplicity import holm_of_known
 from service.records import Record
+from service.stats.shared.data.pairs import floored
 
 MOST_SLICES = 200
 """With more of them they are no categories to read about."""
@@ -25,3 +28,8 @@ class Reversal(Record):
     slices: int = Field(description="How many were weighed.")
     shown: bool | None = Field(description="The p-value is below alpha; null: undefined.")
     reason: str | None = Field(None, description="Why it is undefined.")
+
+
+def adjust_slices(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's p of every slice that has one, over all of them; the least that is told apart where it lies below."""
+    return [floored(p, "p_adjusted", {}) for p in holm_of_known(p_values)]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.effects.multiplicity import holm
+from service.kernels.effects.multiplicity import holm_of_known
 from service.kernels.numeric.clusters import ClusterSums, cluster_sums, robust_errors
 from service.kernels.numeric.reversal import LEAST, of_sides
 from service.kernels.numeric.t_distribution import t_tail
@@ -182,7 +182,7 @@ def standings(
     p: Sequence[float | None], p_loss: Sequence[float | None], alpha: float
 ) -> list[tuple[Standing, float | None, float | None]]:
     """Of every slice where it stands, and its two p-values by Holm; one without a p counts as 1."""
-    shown, lost = _by_holm(p), _by_holm(p_loss)
+    shown, lost = holm_of_known(p), holm_of_known(p_loss)
     standings_: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, shown, lost, strict=True):
         standing: Standing = "cannot_tell"
@@ -224,10 +224,3 @@ def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = Fal
         slices=len(leans),
         shown=test.p < alpha,
     )
-
-
-def _by_holm(p: Sequence[float | None]) -> list[float | None]:
-    if not p:
-        return []
-    adjusted = holm(np.array([1.0 if each is None else each for each in p]))
-    return [None if each is None else float(q) for each, q in zip(p, adjusted, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.kernels.effects.standings import follow
+from service.kernels.effects.standings import follow, in_order, tiers
 from service.kernels.randomization.max_t import ManyArms, MaxT
+from service.kernels.randomization.partial_arms import PartialArms
 from service.records import Record
 from service.stats.shared.declaring.common import Interval
 
 NO_SPREAD = "the difference is the same in every {unit}: nothing says how far it could be off"
 TOO_FEW = "{count} {unit}s have too few patterns of signs for this level"
+TOO_FEW_SHARED = (
+    "both have {count} {unit}s in common, and {least} are needed to be compared beside the other pairs"
+)
+CONTRADICTION = "other pairs, on other items, tell the opposite"
+Floats = NDArray[np.float64]
 
 
 class RankedArm(Record):
@@ -28,6 +34,10 @@ class RankedArm(Record):
     rank: int = Field(description="1 is the best mean; equal means share the better rank.")
     rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
     rank_high: int = Field(description="Worst rank that they leave open.")
+    tier: int = Field(
+        description="1: no arm is told apart from it and ahead; of each other tier every arm is behind one of the tier "
+        "above. Arms of one tier are not told apart."
+    )
     may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
     gap: Interval = Field(
         description="Simultaneous interval of how far the arm is ahead of the best of the others, score units. "
@@ -36,11 +46,14 @@ class RankedArm(Record):
 
 
 class ComparedPair(Record):
-    """Two arms, the one with the better mean first."""
+    """Two arms, the one that stands first in the order of the arms first."""
 
-    first: str = Field(description="The arm with the better mean.")
+    first: str = Field(description="The arm that stands first.")
     second: str = Field(description="The other one.")
-    difference: float = Field(description="How much better the first is, score units; never below 0.")
+    difference: float | None = Field(
+        description="How much better the first is on the items that both have, score units. Below 0 only where gaps "
+        "make these items tell otherwise than the order of the arms."
+    )
     ci: Interval = Field(description="Simultaneous interval of that difference over all pairs, score units.")
     t: float | None = Field(description="The difference over its standard error.")
     p_value: float | None = Field(description="Two-sided, adjusted over all pairs by max-T.")
@@ -54,12 +67,13 @@ class Standings:
     """Arms in order of their means, and all pairs, with the reasons of what is null.
 
     `units` have better outcomes higher. `size`: what a value is multiplied by to be an outcome again, and `sign`: -1
-    where lower outcomes are better. `word`: what a unit is called. `reasons` is filled by `pairs`, `arms` and `heat`.
+    where lower outcomes are better. `word`: what a unit is called. `reasons` is filled by `pairs`,
+    `heat` and `arms`, in this order.
     """
 
     names: Sequence[str]
-    units: ManyArms
-    found: MaxT
+    units: ManyArms | PartialArms
+    joint: MaxT
     alpha: float
     size: float
     sign: int
@@ -68,76 +82,105 @@ class Standings:
 
     @cached_property
     def order(self) -> list[int]:
-        """Numbers of the arms, best mean first."""
+        """Numbers of the arms, best mean first; an arm that is told apart from another and ahead stands before it."""
+        return in_order(self.units.means, self._shown)
+
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats, Floats]:
+        """Of every arm (row) ahead of every other: the p, its lower bound, and what single pairs alone say of that.
+
+        By number of the arms. Shapes (k, k).
+        """
         means = self.units.means
-        return sorted(range(len(means)), key=lambda arm: (-means[arm], arm))
+        k, (first, second) = len(means), self.units.pairs
+        varies = self.units.squares > 0
+        half = np.where(varies, self.joint.bars, np.inf) * np.where(varies, self.units.errors, 1.0)
+        single = np.where(varies, self.joint.adjusted, np.inf)
+        gaps = np.nan_to_num(self.units.differences)
+        # of two equal arms the one that is ordered first
+        leads = (gaps > 0) | ((gaps == 0) & (means[first] >= means[second]))
+        p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
+        ahead = np.where(leads, first, second), np.where(leads, second, first)
+        p[ahead] = single
+        # a t that rounding alone puts beyond the critical value is not beyond it
+        ends = np.abs(gaps) - half
+        low[ahead] = np.where(single < self.alpha, ends, np.minimum(ends, 0.0))
+        low[ahead[::-1]] = -np.abs(gaps) - half
+        return *follow(p, low, self.alpha), low
+
+    @cached_property
+    def contradicted(self) -> NDArray[np.bool_]:
+        """Which arms other pairs put on both sides of each other, by number: gaps alone can do so. Shape (k, k)."""
+        shown = self._bounds[0] < self.alpha
+        return np.asarray(shown & shown.T)
+
+    @cached_property
+    def _shown(self) -> NDArray[np.bool_]:
+        """Which arm is told apart from which and ahead of it, by number. Shape (k, k)."""
+        return np.asarray((self._bounds[0] < self.alpha) & ~self.contradicted)
 
     @cached_property
     def pairs(self) -> tuple[ComparedPair, ...]:
         """All pairs, in the order of the arms."""
-        k, at = len(self.order), self._places
-        rows, columns = np.triu_indices(k, 1)
-        varies = self.units.squares > 0
-        errors = np.where(varies, self.units.errors, 1.0)
-        half = np.where(varies, self.found.critical, np.inf) * errors
-        p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
-        gaps, places = np.abs(self.units.differences), at[rows, columns]
-        p[rows, columns] = np.where(varies, self.found.adjusted, np.inf)[places]
-        # a t that rounding alone puts beyond the critical value is not beyond it
-        ends = (gaps - half)[places]
-        low[rows, columns] = np.where(p[rows, columns] < self.alpha, ends, np.minimum(ends, 0.0))
-        p, low = follow(p, low, self.alpha)
-        return tuple(
-            self._pair(
-                f"pairs.{number}",
-                (self.order[row], self.order[column]),
-                float(gaps[place]),
-                (float(low[row, column]), float((gaps + half)[place])),
-                float(self.units.t[place]),
-                float(p[row, column]),
-            )
-            for number, (row, column, place) in enumerate(zip(rows, columns, places, strict=True))
-        )
-
-    @cached_property
-    def _places(self) -> NDArray[np.intp]:
-        """Where among the pairs two arms stand, by their ranks. Shape (k, k)."""
         k, order = len(self.order), np.array(self.order)
-        places = np.zeros((k, k), dtype=np.intp)
-        places[self.units.pairs] = places.T[self.units.pairs] = np.arange(len(self.units.pairs[0]))
-        return np.asarray(places[np.ix_(order, order)])
+        rows, columns = np.triu_indices(k, 1)
+        first, second = order[rows], order[columns]
+        place = np.zeros((k, k), dtype=np.intp)
+        place[self.units.pairs] = place.T[self.units.pairs] = np.arange(len(rows))
+        places = place[first, second]
+        p, low, _ = self._bounds
+        either = np.minimum(p, p.T)[first, second]
+        away = np.where(self.contradicted[first, second], np.inf, 0.0)
+        facts = zip(
+            places.tolist(), first.tolist(), second.tolist(),
+            (self.units.differences[places] * np.where(first < second, 1.0, -1.0)).tolist(),
+            (low[first, second] - away).tolist(), (away - low[second, first]).tolist(),
+            (self.units.t[places] * np.where(first < second, 1.0, -1.0)).tolist(),
+            np.where(away > 0, np.inf, either).tolist(), self._shown[first, second].tolist(),
+            strict=True,
+        )  # fmt: skip
+        return tuple(self._pair(number, *fact) for number, fact in enumerate(facts))
 
     def _pair(
-        self, path: str, arms: tuple[int, int], gap: float, ends: tuple[float, float], t: float, p: float
-    ) -> ComparedPair:
-        why = NO_SPREAD.format(unit=self.word)
-        absent = [name for name, value in (("t", t), ("p_value", p)) if not math.isfinite(value)]
-        self.reasons.update({f"{path}.{name}": why for name in absent})
+        self, number: int, place: int, first: int, second: int,
+        gap: float, low: float, high: float, t: float, p: float, apart: bool,
+    ) -> ComparedPair:  # fmt: skip
+        path, whole = f"pairs.{number}", math.isfinite(p) and math.isfinite(low) and math.isfinite(high)
+        why = "" if whole else self._undefined(place)
+        if self.contradicted[first, second]:
+            self.reasons[f"{path}.p_value"] = CONTRADICTION
+        for name, value in (("difference", gap), ("t", t), ("p_value", p)):
+            if not math.isfinite(value):
+                self.reasons.setdefault(f"{path}.{name}", why)
         return ComparedPair(
-            first=self.names[arms[0]],
-            second=self.names[arms[1]],
-            difference=gap * self.size,
-            ci=self._interval(f"{path}.ci", *ends),
-            t=None if "t" in absent else abs(t),
-            p_value=None if "p_value" in absent else p,
-            apart=p < self.alpha,
+            first=self.names[first],
+            second=self.names[second],
+            difference=gap * self.size + 0.0 if math.isfinite(gap) else None,  # no -0
+            ci=self._interval(f"{path}.ci", low, high, self.reasons.get(f"{path}.p_value", why)),
+            t=t + 0.0 if math.isfinite(t) else None,
+            p_value=p if math.isfinite(p) else None,
+            apart=apart,
         )
 
-    @cached_property
-    def apart(self) -> NDArray[np.bool_]:
-        """Which arms are told apart, in the order of the arms. Shape (k, k)."""
-        return self._square([pair.apart for pair in self.pairs], symmetric=True)
+    def _undefined(self, place: int) -> str:
+        """Why a pair has no statistic, or no end of an interval."""
+        if self.units.sparse[place]:
+            assert isinstance(self.units, PartialArms)  # noqa: S101 - no pair of whole columns is sparse
+            count, least = int(self.units.shared[place]), self.units.least_shared
+            return TOO_FEW_SHARED.format(count=count, unit=self.word, least=least)
+        if self.units.squares[place] > 0:
+            return TOO_FEW.format(count=self.units.n_units, unit=self.word)
+        return NO_SPREAD.format(unit=self.word)
 
     @cached_property
     def _ahead(self) -> NDArray[np.bool_]:
-        """Which arm is told apart from which and ahead of it."""
-        return self._square([pair.apart for pair in self.pairs])
+        """Which arm is told apart from which and ahead of it, in the order of the arms. Shape (k, k)."""
+        return np.asarray(self._shown[np.ix_(self.order, self.order)])
 
-    def _square(self, flags: list[bool], *, symmetric: bool = False) -> NDArray[np.bool_]:
-        k = len(self.order)
-        square = np.zeros((k, k), dtype=bool)
-        square[np.triu_indices(k, 1)] = flags
-        return square | square.T if symmetric else square
+    @property
+    def apart(self) -> NDArray[np.bool_]:
+        """Which arms are told apart, in the order of the arms. Shape (k, k)."""
+        return np.asarray(self._ahead | self._ahead.T)
 
     @cached_property
     def heat(self) -> tuple[tuple[float | None, ...], ...]:
@@ -145,11 +188,11 @@ class Standings:
         k = len(self.order)
         table: list[list[float | None]] = [[0.0] * k for _ in range(k)]
         rows, columns = np.triu_indices(k, 1)
-        for row, column, pair in zip(rows, columns, self.pairs, strict=True):
+        for number, (row, column, pair) in enumerate(zip(rows, columns, self.pairs, strict=True)):
             table[row][column], table[column][row] = pair.t, None if pair.t is None else 0.0 - pair.t
             if pair.t is None:
-                self.reasons[f"heat.{row}.{column}"] = NO_SPREAD.format(unit=self.word)
-                self.reasons[f"heat.{column}.{row}"] = NO_SPREAD.format(unit=self.word)
+                why = self.reasons[f"pairs.{number}.t"]
+                self.reasons.update({f"heat.{row}.{column}": why, f"heat.{column}.{row}": why})
         return tuple(tuple(row) for row in table)
 
     @cached_property
@@ -157,46 +200,46 @@ class Standings:
         """The arms with their ranks: better ones are told apart and ahead of an arm, worse ones behind it."""
         k, means, ahead = len(self.order), self.units.means, self._ahead
         low, high = self._gaps
+        tier = tiers(ahead)
         ranked = []
         for row, arm in enumerate(self.order):
-            better = int(ahead[:, row].sum())
+            best, worst = 1 + int(ahead[:, row].sum()), k - int(ahead[row].sum())
+            why = next((self._undefined(place) for place in self._of_arm(arm)), "")
             ranked.append(
                 RankedArm(
                     name=self.names[arm],
                     mean=float(means[arm]) * self.size * self.sign + 0.0,  # no -0
-                    rank=1 + int(np.count_nonzero(means > means[arm])),
-                    rank_low=1 + better,
-                    rank_high=k - int(ahead[row].sum()),
-                    may_be_best=better == 0,
-                    gap=self._interval(f"arms.{row}.gap", float(low[row]), float(high[row])),
+                    rank=min(max(1 + int(np.count_nonzero(means > means[arm])), best), worst),
+                    rank_low=best,
+                    rank_high=worst,
+                    tier=tier[row],
+                    may_be_best=best == 1,
+                    gap=self._interval(f"arms.{row}.gap", float(low[row]), float(high[row]), why),
                 )
             )
         return tuple(ranked)
 
+    def _of_arm(self, arm: int) -> Iterator[int]:
+        """The places of an arm's pairs that leave an end of its lead open."""
+        first, second = self.units.pairs
+        of_it = np.flatnonzero((first == arm) | (second == arm))
+        low = self._bounds[1]
+        yield from (int(place) for place in of_it if np.isinf(low[first[place], second[place]]))
+
     @cached_property
-    def _gaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _gaps(self) -> tuple[Floats, Floats]:
         """Bounds of each arm's lead over the best of the others: the least bounds of its pairs. Shapes (k,)."""
-        k = len(self.order)
-        low, high = np.full((k, k), -np.inf), np.full((k, k), np.inf)
-        for row, column, pair in zip(*np.triu_indices(k, 1), self.pairs, strict=True):
-            if pair.ci.low is not None:
-                low[row, column] = pair.ci.low / self.size
-                high[column, row] = -low[row, column]
-            if pair.ci.high is not None:
-                high[row, column] = pair.ci.high / self.size
-                low[column, row] = -high[row, column]
+        low = np.where(self.contradicted, -np.inf, self._bounds[1])[np.ix_(self.order, self.order)]
+        high = -low.T
         for square in (low, high):
             np.fill_diagonal(square, np.inf)
         return low.min(axis=1), high.min(axis=1)
 
-    def _interval(self, path: str, low: float, high: float) -> Interval:
+    def _interval(self, path: str, low: float, high: float, why: str) -> Interval:
         """In score units; an infinite end is null, with its reason."""
         ends: dict[str, float | None] = {}
-        why = TOO_FEW.format(count=self.units.n_units, unit=self.word)
-        if math.isfinite(self.found.critical):
-            why = NO_SPREAD.format(unit=self.word)
         for name, end in (("low", low), ("high", high)):
             ends[name] = None if math.isinf(end) else end * self.size
             if math.isinf(end):
-                self.reasons.setdefault(f"{path}.{name}", why)
+                self.reasons.setdefault(f"{path}.{name}", why or CONTRADICTION)
         return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method="max_t")

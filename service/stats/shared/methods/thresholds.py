@@ -11,7 +11,8 @@ from pydantic import Field
 from scipy import special
 
 from service.kernels.numeric import binomial
-from service.kernels.planning.power import smallest_n, t_power
+from service.kernels.planning.more_units import first_that_shows, units_by_t
+from service.kernels.planning.power import smallest_n
 from service.records import Record
 from service.stats.shared.methods.one_mean import SHARES, OneMean
 
@@ -195,16 +196,9 @@ class Target:
         error = self.mean.error
         total: int | None = 2
         if error is not None and error.se > 0:
-            spread = error.se * math.sqrt(present)
-            share = error.df / max(
-                present - 1, 1
-            )  # of the degrees of freedom that units of one size would have
-
-            def power_at(units: int) -> float:
-                df = max(share * (units - 1), 1.0)
-                return t_power(distance * math.sqrt(units) / spread, df, self.tail, "greater")
-
-            total, _ = smallest_n(power_at, self.power, 2, MOST, lambda _units: 0)
+            total = units_by_t(
+                distance, error.se, error.df, present, least=2, most=MOST, tail=self.tail, power=self.power
+            )
         return None if total is None else self._by_bounds(present, total)
 
     def _by_bounds(self, present: int, least: int) -> int | None:
@@ -225,15 +219,7 @@ class Target:
             p = moved.p_above(self.threshold) if above else moved.p_below(self.threshold)
             return p < self.tail
 
-        low, high = least - 1, max(least, 2)
-        while not shows(high):
-            if high >= MOST:
-                return None
-            low, high = high, min(2 * high, MOST)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if shows(middle) else (middle, high)
-        return high
+        return first_that_shows(shows, least, MOST)
 
 
 def against(target: Target, path: str, reasons: dict[str, str]) -> AgainstThreshold:

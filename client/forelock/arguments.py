@@ -1,0 +1,44 @@
+"""Arguments of the command line: settings, proportions and counts."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from forelock.problem import FileFault
+
+
+def setting(argument: str) -> tuple[str, str]:
+    """`FIELD=VALUE` of `--set`."""
+    name, equals, value = argument.partition("=")
+    if not equals:
+        raise FileFault(f"--set takes FIELD=VALUE, and not '{argument}'")
+    return name, value
+
+
+def proportion(argument: str) -> float:
+    """A share of the whole: `0.65`, or `65%`. A bare 65 is asked back: 1 could be either."""
+    text, percent, rest = argument.strip().partition("%")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    share = number / 100 if percent else number
+    if rest or not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"'{argument}' is no proportion: write one such as 0.65 or 65%")
+    if not 0 <= share <= 1:
+        meant = (
+            f"write {number / 100:g} or {number:g}%"
+            if 1 < number <= 100
+            else "write one from 0 to 1, or 0% to 100%"
+        )
+        raise argparse.ArgumentTypeError(f"{argument} is no proportion: {meant}")
+    return share
+
+
+def positive(argument: str) -> int:
+    """A count from 1."""
+    number = int(argument)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number

@@ -1,0 +1,123 @@
+"""What the command line says of result files, and the files as they were opened."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forelock.arguments import setting
+from forelock.import_files import OneImport
+
+Json = dict[str, Any]
+LABELS = ("cluster", "slice", "suite")
+"""What an option of the same name reads for every item."""
+_SYNONYMS = {"value": "metric", "run": "replicate"}
+"""What people call lines of a section."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line says of the files."""
+
+    metric: str | None = None
+    cluster: str | None = None
+    slice: str | None = None
+    suite: str | None = None
+    arms: str | None = None
+    """The systems by name, with commas between them."""
+    form: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Places of further labels, by what the question calls them."""
+    lower: bool | None = None
+    """Lower values are better; None: the files may say it."""
+    allowed: tuple[str, ...] = ()
+    """Aspects in which results may differ."""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Asked:
+        """What the options of a command say; those that it does not have say nothing."""
+        said = vars(options)
+        arms = said.get("arms") if said.get("arms") is not None else said.get("arm")
+        fields = dict(setting(each) for each in said.get("set") or ())
+        labels: dict[str, Any] = {
+            name: said.get(name) if said.get(name) is not None else fields.pop(name, None) for name in LABELS
+        }
+        return cls(
+            **labels,
+            metric=said.get("metric"),
+            lower=said.get("lower"),
+            allowed=tuple(said.get("allow_different") or ()),
+            arms=arms,
+            form=said.get("format"),
+            fields={_SYNONYMS.get(name, name): value for name, value in fields.items()},
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The places of what is read for every item beside its values."""
+        named = {name: getattr(self, name) for name in LABELS}
+        return {name: place for name, place in named.items() if place is not None} | dict(self.beside)
+
+    @property
+    def names(self) -> list[str]:
+        """The systems that are named."""
+        return [] if self.arms is None else [name.strip() for name in self.arms.split(",")]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One import: what wrote it, its files, and what they hold."""
+
+    form: str
+    one: OneImport
+    survey: Json = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The files of every side, looked through. A side is named by its first path."""
+
+    paths: Sequence[str]
+    sides: Sequence[Sequence[Piece]]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Those of all sides."""
+        return [piece for side in self.sides for piece in side]
+
+    @property
+    def first(self) -> Piece:
+        """The first of the first side."""
+        return self.sides[0][0]
+
+    @property
+    def form(self) -> str:
+        """What wrote the first file."""
+        return self.first.form
+
+    @property
+    def forms(self) -> list[str]:
+        """What wrote them, each once."""
+        return list(dict.fromkeys(piece.form for piece in self.pieces))
+
+    def surveys(self, form: str | None = None) -> list[Json]:
+        """What the files of a format hold, or those of all."""
+        return [piece.survey for piece in self.pieces if form in (None, piece.form)]
+
+    @property
+    def alone(self) -> bool:
+        """One side holds all systems."""
+        return len(self.paths) == 1
+
+    @property
+    def name(self) -> str:
+        """What refusals call the first file."""
+        return self.first.one.name
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for piece in self.pieces for path in piece.one.paths)

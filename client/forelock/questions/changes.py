@@ -1,0 +1,115 @@
+"""Which items changed between two systems: gained and lost ones, with the first words of their inputs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forelock import files
+from forelock.problem import FileFault
+from forelock.questions.table import Reading
+from forelock.text import plain
+
+Json = dict[str, Any]
+SHOWN = 10
+"""Items of each kind that a terminal shows."""
+MOST_FOLDED = 500
+"""Items of each kind that a comment holds."""
+HEADER = ("change", "item_id", "baseline", "candidate", "input")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An item of which both systems have a result, and not the same: its means over runs."""
+
+    item_id: str
+    baseline: float
+    candidate: float
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Gained and lost items, the largest changes first; those of one size in the order of the baseline's file."""
+
+    gained: Sequence[Changed]
+    lost: Sequence[Changed]
+    same: int
+
+    def document(self) -> Json:
+        """All of them, for programs."""
+        return {
+            kind: [{name: getattr(item, name) for name in HEADER[1:]} for item in items]
+            for kind, items in self.kinds()
+        } | {"n_same": self.same}
+
+    def kinds(self) -> Iterator[tuple[str, Sequence[Changed]]]:
+        """Lost ones first: they are looked for."""
+        yield "lost", self.lost
+        yield "gained", self.gained
+
+    def lines(self) -> list[str]:
+        """The first of each, for a terminal."""
+        lines = []
+        for kind, items in self.kinds():
+            lines.append(f"  {kind:<10}  {len(items)} items" + (":" if items else ""))
+            lines += [f"    {_line(item)}" for item in items[:SHOWN]]
+            if len(items) > SHOWN:
+                lines.append(f"    … and {len(items) - SHOWN} more (--items=FILE.csv writes all)")
+        return lines
+
+    def folded(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """What is folded in a comment: a summary, and a line for each item."""
+        for kind, items in self.kinds():
+            if items:
+                more = [f"and {len(items) - MOST_FOLDED} more"] if len(items) > MOST_FOLDED else []
+                yield f"{len(items)} items {kind}", [*map(_line, items[:MOST_FOLDED]), *more]
+
+    def write(self, path: str) -> None:
+        """All of them as CSV. A file that is none of these is not written over: it may be one of results.
+
+        Raises:
+            FileFault: there is such a file, or it cannot be written.
+        """
+        head = ",".join(HEADER)
+        place = Path(path)
+        if place.exists() and not files.read_bytes(path).startswith(head.encode()):
+            raise FileFault(
+                f"{path}: is there already and no list of items; write --items=FILE, or --items behind the files"
+            )
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(HEADER)
+        for kind, items in self.kinds():
+            writer.writerows(
+                [kind, each.item_id, f"{each.baseline:.10g}", f"{each.candidate:.10g}", each.input]
+                for each in items
+            )
+        files.write_bytes(path, text.getvalue().encode())
+
+
+def changes_of(reading: Reading) -> Changes:
+    """The items of which both systems have a result; where lower values are better, less is gained."""
+    baseline, candidate = (system.means() for system in reading.systems)
+    inputs = {**reading.systems[1].inputs, **reading.systems[0].inputs}
+    sign = -1 if reading.lower else 1
+    both = [item_id for item_id in baseline if item_id in candidate]
+    items = [
+        Changed(item_id, baseline[item_id], candidate[item_id], inputs.get(item_id, ""))
+        for item_id in both
+        if not math.isclose(baseline[item_id], candidate[item_id], rel_tol=1e-12)
+    ]
+    items.sort(key=lambda item: -abs(item.candidate - item.baseline))
+    gained = [item for item in items if sign * (item.candidate - item.baseline) > 0]
+    lost = [item for item in items if sign * (item.candidate - item.baseline) < 0]
+    return Changes(gained, lost, len(both) - len(items))
+
+
+def _line(item: Changed) -> str:
+    words = f"  {plain(item.input)}" if item.input else ""
+    return f"{plain(item.item_id)}  {item.baseline:.4g} to {item.candidate:.4g}{words}"

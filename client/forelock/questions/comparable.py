@@ -1,0 +1,117 @@
+"""Are results comparable? What files say of their task, data set, scorer and items: same, other, or not said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from forelock.hints import Refused, Way
+from forelock.questions.asked import Asked, Piece
+from forelock.questions.options import ASPECTS
+from forelock.questions.table import Reading, System
+from forelock.text import plain
+
+WORDS = {
+    "content": "content of the items",
+    "task": "task",
+    "task_version": "task version",
+    "dataset": "data set",
+    "dataset_version": "data set version",
+    "scorer": "scorer and its options",
+    "judge": "judge",
+    "runs": "runs per item",
+    "limits": "limits",
+    "harness_version": "harness version",
+}
+"""Aspects in which results may differ."""
+NAMED = 5
+_LONGEST = 60
+
+
+def compared(reading: Reading, asked: Asked) -> Reading:
+    """The same with what is known of its comparability, and a sentence on it.
+
+    Raises:
+        Refused: results are of other tasks, data sets, scorers, judges or items, and nobody allowed it.
+    """
+    told = {name: list(_settings(reading, name)) for name in WORDS if name != "content"}
+    alone = len({system.side for system in reading.systems}) == 1 or len(set(reading.opened.forms)) > 1
+    states = {name: "unknown" if alone else _state(values) for name, values in told.items()}
+    others = [*_other_contents(reading.systems)]
+    known = any(system.contents for system in reading.systems)
+    states = {"content": "differs" if others else "same" if known else "unknown", **states}
+    for name in ASPECTS:
+        if states[name] == "differs" and name not in asked.allowed:
+            if name == "content":
+                said = f"{len(others)} items have other content under the same id: {_named(others)}"
+            else:
+                said = f"the files differ in the {WORDS[name]}: {_values(told[name])}"
+            allowed = replace(asked, allowed=(*asked.allowed, name))
+            way = Way(f"--allow-different {name}", allowed, "if that is meant")
+            raise Refused(f"not_comparable: {said}", [way])
+    remarks = [] if alone and not known else [_sentence(states, told, len(others), alone=alone)]
+    return replace(reading, comparable=states, remarks=[*reading.remarks, *filter(None, remarks)])
+
+
+def _settings(reading: Reading, name: str) -> Iterator[str | None]:
+    """What the files of each system say."""
+    for system in reading.systems:
+        pieces: Sequence[Piece] = reading.opened.sides[system.side]
+        values = {piece.survey.get("about", {}).get(name) for piece in pieces}
+        yield values.pop() if len(values) == 1 else " and ".join(sorted(map(str, values)))
+
+
+def _state(values: Sequence[str | None]) -> str:
+    if any(value is None for value in values):
+        return "unknown"
+    return "same" if len(set(values)) == 1 else "differs"
+
+
+def _other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]:
+    """Items of which two systems say other content, with the first words of both inputs."""
+    first: dict[str, tuple[str, System]] = {}
+    seen: set[str] = set()
+    for system in systems:
+        for item_id, content in system.contents.items():
+            before, whose = first.setdefault(item_id, (content, system))
+            if before != content and item_id not in seen:
+                seen.add(item_id)
+                yield item_id, whose.inputs.get(item_id, ""), system.inputs.get(item_id, "")
+
+
+def _named(others: Sequence[tuple[str, str, str]]) -> str:
+    items = [
+        f"{plain(item_id)} ('{_short(one)}' and '{_short(other)}')" for item_id, one, other in others[:NAMED]
+    ]
+    return ", ".join(items) + (", …" if len(others) > NAMED else "")
+
+
+def _values(values: Sequence[str | None]) -> str:
+    return " and ".join(_short(value or "") for value in dict.fromkeys(values))
+
+
+def _short(text: str) -> str:
+    told = plain(text)
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+
+
+def _sentence(
+    states: Mapping[str, str], told: Mapping[str, Sequence[str | None]], others: int, *, alone: bool
+) -> str:
+    """What is the same, what is not and what nobody says, once."""
+    if alone:
+        return "" if not others else f"{others} items of other content are compared under one id, as allowed"
+    if set(states.values()) == {"unknown"}:
+        return "nothing in the files says whether they are of the same task, data set, items and scorer"
+    parts = []
+    same = [WORDS[name] for name, state in states.items() if state == "same"]
+    if same:
+        parts.append(f"same {', '.join(same)}")
+    for name, state in states.items():
+        if state == "differs":
+            what = f"{others} items" if name == "content" else _values(told[name])
+            parts.append(f"other {WORDS[name]} ({what})")
+    unknown = [WORDS[name] for name, state in states.items() if state == "unknown"]
+    if unknown:
+        parts.append(f"not said by the files: {', '.join(unknown)}")
+    return "comparable? " + "; ".join(parts)

@@ -1,0 +1,69 @@
+"""Numbers of an answer in words: levels and differences in their unit, intervals, p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forelock.text import plain
+
+Json = Mapping[str, Any]
+METHODS = {
+    "tango": "Tango score",
+    "cr2_t": "CR2 t",
+    "t": "t",
+    "sign_flip": "sign flips",
+    "gaffke": "Gaffke",
+    "furthest": "furthest of several",
+    "bootstrap": "exact bootstrap",  # of a service of an earlier version
+    "percentile": "exact bootstrap",
+    "exact": "exact",
+    "clopper-pearson": "Clopper-Pearson",
+    "wilson": "Wilson",
+    "jeffreys": "Jeffreys",
+    "korn-graubard": "Korn-Graubard",
+    "cr0_z": "CR0",
+    "hc2_t": "HC2 t",
+    "melded": "melded",
+    "boschloo": "Boschloo",
+    "miettinen-nurminen": "Miettinen-Nurminen",
+}
+
+
+def show_level(value: float, *, points: bool) -> str:
+    """A share in percent, or a score."""
+    return f"{100 * value:.2f}%" if points else f"{value:.4g}"
+
+
+def show_difference(value: float, *, points: bool) -> str:
+    """A difference of shares in percentage points, or of scores; with its sign."""
+    return f"{100 * value:+.2f} pp" if points else f"{value:+.4g}"
+
+
+def show_p(p: float) -> str:
+    """A p-value in three decimals, or its magnitude."""
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+
+
+def has_ends(interval: Json | None) -> bool:
+    """Whether there is an interval, with both ends."""
+    return interval is not None and interval["low"] is not None and interval["high"] is not None
+
+
+def show_interval(interval: Json | None, *, points: bool, difference: bool = False) -> str:
+    """An interval with its level and method, or that there is none."""
+    if interval is None:
+        return "no interval"
+    level = f"{100 * interval['level']:.10g}%"
+    if not has_ends(interval):
+        return f"no {level} interval"
+    show = show_difference if difference else show_level
+    low, high = (show(interval[end], points=points) for end in ("low", "high"))
+    method = interval.get("method")
+    named = f" {METHODS.get(method, plain(method))}" if method else ""
+    return f"{level}{named} interval {low} to {high}"
+
+
+def show_ids(ids: Any, total: int) -> str:
+    """The first ids of so many."""
+    return f"{', '.join(map(plain, ids))}{', …' if total > len(ids) else ''}"

@@ -1,0 +1,157 @@
+"""The one form of an answer: a headline, a picture, numbers, what was done, cautions, what next; and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from forelock import files
+from forelock.printing import show
+from forelock.problem import FileFault
+from forelock.questions.table import Reading
+from forelock.text import hanging, plain
+
+Json = Mapping[str, Any]
+EXPLORATORY = "exploratory: no plan was locked before these data"
+_KEY = 12
+_INDENT = " " * (_KEY + 2)
+
+
+class Drawn(Protocol):
+    """A picture, whatever it shows."""
+
+    def drawn(self, encoding: str | None = "utf-8") -> str:
+        """In characters that an encoding has."""
+
+    def svg(self, title: str) -> str:
+        """As a document of SVG."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What a question's answer says, part by part."""
+
+    question: str
+    """The command that asks it."""
+    headline: str
+    """The outcome and the number with its interval, in one sentence or two."""
+    mark: str
+    """A sign of the outcome, for a comment."""
+    answer: Json
+    """The headline for programs: `outcome` and what goes with it, the same members for every question that has them."""
+    picture: Drawn | None = None
+    numbers: Sequence[tuple[str, str]] = ()
+    """Names of up to eleven letters, and values."""
+    parts: Sequence[tuple[str, str]] = ()
+    """The same of slices, tasks, systems or items."""
+    done: Sequence[str] = ()
+    """How it was computed."""
+    cautions: Sequence[Json] = ()
+    """`code` and `message` of each."""
+    next: str = ""
+    status: str = EXPLORATORY
+    more: Sequence[str] = field(default=())
+    """Lines below the numbers as they stand, such as a table."""
+    folded: Sequence[tuple[str, Sequence[str]]] = ()
+    """Lists that a comment folds, each with its summary."""
+
+
+def as_text(form: Form, remarks: Sequence[str] = (), *, encoding: str | None = "utf-8") -> str:
+    """The answer for a terminal; lines are drawn in ASCII where the encoding has no others."""
+    blocks = [hanging(plain(form.headline), "")]
+    if form.picture is not None:
+        blocks.append(form.picture.drawn(encoding))
+    blocks.append("\n".join(hanging(value, f"  {name:<{_KEY}}", _INDENT) for name, value in form.numbers))
+    blocks.append("\n".join(form.more))
+    blocks.append("\n".join(f"  {name} {value}" for name, value in form.parts))
+    done = [hanging(plain(each), f"  {'rule':<{_KEY}}", _INDENT) for each in form.done]
+    blocks.append("\n".join([*done, *(hanging(plain(remark), "note: ") for remark in remarks)]))
+    blocks.append(
+        "\n".join(hanging(f"{each['code']}: {plain(each['message'])}", "") for each in form.cautions)
+    )
+    blocks.append((hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def as_markdown(form: Form, remarks: Sequence[str] = ()) -> str:
+    """The same as a comment on a pull request; how it was done is folded."""
+    lines = [f"### {form.mark} {escaped(form.headline)}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
+    if form.more and not form.folded:
+        lines += ["", "```", *(plain(line) for line in form.more), "```"]
+    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in form.cautions]
+    lines += ["", *warned] if warned else []
+    lines += ["", f"**Next:** {escaped(form.next)}"] if form.next else []
+    for summary, listed in (*form.folded, ("What was done", [*form.done, *remarks])):
+        if listed:
+            items = [f"- {escaped(each)}" for each in listed]
+            lines += ["", f"<details><summary>{summary}</summary>", "", *items, "", "</details>"]
+    lines += ["", f"<sub>{escaped(form.status)}.</sub>"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def envelope(form: Form, document: Json, reading: Reading | None = None) -> Json:
+    """The service's answer with the members that every question has, and how the files were read.
+
+    Its own members stay where they are; `provenance` keeps what the service says there.
+    """
+    provenance = dict(document.get("provenance") or {})
+    if reading is not None:
+        provenance |= {"files": list(_files(reading)), "remarks": list(reading.remarks)}
+        provenance |= {"comparable": dict(reading.comparable)} if reading.comparable else {}
+    told: dict[str, Any] = {**document}
+    told |= {"question": form.question, "headline": form.headline, "answer": dict(form.answer)}
+    told |= {"cautions": [dict(each) for each in form.cautions], "next": form.next, "provenance": provenance}
+    if reading is not None:
+        told["read"] = reading.read
+    return told
+
+
+def _files(reading: Reading) -> Iterator[Json]:
+    """Every file with what wrote it and its digest."""
+    for piece in reading.opened.pieces:
+        for path in piece.one.paths:
+            try:
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
+            yield {"path": str(path), "format": piece.form, "sha256": digest}
+
+
+def show_answer(
+    options: argparse.Namespace,
+    form: Form,
+    document: Json,
+    reading: Reading | None = None,
+) -> None:
+    """Print an answer as the options say, and write the files that they name.
+
+    Where the options have a list `answers`, it takes the form, its JSON and the remarks in the place of the terminal.
+    """
+    remarks = () if reading is None else reading.remarks
+    if (answers := getattr(options, "answers", None)) is not None:
+        answers.append((form, envelope(form, document, reading), remarks))
+        return
+    ascii_only = getattr(options, "ascii", False)
+    encoding = "ascii" if ascii_only else getattr(sys.stdout, "encoding", None)
+    written = envelope(form, document, reading) if options.json else {}
+    show(options, written, as_text(form, remarks, encoding=encoding))
+    if getattr(options, "markdown", None) is not None:
+        files.write_bytes(options.markdown, as_markdown(form, remarks).encode())
+    if getattr(options, "svg", None) is not None:
+        if form.picture is None:
+            raise FileFault(f"{options.svg}: is not written: this answer has no interval to draw")
+        files.write_bytes(options.svg, form.picture.svg(form.headline).encode())
+
+
+def escaped(text: object) -> str:
+    """Text that is no Markdown: names of files and items are not ours."""
+    told = plain(text)
+    for each in "\\`*_[]<>|#@":
+        told = told.replace(each, f"\\{each}")
+    return told

@@ -1,0 +1,194 @@
+"""Repeated runs of two systems, or of one, as the request of a test; and the answer of two part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from forelock.columns import TABLES, obvious
+from forelock.problem import FileFault
+from forelock.questions.asked import Asked, Opened
+from forelock.questions.form import Form
+from forelock.questions.rank import labels_of
+from forelock.questions.reading import read_for
+from forelock.questions.systems import two
+from forelock.questions.table import Reading, System
+from forelock.text import plain
+
+if TYPE_CHECKING:
+    from forelock.client import Client
+    from forelock.local import Local
+
+Json = dict[str, Any]
+Runs = dict[str, dict[str, float]]
+"""Of one item: run to judge to value."""
+ROLES = {"run": "replicate", "judge": "judge"}
+"""What tells runs and judgements, and the line that names it."""
+WORDS = {
+    "item": "items, the same in both arms (cancels)",
+    "item_by_arm": "items that suit one arm better",
+    "run": "runs",
+    "judge": "judgements",
+}
+BUYS = {
+    "items": "more items",
+    "runs": "more runs of every item",
+    "judgements": "judging every run more often",
+}
+
+
+def read_runs(
+    asked_of: Client | Local,
+    paths: Sequence[str],
+    asked: Asked,
+    run: Callable[[Json], object] = lambda _request: None,
+) -> Reading:
+    """The one system that is named or there is, or a baseline and a candidate; with what tells runs and judgements.
+
+    Args:
+        run: answers a request, to try what a refusal would say.
+
+    Raises:
+        FileFault: a file that is not read, or more than two systems and none named.
+    """
+
+    def choose(reading: Reading, wanted: Asked) -> Reading:
+        held = {system.name: system for system in reading.systems}
+        if wanted.arms in held:
+            return replace(reading, systems=[held[wanted.arms]])
+        return reading if wanted.arms is None and len(held) == 1 else two(reading, wanted)
+
+    sides = [[path] for path in paths]
+    return read_for(asked_of, sides, asked, choose, lambda taken: run(request_of(taken)), prepare=_prepared)
+
+
+def _prepared(opened: Opened, asked: Asked) -> Asked:
+    """A table's columns of runs and judges are labels: neither has to be a number, and a run may be judged twice."""
+    said = {role: asked.fields[line] for role, line in ROLES.items() if line in asked.fields}
+    fields = {name: value for name, value in asked.fields.items() if name != "judge"}
+    if said.get("run") == "order":
+        del said["run"]
+    if opened.form in TABLES:
+        columns = opened.first.survey["measures"]
+        taken = {role: obvious(role, columns) for role in ROLES if role not in said}
+        said |= {role: column for role, column in taken.items() if column is not None}
+    elif "judge" in said:
+        raise FileFault("--set judge=COLUMN is for tables: such files say nothing of judges")
+    else:
+        said = {}
+    if not said:
+        return asked
+    return replace(asked, fields={**fields, "replicate": "order"}, beside=said)
+
+
+def request_of(reading: Reading) -> Json:
+    """`baseline`, `candidate` and perhaps `clusters`; of one system `item_ids` and `values` in place of both.
+
+    Runs without a value are left out, and so are items that one of two systems has no run of.
+
+    Raises:
+        FileFault: a run of an item stands there twice, or no item has a run.
+    """
+    cells = [cells_of(system) for system in reading.systems]
+    item_ids = [item_id for item_id in cells[0] if all(item_id in other for other in cells)]
+    if not item_ids:
+        raise FileFault(f"{reading.opened.name}: no item has a run in every arm")
+    request: Json
+    if len(cells) == 1:
+        values = [[sum(run.values()) / len(run) for run in cells[0][each].values()] for each in item_ids]
+        request = {"item_ids": item_ids, "values": values}
+    else:
+        request = {
+            side: [[list(run.values()) for run in own[each].values()] for each in item_ids]
+            for side, own in zip(("baseline", "candidate"), cells, strict=True)
+        }
+    if "cluster" in reading.systems[0].labels:
+        request["clusters"] = labels_of(reading, item_ids, "cluster")
+    return request
+
+
+def cells_of(system: System) -> dict[str, Runs]:
+    """By item its runs, and the judgements of each that have a value.
+
+    Raises:
+        FileFault: a run of an item stands there twice.
+    """
+    numbers = [str(number) for number in system.replicates]
+    runs = system.labels.get("run", numbers if "judge" not in system.labels else ["1"] * len(numbers))
+    judges = system.labels.get("judge", [""] * len(numbers))
+    cells: dict[str, Runs] = {}
+    for item_id, number, judge, value in zip(system.item_ids, runs, judges, system.values, strict=True):
+        if value is None:
+            continue
+        run = cells.setdefault(item_id, {}).setdefault(str(number), {})
+        if str(judge) in run:
+            again = f" by judge '{judge}'" if judge else "; name who judged in a column 'judge'"
+            raise FileFault(f"{system.name}: has run '{number}' of item '{item_id}' again{again}")
+        run[str(judge)] = value
+    return cells
+
+
+def left_out(reading: Reading) -> list[str]:
+    """What a request leaves out, in sentences."""
+    named = {item_id for system in reading.systems for item_id in system.item_ids}
+    cells = [cells_of(system) for system in reading.systems]
+    absent = {item_id for item_id in named if not all(item_id in own for own in cells)}
+    some = sum(value is None for system in reading.systems for value in system.values)
+    first = next((each for system in reading.systems for each in system.item_ids if each in absent), "")
+    remarks = [f"{some} runs without a value are left out"] if some else []
+    where = "in both arms" if len(cells) > 1 else "at all"
+    return (
+        [*remarks, f"{len(absent)} items without a run {where} are left out: {first}, …"]
+        if absent
+        else remarks
+    )
+
+
+def form_of(answer: Mapping[str, Any]) -> Form:
+    """The answer about two systems' noise, part by part."""
+    analysis = answer["analysis"]
+    return Form(
+        question="noise",
+        headline=analysis["sentence"],
+        mark="🎲",
+        answer={"outcome": "estimate", "se": analysis["se"]},
+        more=[*_variances(analysis)],
+        cautions=answer.get("warnings") or (),
+        next=_next(analysis),
+    )
+
+
+def _variances(analysis: Mapping[str, Any]) -> Iterator[str]:
+    yield "  variance of one judgement"
+    for name, words in WORDS.items():
+        part = analysis["components"][name]
+        if part["variance"] is None:
+            reason = analysis["reasons"].get(f"components.{name}", "")
+            yield f"    {words:<40} not measured: {plain(reason)}"
+            continue
+        low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
+        yield f"    {words:<40} {part['variance']:.3g} ({low} to {high})"
+    for arm in ("baseline", "candidate"):
+        flips = analysis[f"flips_{arm}"]
+        if flips["rate"] is not None:
+            yield (
+                f"  {arm}: {flips['rate']:.1%} of {flips['n_items']} items change between runs; "
+                f"two runs of an item differ with chance {flips['two_runs']:.1%}"
+            )
+    yield f"  standard error {analysis['se']:.3g} observed, {analysis['error']['se']:.3g} by these variances"
+
+
+def _next(analysis: Mapping[str, Any]) -> str:
+    best, bought = analysis["next_unit"]["best"], analysis["allocation"]
+    if best is None:
+        return "nothing varies here; other items may"
+    if analysis["components"]["run"]["variance"] is None:
+        return "run some items twice in each arm: until then noise of runs cannot be told from items"
+    told = f"spend on {BUYS[best]}"
+    if bought is None:
+        return told
+    return told + (
+        f"; a budget of {bought['budget']:.6g} is spent best on {bought['items']} items, {bought['runs']} runs each "
+        f"and {bought['judgements']} judgements of a run (standard error {bought['se']:.3g}, if variances are as found)"
+    )

@@ -1,0 +1,70 @@
+"""The options that questions to result files share, under the same names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from forelock.arguments import proportion
+
+ASPECTS = ("content", "task", "task_version", "dataset", "dataset_version", "scorer", "judge")
+"""What makes another question of it where two results differ in it."""
+Adds = Callable[[argparse.ArgumentParser], Any]
+_OPTIONS: dict[str, Adds] = {
+    "cluster": lambda parser: parser.add_argument(
+        "--cluster", metavar="NAME", help="where the files say what items share, e.g. conversation or repo"
+    ),
+    "slice": lambda parser: parser.add_argument(
+        "--slice", metavar="NAME", help="also answer for every slice, e.g. category"
+    ),
+    "suite": lambda parser: parser.add_argument(
+        "--suite", metavar="NAME", help="where the files say which task an item is of"
+    ),
+    "metric": lambda parser: parser.add_argument(
+        "--metric", metavar="NAME", help="which measure, where the files have several"
+    ),
+    "lower": lambda parser: parser.add_argument(
+        "--lower",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="lower values are better (default: as the files say, else higher)",
+    ),
+    "set": lambda parser: parser.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE",
+        help="a line of the import section (docs/imports.md), e.g. item_id=task or limit=missing",
+    ),
+    "format": lambda parser: parser.add_argument(
+        "--format", metavar="NAME", help="what wrote the files, where it cannot be told"
+    ),
+    "allow-different": lambda parser: parser.add_argument(
+        "--allow-different", action="append", default=[], choices=ASPECTS, metavar="ASPECT",
+        help=f"compare results that differ in {', '.join(ASPECTS)}",
+    ),
+    "alpha": lambda parser: parser.add_argument(
+        "--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)"
+    ),
+    "markdown": lambda parser: parser.add_argument(
+        "--markdown", metavar="FILE", help="also write the answer as a pull-request comment"
+    ),
+    "svg": lambda parser: parser.add_argument(
+        "--svg", metavar="FILE", help="also write the picture, as SVG"
+    ),
+    "ascii": lambda parser: parser.add_argument(
+        "--ascii", action="store_true", help="draw with plain characters"
+    ),
+}  # fmt: skip
+SHARED = tuple(name for name in _OPTIONS if name != "suite")
+"""Those that every question has that does not say otherwise."""
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str, without: tuple[str, ...] = ()) -> None:
+    """Add the shared options: those of these names, or all but some; `--json` is every command's.
+
+    Args:
+        names: such as `cluster`; none: all of `SHARED`.
+        without: of all, those that say nothing of this question.
+    """
+    for name in names or SHARED:
+        if name not in without:
+            _OPTIONS[name](parser)

@@ -1,0 +1,267 @@
+"""Result files of any harness or layout as one table: systems, and of each its items, runs, values and labels."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from forelock.columns import TABLES, listed
+from forelock.formats import FORMATS
+from forelock.hints import MOST_TRIED, Refused, Way, helped
+from forelock.import_files import OneImport, UnknownFormat, imports_of
+from forelock.problem import FileFault, ForelockError
+from forelock.questions import wide
+from forelock.questions.asked import Asked, Opened, Piece
+from forelock.questions.comparable import compared
+from forelock.questions.sections import (
+    is_lower,
+    place_of,
+    remarks_of,
+    require_told,
+    sections_of,
+    shared_places,
+)
+from forelock.questions.table import Reading, System
+from forelock.questions.ways import PLACES_TRIED, open_ends
+from forelock.reading import read
+
+if TYPE_CHECKING:
+    from forelock.client import Client
+    from forelock.local import Local
+
+Json = dict[str, Any]
+TRIED_BYTES = 16 * 1024 * 1024
+"""Files up to this size are read again to try what a sentence would say."""
+_COLUMNS = ("item_ids", "clusters", "replicates", "values", "status", "contents", "inputs")
+
+
+Choose = Callable[[Reading, Asked], Reading]
+"""Takes the systems that a question is about, or refuses with options that name them."""
+Prepare = Callable[[Opened, Asked], Asked]
+"""Adds what a question reads of such files beside what the command line says."""
+
+
+def read_for(
+    asked_of: Client | Local,
+    sides: Sequence[Sequence[str]],
+    asked: Asked,
+    choose: Choose,
+    attempt: Callable[[Reading], object],
+    *,
+    columns: wide.Wanted = "named",
+    prepare: Prepare = lambda _opened, asked: asked,
+    sources: bool = True,
+) -> Reading:
+    """The systems of some files that a question is about. `sides` are the files of one side each, or one of all.
+
+    Options that a refusal or a remark names were tried: with them `attempt` gives an answer on these files.
+
+    Args:
+        columns: whether a table without a column of systems has one for each: only those that `--arms` names, or
+            `every` one that may be.
+        prepare: adds labels that the question reads, once the files are looked through.
+        sources: whether items that share a source, and no `--cluster`, deserve a remark.
+
+    Raises:
+        FileFault: a file that is not read, a measure that is not there, or other systems than the question takes.
+    """
+    opened: dict[str | None, Opened] = {}
+
+    def reading(wanted: Asked) -> Reading:
+        if wanted.form not in opened:
+            opened[wanted.form] = open_sides(asked_of, sides, wanted)
+        prepared = prepare(opened[wanted.form], _clustered(opened[wanted.form], wanted))
+        chosen = choose(_read(asked_of, opened[wanted.form], prepared, columns), prepared)
+        return compared(chosen, prepared) if len(chosen.systems) > 1 else chosen
+
+    def answer(wanted: Asked) -> None:
+        taken = reading(wanted)
+        guessed = wanted.fields.get("item_id") != asked.fields.get("item_id")
+        if guessed:
+            _require_items(taken, repeated="replicate" in {*wanted.fields} - {*asked.fields})
+        attempt(taken)
+
+    try:
+        taken = reading(asked)
+    except Refused as refused:
+        size = sum(each.size for each in opened.values())
+        raise helped(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
+    shared = _shared_source(taken, asked, reading) if sources else None
+    return replace(taken, remarks=(shared, *taken.remarks)) if shared else taken
+
+
+def _clustered(opened: Opened, asked: Asked) -> Asked:
+    """A table's column that is called `cluster` is one, where no other is named and its items share what it says."""
+    own = opened.form in TABLES and all("cluster" in survey["clusters"] for survey in opened.surveys())
+    return replace(asked, cluster="cluster") if own and asked.cluster is None else asked
+
+
+def _require_items(reading: Reading, *, repeated: bool) -> None:
+    """Refuse a guessed column of ids that tells no items."""
+    several = len(reading.systems) > 1
+    for system in reading.systems:
+        rows, items = len(system.item_ids), len(set(system.item_ids))
+        if (several and repeated) or items < rows / max(items, 1):
+            raise FileFault("a column whose values repeat more often than there are of them tells no items")
+
+
+def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], asked: Asked) -> Opened:
+    """The files of every side, looked through.
+
+    Raises:
+        Refused: it cannot be told what wrote them.
+    """
+    try:
+        told = [list(_imports(paths, asked.form)) for paths in sides]
+    except UnknownFormat as unknown:
+        ways = [Way(f"--format {form}", replace(asked, form=form)) for form in FORMATS]
+        raise Refused(str(unknown), ways) from None
+    pieces = [[Piece(form, one, read(asked_of, one, form)["survey"]) for form, one in side] for side in told]
+    return Opened([paths[0] for paths in sides], pieces)
+
+
+def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:
+    """What is imported together, with its format; files that are of no one format are told apart one by one."""
+    try:
+        known, ones = imports_of(paths, form)
+    except UnknownFormat:
+        if len(paths) == 1:
+            raise
+        for path in paths:
+            yield from _imports([path], form)
+        return
+    yield from ((known, one) for one in ones)
+
+
+def _read(asked_of: Client | Local, opened: Opened, asked: Asked, wanted: wide.Wanted) -> Reading:
+    sections = sections_of(opened, asked)
+    columns = wide.columns_of(opened, sections[opened.form], asked, wanted)
+    if columns:
+        sections[opened.form] = wide.section_of(opened, sections[opened.form], columns)
+    require_told(opened, sections[opened.form], asked, wide=bool(columns))
+    systems = _systems(asked_of, opened, sections, asked, columns)
+    remarks = remarks_of(opened, sections, asked, columns)
+    lower = asked.lower
+    if lower is None:
+        lower = any(is_lower(piece.survey, sections[piece.form]) for piece in opened.pieces)
+        remarks += ["lower values are better, as the files say; --no-lower turns it round"] if lower else []
+    return Reading(systems, sections, remarks, opened, lower)
+
+
+def _systems(
+    asked_of: Client | Local,
+    opened: Opened,
+    sections: Mapping[str, Json],
+    asked: Asked,
+    columns: Sequence[str],
+) -> list[System]:
+    """Those of all sides, with the labels that are asked for: each stands where the reader has one for clusters."""
+    labels = list(asked.labels)
+    first, others = (labels[0], labels[1:]) if labels else (None, [])
+    tables = _tables(asked_of, opened, _labelled(opened, sections, asked, first), asked, columns, first)
+    columns_by_label: dict[str, list[Sequence[str | None]]] = {}
+    if first is not None:
+        columns_by_label[first] = [table["clusters"] for table in tables]
+    for label in others:
+        again = _tables(asked_of, opened, _labelled(opened, sections, asked, label), asked, columns, label)
+        columns_by_label[label] = [table["clusters"] for table in again]
+    return [
+        System(
+            table["arm"],
+            table["item_ids"],
+            table["values"],
+            table["replicates"],
+            {label: told[at] for label, told in columns_by_label.items()},
+            table["side"],
+            _by_item(table, "contents"),
+            _by_item(table, "inputs"),
+        )
+        for at, table in enumerate(tables)
+    ]
+
+
+def _by_item(table: Json, name: str) -> dict[str, str]:
+    """What a column says of each item, as its first row does."""
+    told: dict[str, str] = {}
+    for item_id, value in zip(table["item_ids"], table[name], strict=True):
+        if value is not None:
+            told.setdefault(item_id, value)
+    return told
+
+
+def _labelled(
+    opened: Opened, sections: Mapping[str, Json], asked: Asked, label: str | None
+) -> dict[str, Json]:
+    """Sections that read a label as the cluster."""
+    if label is None:
+        return dict(sections)
+    return {
+        form: {**section, "cluster": place_of(asked.labels[label], opened.surveys(form))}
+        for form, section in sections.items()
+    }
+
+
+def _tables(
+    asked_of: Client | Local,
+    opened: Opened,
+    sections: Mapping[str, Json],
+    asked: Asked,
+    columns: Sequence[str],
+    label: str | None,
+) -> list[Json]:
+    """The systems' tables, the files of a system one after the other; a side without any is refused."""
+    tables: list[Json] = []
+    for at, (path, side) in enumerate(zip(opened.paths, opened.sides, strict=True)):
+        arms: dict[str, Json] = {}
+        for piece in side:
+            section = sections[piece.form]
+            named = None if "arm" in section else path
+            answer = read(asked_of, piece.one, piece.form, section, named)
+            if answer["problem"] is not None:
+                raise open_ends(piece, answer["problem"], opened, asked, label or "cluster")
+            for table in answer["table"]:
+                name = wide.name_of(table, columns)
+                arm = arms.setdefault(name, {"arm": name, "side": at, **{column: [] for column in _COLUMNS}})
+                for column in _COLUMNS:
+                    arm[column] += table.get(column) or [None] * len(table["item_ids"])
+        if not arms:
+            raise FileFault(f"{path}: holds no results")
+        tables += arms.values()
+    return tables
+
+
+def _shared_source(taken: Reading, asked: Asked, reading: Callable[[Asked], Reading]) -> str | None:
+    """What items may share where nobody said it: the first place with one cluster for every item."""
+    opened = taken.opened
+    if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:
+        return None
+    for path in shared_places(opened.surveys(), taken.sections[opened.form], asked)[:PLACES_TRIED]:
+        try:
+            systems = reading(replace(asked, cluster=path)).systems
+        except ForelockError:
+            continue
+        labels: dict[str, set[str | None]] = {}
+        for system in systems:
+            for item_id, cluster in zip(system.item_ids, system.labels["cluster"], strict=True):
+                labels.setdefault(item_id, set()).add(cluster)
+        clusters = set().union(*labels.values())
+        agreed = None not in clusters and all(len(each) == 1 for each in labels.values())
+        if agreed and 2 <= len(clusters) <= len(labels) / 2:
+            option = f"--cluster {shlex.quote(path)} ({len(clusters)})"
+            return f"items that share a source are not independent: {option} if they do"
+    return None
+
+
+def named_shortly(reading: Reading) -> Reading:
+    """The same; systems that go by their files are called as shortly as tells them apart."""
+    paths = {path: path.rstrip("/").rpartition("/")[2] for path in reading.opened.paths}
+    short = paths if len(set(paths.values())) == len(paths) else {path: path for path in paths}
+    systems = [replace(system, name=short.get(system.name, system.name)) for system in reading.systems]
+    return replace(reading, systems=systems)
+
+
+def names_of(systems: Iterable[System]) -> str:
+    """Systems in a sentence."""
+    return listed([system.name for system in systems])

@@ -1,0 +1,193 @@
+"""How result files are read: an `import` section from what they suggest and what the command line says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from forelock.columns import SHARED, TABLES, listed
+from forelock.formats import LINES, OWN_LINES
+from forelock.hints import Refused
+from forelock.problem import FileFault
+from forelock.questions.asked import Asked, Opened
+from forelock.questions.ways import (
+    ROW,
+    by_metric,
+    by_set,
+    is_near_number,
+    meanings,
+    outcome_columns,
+    ways_to_wide,
+)
+
+Json = dict[str, Any]
+_PLACES = ("format", "item_id", "cluster", "arm", "arms", "replicate", "endpoint", "endpoints")
+"""Lines of a section that say where something stands."""
+_PLACED = {"item_id": "items", "arm": "arms", "replicate": "runs of an item"}
+_BESIDE_SAID = {"run": "runs", "judge": "judgements"}
+_BESIDE = frozenset({"cluster", *SHARED})
+"""Columns of a table that items share rather than measures."""
+
+
+def sections_of(opened: Opened, asked: Asked) -> dict[str, Json]:
+    """By format how its files are read.
+
+    Raises:
+        FileFault: there is no such measure or line.
+    """
+    lines = {form: {*LINES, *OWN_LINES[form].split()} for form in opened.forms}
+    strange = next((name for name in asked.fields if not any(name in each for each in lines.values())), None)
+    if strange is not None:
+        known = sorted(set().union(*lines.values()) - {"format"})
+        raise FileFault(f"--set takes {', '.join(known)} of such files, and not '{strange}'")
+    return {form: _section(form, lines[form], opened, asked) for form in opened.forms}
+
+
+def _section(form: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
+    """What the first file suggests, filled from the others, and what the command line says."""
+    surveys = opened.surveys(form)
+    section: Json = {}
+    for survey in surveys:
+        section = {**survey["section"], **section}
+    if not opened.alone:
+        section.pop("arm", None)  # the file is the arm
+    section.pop("cluster", None)
+    if asked.metric is not None:
+        section |= _measure(form, opened, asked)
+    if asked.cluster is not None:
+        section["cluster"] = place_of(asked.cluster, surveys)
+    for name, value in asked.fields.items():
+        if name not in lines:
+            continue
+        try:
+            section[name] = json.loads(value)
+        except ValueError:
+            section[name] = value
+    return section
+
+
+def _measure(form: str, opened: Opened, asked: Asked) -> Json:
+    name, names = asked.metric or "", list(opened.surveys(form)[0]["measures"])
+    if name not in names:
+        close = [each for each in names if each.partition(",")[0] == name]
+        if len(close) != 1:
+            if any(name in survey["measures"] for survey in opened.surveys()):
+                return {}  # it is a measure of files of another format
+            ways = [by_metric(asked, each) for each in close or names]
+            raise Refused(f"there is no measure '{name}'; the file has {', '.join(names) or 'none'}", ways)
+        name = close[0]
+    if form == "inspect":
+        return {"scorer": name}
+    metric, comma, filter_ = name.partition(",")
+    return {"metric": metric, "filter": filter_} if form == "lm_eval" and comma else {"metric": name}
+
+
+def place_of(name: str, surveys: Sequence[Json]) -> str:
+    """Where a cluster, slice or task stands: a path, or the last part of the one path that ends so."""
+    paths = [path for path in surveys[0]["clusters"] if name in (path, path.rpartition(".")[2])]
+    if len(paths) > 1 and name not in paths:
+        raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one by its whole path")
+    return name if not paths or name in paths else paths[0]
+
+
+def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> None:
+    """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
+
+    Raises:
+        Refused: with the columns there are, and the options that name one.
+    """
+    survey, path = opened.first.survey, opened.name
+    columns = list(survey["measures"])
+    if opened.form in TABLES and columns:
+        item_id, metric = section.get("item_id", "item_id"), section.get("metric", "value")
+        if item_id.removeprefix("sha256:") not in (*columns, ROW):
+            ways = [by_set(asked, "item_id", column) for column in columns]
+            if opened.alone and len(columns) == 1:
+                ways.append(replace(by_set(asked, "item_id", ROW), when="if every row is an item of its own"))
+            raise _unnamed(opened, "item_id", section, ways)
+        if metric not in columns and not wide:
+            others = outcome_columns(survey, item_id)
+            ways = [by_metric(asked, other) for other in others]
+            ways = [*ways_to_wide(opened, section, asked, others), *ways]
+            raise _unnamed(opened, "metric", section, ways)
+    values = section.get("values")
+    if "values" in asked.fields or wide:
+        return
+    if isinstance(values, dict) and len(values) > 1 and set(values.values()) == {0.0}:
+        texts = list(values)
+        if all(map(is_near_number, texts)):
+            section.pop("values")  # what is the matter with them is said as they are read
+            return
+        fault = f"{path}: say what its values count as, 1 for right and 0 for wrong"
+        raise Refused(fault, list(meanings(texts, asked)))
+
+
+def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Asked]:
+    columns = list(opened.first.survey["measures"])
+    own = {"item_id": "item_id", "metric": "value"}[field_]
+    if field_ in section:
+        return Refused(f"{opened.name}: has no column '{section[field_]}'; it has {listed(columns)}", ways)
+    what = "tells the items" if field_ == "item_id" else "holds the outcomes"
+    otherwise = f"call the column that {what} '{own}' in the first line, or add one"
+    return Refused(
+        f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
+        ways,
+        otherwise,
+    )
+
+
+def is_lower(survey: Json, section: Json) -> bool:
+    """Whether a file says that lower values of the measure that is read are better."""
+    named = [section.get(name) for name in ("scorer", "metric", "filter")]
+    return ",".join(name for name in named if name is not None) in survey.get("lower", ())
+
+
+def shared_places(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+    """Places that may say what items share: neither measures nor anything that was read as something else."""
+    labels = set(asked.labels.values())
+    measured = set(surveys[0]["measures"]) - _BESIDE | set(map(str, section.values())) | labels
+    return [path for path in surveys[0]["clusters"] if path not in measured]
+
+
+def remarks_of(opened: Opened, sections: dict[str, Json], asked: Asked, columns: Sequence[str]) -> list[str]:
+    """What the reading decided by itself, in sentences; `columns` are those of systems."""
+    remarks = [f"a run {survey['partial']}" for survey in opened.surveys() if survey["partial"]]
+    for form, section in sections.items():
+        of = f" (in files of {form})" if len(sections) > 1 else ""
+        remarks += [remark + of for remark in _remarks(opened.surveys(form), section, asked, columns)]
+    return list(dict.fromkeys(remarks))
+
+
+def _remarks(surveys: Sequence[Json], section: Json, asked: Asked, columns: Sequence[str]) -> list[str]:
+    remarks = []
+    chosen = {name: value for name, value in section.items() if name not in _PLACES}
+    shared = shared_places(surveys, section, asked)
+    others = {*_PLACES, *shared, *(section.get(name) for name in _PLACED), *asked.labels.values()}
+    measures = [name for name in surveys[0]["measures"] if name not in others]
+    if columns:
+        chosen.pop("metric", None)
+        if asked.arms is None:
+            remarks.append(f"systems are the columns {listed(columns)}; --arms names fewer")
+    elif asked.metric is None and len(measures) > 1 and "value" not in measures:
+        remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
+    if asked.cluster == "cluster":
+        remarks.append("clusters by cluster; --cluster names another column")
+    places = {name: section[name] for name in _PLACED if name in section}
+    if "run" in asked.beside:
+        places.pop("replicate", None)
+    if places:
+        placed = ", ".join(f"{_PLACED[name]} by {place}" for name, place in places.items())
+        remarks.append(f"{placed}; --set {next(iter(places))}=… names another")
+    guessed = {name: place for name, place in asked.beside.items() if name in _BESIDE_SAID}
+    if guessed:
+        beside = ", ".join(f"{_BESIDE_SAID[name]} by {place}" for name, place in guessed.items())
+        remarks.append(f"{beside}; --set {next(iter(guessed))}=… names another")
+    if chosen:
+        remarks.append("read as " + ", ".join(f"{name}={_short(value)}" for name, value in chosen.items()))
+    return remarks
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,174 @@
+"""A run of a system among its runs before: posted to the project's series, or kept in a file and judged here."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forelock import files
+from forelock.local import Local
+from forelock.problem import FileFault
+from forelock.questions.amounts import margin_of
+from forelock.questions.asked import Asked
+from forelock.questions.reading import read_for
+from forelock.questions.systems import one
+from forelock.questions.table import Reading
+
+if TYPE_CHECKING:
+    from forelock.client import Client
+
+Json = dict[str, Any]
+TEST = "run-series"
+ENDING = ".series.json"
+NEXT = {
+    "no_run": "give the runs that follow, each when it is there: every one may be looked at",
+    "no_drop_shown": "go on; what is not shown may be there, and small drops take more runs to show",
+    "dropped": "look at the items that were lost since that run; once it is mended or accepted, give a run with "
+    "--reference: the series begins anew there",
+}
+
+
+def watch(
+    asked_of: Client | Local,
+    paths: Sequence[str],
+    asked: Asked,
+    *,
+    series: str,
+    run: str | None = None,
+    reference: bool = False,
+    margin: str | None = None,
+) -> tuple[Json, Reading]:
+    """What a series shows once a run is in it, and how the run's files were read.
+
+    Args:
+        series: its name in the project; without a service its file, with or without `.series.json`.
+        run: what the run is called; None: as its first file is.
+        margin: the drop that is accepted, such as `2pp`; with the first run.
+
+    Raises:
+        FileFault: files that hold no one system, another run of this name, or a file that is no series.
+    """
+    reading = read_for(asked_of, [paths], asked, one, _run_of)
+    body = {"name": run or _called(paths[0]), **_run_of(reading)}
+    settings: Json = {"better": "lower"} if reading.lower else {}
+    if margin is not None:
+        share = all(value is None or 0 <= value <= 1 for value in body["values"])
+        settings["margin"] = margin_of(margin, binary=share)
+    if isinstance(asked_of, Local):
+        return _here(asked_of, series, body, settings, reference=reference), reading
+    sent = {**body, "reference": reference} | ({"settings": settings} if settings else {})
+    return asked_of.post_run(series, sent), reading
+
+
+def _called(path: str) -> str:
+    return Path(path).stem[:200] or "run"
+
+
+def _run_of(reading: Reading) -> Json:
+    """One value per item, the mean of its repeats; items without any are null."""
+    (system,) = reading.systems
+    means = []
+    for values in system.runs().values():
+        there = [value for value in values if value is not None]
+        means.append(math.fsum(there) / len(there) if there else None)
+    columns: Json = {"item_ids": list(system.runs()), "values": means}
+    if "cluster" in system.labels:
+        places = system.label_of("cluster")
+        columns["clusters"] = [places[item] or item for item in columns["item_ids"]]
+    return columns
+
+
+def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference: bool) -> Json:
+    """The same from a file, which the run is added to."""
+    path = Path(series if series.endswith(".json") else series + ENDING)
+    kept = _kept(path, settings)
+    same = next((each for each in kept["runs"] if each["name"] == run["name"]), None)
+    if same is not None and any(
+        same.get(name) != run.get(name) for name in ("item_ids", "values", "clusters")
+    ):
+        raise FileFault(
+            f"{path}: has another run '{run['name']}', and runs stay as they came: name this one with --run"
+        )
+    if same is None:
+        first = not kept["runs"]
+        kept["runs"].append({**run, "reference": reference or first})
+    answer = asked_of.run(TEST, _request(kept))
+    if same is None:
+        beside = path.with_name(path.name + ".new")
+        files.write_bytes(beside, json.dumps(kept, ensure_ascii=False).encode())
+        os.replace(beside, path)
+    return _state(path.name.removesuffix(ENDING), kept, answer)
+
+
+def _kept(path: Path, settings: Json) -> Json:
+    if not path.exists():
+        return {"settings": settings, "runs": []}
+    try:
+        kept = json.loads(path.read_bytes())
+        held = [each["name"] for each in kept["runs"] if len(each["item_ids"]) == len(each["values"])]
+        known = dict(kept["settings"])
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise FileFault(f"{path}: is no series: name another file with --series") from error
+    if settings and settings != known:
+        raise FileFault(
+            f"{path}: was begun with other settings: leave --margin and --lower out, or name another file"
+        )
+    return {"settings": known, "runs": kept["runs"] if held else []}
+
+
+def _request(kept: Json) -> Json:
+    """The runs since the newest reference, by item."""
+    runs = kept["runs"]
+    marks = [bool(run["reference"]) for run in runs]
+    start = max(at for at in range(len(runs)) if marks[at] and (at == 0 or not marks[at - 1]))
+    runs, marks = runs[start:], marks[start:]
+    items = list(dict.fromkeys(item for run in runs for item in run["item_ids"]))
+    tables = [dict(zip(run["item_ids"], run["values"], strict=True)) for run in runs]
+    request: Json = {
+        "runs": [[table.get(item) for item in items] for table in tables],
+        "names": [run["name"] for run in runs],
+        "n_reference": marks.index(False) if False in marks else len(marks),
+        **kept["settings"],
+    }
+    clustered = [run.get("clusters") is not None for run in runs]
+    if any(clustered) and not all(clustered):
+        raise FileFault("clusters come or go within the series: give --cluster with every run, or with none")
+    if all(clustered):
+        places: Json = {}
+        for run in runs:
+            for item, place in zip(run["item_ids"], run["clusters"], strict=True):
+                places.setdefault(item, place)
+        request["clusters"] = [places[item] for item in items]
+    return request
+
+
+def _state(name: str, kept: Json, answer: Json) -> Json:
+    """The answer of the test, as a service tells it of a series."""
+    analysis = answer["analysis"]
+    runs = [
+        {"name": each["run"], "evidence": evidence, "standing": each, "reference": evidence is None}
+        for each, evidence in zip(analysis["runs"], analysis["evidence"], strict=True)
+    ]
+    last = runs[-1]["name"]
+    return {
+        "name": name,
+        "settings": {
+            "false_alarm_every": analysis["false_alarm_every"],
+            "better": "higher",
+            **kept["settings"],
+        },
+        "outcome": analysis["outcome"],
+        "since": analysis["since_run"],
+        "alarm": analysis["alarm_run"],
+        "sentence": analysis["sentence"],
+        "e_value": analysis["e_value"],
+        "n_runs": len(runs),
+        "warnings": [each for each in answer["warnings"] if f"'{last}'" in each["message"]],
+        "next": NEXT["no_run" if analysis["e_value"] is None else analysis["outcome"]],
+        "runs": runs,
+        "provenance": answer["provenance"],
+    }

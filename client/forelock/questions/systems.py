@@ -1,0 +1,116 @@
+"""Which systems of a reading a question is about: one, a baseline and a candidate, or all there are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from forelock.columns import listed
+from forelock.hints import Refused, Way
+from forelock.questions.asked import Asked
+from forelock.questions.table import Reading, System
+from forelock.questions.ways import arms_elsewhere, by_arms
+from forelock.questions.wide import PAIR
+
+
+def one(reading: Reading, asked: Asked) -> Reading:
+    """The system that is asked for, or the only one there is.
+
+    Raises:
+        Refused: there are several and none is named, or not the one that is.
+    """
+    name = reading.opened.name
+    held = {system.name: system for system in named_shortly(reading)}
+    if asked.arms in held:
+        return replace(reading, systems=[held[asked.arms]])
+    if asked.arms is None and len(held) == 1:
+        return replace(reading, systems=list(held.values()))
+    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in held]
+    if asked.arms is not None:
+        raise Refused(f"{name}: has no system '{asked.arms}'; it has {listed(list(held))}", ways)
+    raise Refused(f"{name}: holds {len(held)} systems, and a score is of one: {listed(list(held))}", ways)
+
+
+def two(reading: Reading, asked: Asked) -> Reading:
+    """Baseline and candidate: the two that are named, those of two sides, or the only two there are.
+
+    Raises:
+        Refused: there are others, and none are named, or not those that are.
+    """
+    systems, opened, wanted = list(reading.systems), reading.opened, asked.names
+    names = [system.name for system in systems]
+    if wanted:
+        held = {system.name: system for system in systems}
+        if len(wanted) != 2 or not set(wanted) <= set(held):
+            said = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
+            raise Refused(said, [by_arms(names, asked)] if len(names) > 1 else [])
+        pair = [held[name] for name in wanted]
+    else:
+        sides = [[system for system in systems if system.side == side] for side in range(len(opened.paths))]
+        pair = systems if opened.alone else [side[0] for side in sides if len(side) == 1]
+    if len(pair) != 2:
+        ways = [by_arms(names, asked)] if len(names) > 1 else arms_elsewhere(opened, asked)
+        otherwise = "name two files, the baseline's first" if len(names) < 2 else ""
+        raise Refused(f"{opened.paths[0]}: takes two arms and there are: {listed(names)}", ways, otherwise)
+    pair = named_shortly(replace(reading, systems=pair))
+    remarks = [*_order([system.name for system in pair], reading, asked), *reading.remarks]
+    return replace(reading, systems=pair, remarks=remarks)
+
+
+def several(reading: Reading, asked: Asked) -> Reading:
+    """All systems, or those that are named; rows of one name in several files are one system's.
+
+    Raises:
+        Refused: there are fewer than two, or not those that are named.
+    """
+    by_name: dict[str, System] = {}
+    for system in named_shortly(reading):
+        by_name[system.name] = joined(by_name[system.name], system) if system.name in by_name else system
+    names, opened = list(by_name), reading.opened
+    absent = [name for name in asked.names if name not in by_name]
+    if absent:
+        ways = [by_arms(names, asked)] if len(names) > 1 else []
+        raise Refused(f"{opened.name}: has no system '{absent[0]}'; it has {listed(names)}", ways)
+    chosen = [by_name[name] for name in asked.names or names]
+    if len(chosen) < 2:
+        otherwise = "name a file for each system" if opened.alone else ""
+        said = f"{opened.name}: takes two systems or more and there are: {listed(names)}"
+        raise Refused(said, arms_elsewhere(opened, asked), otherwise)
+    return replace(reading, systems=chosen)
+
+
+def joined(first: System, second: System) -> System:
+    """The rows of one system from two places."""
+    return replace(
+        first,
+        item_ids=[*first.item_ids, *second.item_ids],
+        values=[*first.values, *second.values],
+        replicates=[*first.replicates, *second.replicates],
+        labels={label: [*column, *second.labels[label]] for label, column in first.labels.items()},
+        contents={**second.contents, **first.contents},
+        inputs={**second.inputs, **first.inputs},
+    )
+
+
+def named_shortly(reading: Reading) -> list[System]:
+    """The systems; those that go by their files are called as shortly as tells them apart."""
+    paths = reading.opened.paths
+    short = [path.rstrip("/").rpartition("/")[2] for path in paths]
+    short = short if len(set(short)) == len(short) else list(paths)
+    names = [system.name for system in reading.systems]
+    alike = len(paths) > 1 and len(set(names)) < len(names) == len(paths)
+    return [
+        replace(system, name=short[system.side]) if alike or system.name == paths[system.side] else system
+        for system in reading.systems
+    ]
+
+
+def _order(names: Sequence[str], reading: Reading, asked: Asked) -> list[str]:
+    """Which of two is the baseline, where nobody said it."""
+    if not reading.opened.alone or asked.arms is not None or tuple(names) == PAIR:
+        return []
+    first = reading.opened.form == "promptfoo"
+    why = "which the configuration has first" if first else "which the file has first"
+    turned = shlex.quote(f"{names[1]},{names[0]}")
+    return [f"the baseline is '{names[0]}', {why}; --arms {turned} turns them round"]

@@ -1,0 +1,73 @@
+"""Tables with a column for each system: which columns those are, and how they are read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from forelock.columns import NO_VALUE, SHARED, TABLES, UNNAMED, WORDS, fitting
+from forelock.problem import FileFault
+from forelock.questions.asked import Asked, Opened
+from forelock.questions.ways import ROW
+
+Json = dict[str, Any]
+Wanted = Literal["named", "every"]
+PAIR = ("baseline", "candidate")
+"""Columns of these names are two systems, in this order."""
+MOST = 200
+"""Columns that one section can name."""
+
+
+def columns_of(opened: Opened, section: Json, asked: Asked, wanted: Wanted) -> list[str]:
+    """The columns that are systems; none where the table has one column of values."""
+    if not opened.alone or opened.form not in TABLES or len(opened.pieces) > 1 or "arm" in section:
+        return []
+    measures = opened.first.survey["measures"]
+    names = asked.names
+    if names and len(set(names)) == len(names) and set(names) <= set(measures):
+        return names
+    if names or asked.metric is not None or "metric" in section or "value" in measures:
+        return []
+    if set(PAIR) <= set(measures):
+        return list(PAIR)
+    systems = [name for name in measures if _is_system(name, opened, section, asked)]
+    return systems if wanted == "every" and len(systems) > 1 else []
+
+
+def _is_system(name: str, opened: Opened, section: Json, asked: Asked) -> bool:
+    """Whether a column may hold one system's outcomes: numbers, or words for right and wrong, of no other use."""
+    measures = opened.first.survey["measures"]
+    others = {fitted for role in ("item_id", "run", "judge", "cluster") for fitted in fitting(role, measures)}
+    labels = set(asked.labels.values())
+    if name in others | labels | set(map(str, section.values())) or UNNAMED.fullmatch(name):
+        return False
+    texts = {text.lower() for text in measures[name]["texts"]} - set(NO_VALUE)
+    if measures[name]["least"] is None:
+        return bool(texts) and texts <= set(WORDS)
+    return not texts and name.lower() not in SHARED
+
+
+def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
+    """A section that reads all of them, each as an endpoint of its own; rows without an id are items by themselves."""
+    if len(columns) > MOST:
+        raise FileFault(f"{opened.name}: has {len(columns)} columns of systems, and {MOST} are read at once")
+    measures = opened.first.survey["measures"]
+    read = {name: value for name, value in section.items() if name not in ("metric", "values")}
+    if section.get("item_id", "item_id").removeprefix("sha256:") not in measures and "item_id" not in section:
+        read["item_id"] = ROW
+    endpoints = []
+    for name in columns:
+        known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing")}
+        said = {text: known[text.lower()] for text in measures[name]["texts"] if text.lower() in known}
+        said |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
+        endpoints.append({"metric": name, **({"values": said} if said else {})})
+    read |= {"endpoint": "column-0", **endpoints[0]}
+    if len(columns) > 1:
+        read["endpoints"] = {f"column-{at}": each for at, each in enumerate(endpoints[1:], start=1)}
+    return read
+
+
+def name_of(table: Json, columns: Sequence[str]) -> str:
+    """The system of a table that was read."""
+    endpoint: str = table["endpoint"]
+    return columns[int(endpoint.removeprefix("column-"))] if columns else table["arm"]

@@ -1,0 +1,236 @@
+"""Series: a run comes in and is judged against those before it; what a series shows so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.domain.access import Key
+from service.domain.series import (
+    MOST_SERIES,
+    Column,
+    Content,
+    NewRun,
+    Point,
+    Series,
+    SeriesSettings,
+    is_discovered,
+    is_reference,
+    judge,
+    period_of,
+)
+from service.errors import Conflict, TooMany
+from service.kernels.sequential.run_changes import weigh
+from service.records import Record
+from service.stats.shared.declaring.common import StatWarning
+from service.stats.shared.methods.run_series import Outcome, RunStanding, incomplete, tell, watch
+from service.store.projects import audit, series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A run with what it is compared with, read before anything is computed."""
+
+    known: Series | None
+    before: tuple[Point, ...]
+    """Runs of the newest period, in order."""
+    columns: tuple[Column, ...]
+    content: Content
+    repeated: bool
+    """This very run is in."""
+
+    def settings(self, run: NewRun) -> SeriesSettings:
+        """How the series is judged: as its first run said."""
+        if self.known is not None:
+            return self.known.settings
+        return run.settings or SeriesSettings()
+
+
+def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
+    """Read what a run is compared with.
+
+    Raises:
+        Conflict: `run_differs`, another run of this name is in; `settings_differ`.
+    """
+    content, known = Content.of(run), series.find(session, caller.project_id, name)
+    if known is None:
+        return Ready(None, (), (), content, repeated=False)
+    if run.settings is not None and run.settings != known.settings:
+        raise Conflict(
+            "this series was begun with other settings, and a change of them would change what it has shown: leave "
+            "settings out, or begin a series of another name",
+            code="settings_differ",
+        )
+    same = series.point(session, known.id, run.name)
+    if same is not None and (same.sha256 != content.sha256):
+        raise Conflict(
+            "a run of this name with other values is in this series, and runs stay as they came: name this one anew",
+            code="run_differs",
+        )
+    last = series.last_point(session, known.id)
+    before = series.points(session, known.id, period=last.period) if last is not None else []
+    fresh = last is not None and period_of(run, before) > last.period
+    columns = (
+        [] if same is not None or last is None or fresh else series.columns(session, known.id, last.period)
+    )
+    return Ready(known, tuple(before), tuple(columns), content, repeated=same is not None)
+
+
+def standing_of(ready: Ready, run: NewRun) -> RunStanding:
+    """Judge a run; touches no database."""
+    # a new period has nothing before it
+    before = ready.before if ready.columns else ()
+    references = sum(point.reference for point in before) + int(is_reference(run, ready.before))
+    return judge(run, ready.columns, references, ready.settings(run))
+
+
+def add(
+    session: Session,
+    caller: Key,
+    name: str,
+    run: NewRun,
+    ready: Ready,
+    standing: RunStanding,
+    *,
+    series_id: str,
+    now: datetime,
+) -> None:
+    """Store a run that was judged, and with the first one its series.
+
+    Raises:
+        Conflict: `series_moved`, another run came in since it was made ready.
+        TooMany: the project has as many series as it may.
+    """
+    known = ready.known
+    if known is None:
+        if series.count(session, caller.project_id) >= MOST_SERIES:
+            raise TooMany(f"this project has {MOST_SERIES} series, as many as it may")
+        known = Series(id=series_id, name=name, settings=ready.settings(run), created_at=now)
+        series.insert(session, caller.project_id, known, caller.id)
+        audit.record_act(session, caller, "series.create", known.id, {}, now=now)
+    period = period_of(run, ready.before)
+    fresh = not ready.before or period > ready.before[-1].period
+    hypothesis = (
+        series.last_hypothesis(session, caller.project_id) + 1 if fresh else ready.before[-1].hypothesis
+    )
+    discovered = not fresh and ready.before[-1].discovered
+    if not fresh and not discovered:
+        p_values = [p for p in (*_p_values(ready.before), standing.p_value) if p is not None]
+        if p_values:
+            log_e = float(weigh(np.array(p_values)).series[-1])
+            others = series.count_discovered(session, caller.project_id, hypothesis)
+            discovered = is_discovered(log_e, hypothesis, others)
+    point = Point(
+        number=ready.before[-1].number + 1 if ready.before else 1,
+        name=run.name,
+        reference=is_reference(run, ready.before),
+        period=period,
+        hypothesis=hypothesis,
+        sha256=ready.content.sha256,
+        standing=standing,
+        discovered=discovered,
+        received_at=now,
+    )
+    series.insert_point(session, known.id, point, ready.content, caller.id)
+    facts = {"series": known.id, "number": point.number, "reference": point.reference}
+    audit.record_act(session, caller, "series.run", known.id, facts, now=now)
+
+
+class SeriesRun(Record):
+    """A run, and the evidence after it."""
+
+    name: str = Field(description="What it is called.")
+    number: int = Field(description="In the series, from 1.")
+    reference: bool = Field(description="One of the runs that others are compared with.")
+    standing: RunStanding
+    evidence: float | None = Field(description="For a drop, after this run, a ratio; null for the reference.")
+    received_at: datetime
+
+
+class SeriesState(Record):
+    """What a series shows since its reference."""
+
+    name: str
+    settings: SeriesSettings
+    outcome: Outcome = Field(
+        description="`dropped`: runs are lower than those before; it stays so until another reference is named."
+    )
+    since: str | None = Field(description="Since about which run; null without a drop.")
+    alarm: str | None = Field(description="The run that showed it; null without a drop.")
+    sentence: str = Field(description="The same in plain English, with the distance from the reference.")
+    among_all: bool = Field(
+        description="Told among all series of the project too, where at most 1 drop in 20 is false on average."
+    )
+    e_value: float | None = Field(
+        description="Evidence of the period, a ratio; null before the first run after the reference."
+    )
+    period: int = Field(description="How many references have been named, a count.")
+    n_runs: int = Field(description="Runs since the reference, it included, a count.")
+    warnings: list[StatWarning] = Field(description="What the reader of the newest run has to know.")
+    next: str = Field(description="What to do, in a sentence.")
+    runs: list[SeriesRun] = Field(description="Runs since the reference, it included, in order.")
+
+
+def show(session: Session, known: Series, *, most: int | None = None) -> SeriesState:
+    """What a series that was read in its project shows; of its runs the last `most`."""
+    last = series.last_point(session, known.id)
+    points = series.points(session, known.id, period=1 if last is None else last.period)
+    return state_of(known, points, most=most)
+
+
+def state_of(known: Series, points: Sequence[Point], *, most: int | None = None) -> SeriesState:
+    """The same, from the runs of the newest period."""
+    watched = watch(_p_values(points), known.settings.false_alarm_every)
+    names, standings = [point.name for point in points], [point.standing for point in points]
+    newest = points[-1]
+    binary = all(standing.binary for standing in standings)
+    runs = [
+        SeriesRun(
+            name=point.name,
+            number=point.number,
+            reference=point.reference,
+            standing=point.standing,
+            evidence=evidence,
+            received_at=point.received_at,
+        )
+        for point, evidence in zip(points, watched.evidence, strict=True)
+    ]
+    return SeriesState(
+        name=known.name,
+        settings=known.settings,
+        outcome=watched.outcome,
+        since=None if watched.since is None else names[watched.since - 1],
+        alarm=None if watched.alarm is None else names[watched.alarm - 1],
+        sentence=tell(
+            watched,
+            names,
+            standings,
+            every=known.settings.false_alarm_every,
+            binary=binary,
+            lower_is_better=known.settings.better == "lower",
+        ),
+        among_all=newest.discovered,
+        e_value=watched.e_value,
+        period=newest.period,
+        n_runs=len(points),
+        warnings=list(incomplete(newest.name, newest.standing)),
+        next=_NEXT[watched.outcome if watched.e_value is not None else "no_run"],
+        runs=runs if most is None else runs[len(runs) - most :],
+    )
+
+
+_NEXT = {
+    "no_run": "Post the runs that follow, each when it is there: every one may be looked at.",
+    "no_drop_shown": "Go on posting runs. What is not shown may be there: small drops take more runs to show.",
+    "dropped": "Look at the items that were lost since that run. Once it is mended or accepted, post a run with "
+    "reference true: the series begins anew there.",
+}
+
+
+def _p_values(points: Sequence[Point]) -> list[float | None]:
+    return [point.standing.p_value for point in points]

@@ -1,0 +1,122 @@
+"""Questions to result files that somebody uploads: the command line's own answers, in a folder of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from service.api.calculators.messages import begin
+from service.errors import InvalidData
+
+SECONDS = 60.0
+"""An answer may take so long; readers look through the files some times where they refuse them with a way out."""
+_NAME = 80
+_UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a question's answer says, part by part, as `forelock.questions.form.Form` has it."""
+
+    headline: str
+    svg: str | None = field(repr=False)
+    numbers: Sequence[tuple[str, str]] = field(repr=False)
+    lines: Sequence[str] = field(repr=False)
+    """Such as a table, as they stand."""
+    done: Sequence[str] = field(repr=False)
+    cautions: Sequence[Mapping[str, Any]] = field(repr=False)
+    next: str
+    status: str
+    text: str = field(repr=False)
+    """The whole answer as JSON."""
+
+
+def file_names(sent: Sequence[str]) -> list[str]:
+    """What uploaded files are called here: as their owner calls them, but no paths, no options, and no two alike."""
+    names: list[str] = []
+    for name in sent:
+        base = name.replace("\\", "/").rpartition("/")[2]
+        short = _UNSAFE.sub("_", base)[-_NAME:].strip() or "file"
+        names.append(short if short not in names else f"{len(names)}-{short}")
+    return names
+
+
+def ask(
+    body: bytes, arguments: Sequence[str], names: Sequence[str], sizes: Sequence[int], scratch: str
+) -> Answered:
+    """The answer of `forelock ARGUMENTS` where the files of these names lie.
+
+    Args:
+        body: the files, one after the other.
+        arguments: a question, its options, and names of the files.
+        names: what `file_names` gives.
+        sizes: bytes of every file.
+        scratch: where a folder may be made for as long as this takes.
+
+    Raises:
+        InvalidData: what the command would say: the files or the options are refused, with the way out.
+    """
+    from forelock.problem import ForelockError, ForelockProblem
+    from forelock.text import problem_text
+
+    begin(SECONDS)
+    with _folder(scratch) as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+        start = 0
+        for name, size in zip(names, sizes, strict=True):
+            (folder / name).write_bytes(body[start : start + size])
+            start += size
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(said):
+                return _answered(arguments, printed)
+        except SystemExit:
+            raise InvalidData(said.getvalue().strip().rpartition("error: ")[2] or "cannot be read") from None
+        except ForelockProblem as problem:
+            raise InvalidData(problem_text(problem)) from None
+        except ForelockError as fault:
+            raise InvalidData(str(fault)) from None
+
+
+def _answered(arguments: Sequence[str], printed: io.StringIO) -> Answered:
+    from forelock import cli
+    from forelock.text import json_text
+
+    answers = cli.ask(arguments)
+    if not answers:  # one that prints text alone
+        headline, _, rest = printed.getvalue().partition("\n\n")
+        return Answered(headline, None, [], rest.splitlines(), [], [], "", "", "")
+    form, document, remarks = answers[0]
+    return Answered(
+        headline=form.headline,
+        svg=None if form.picture is None else form.picture.svg(form.headline),
+        numbers=[*form.numbers, *form.parts],
+        lines=list(form.more),
+        done=[*form.done, *remarks],
+        cautions=[dict(caution) for caution in form.cautions],
+        next=form.next,
+        status=form.status,
+        text=json_text(document),
+    )
+
+
+@contextlib.contextmanager
+def _folder(scratch: str) -> Iterator[Path]:
+    """A folder to stand in, so that files go by their names alone: this process serves one call at a time."""
+    before = os.open(".", os.O_RDONLY)
+    try:
+        Path(scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=scratch) as made:
+            os.chdir(made)
+            try:
+                yield Path(made)
+            finally:
+                os.fchdir(before)
+    finally:
+        os.close(before)

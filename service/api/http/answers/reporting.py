@@ -1,0 +1,106 @@
+"""The report of a verdict as an answer, in five forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from fastapi import Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from service.actions.verdicts import charts as pictures
+from service.actions.verdicts import reports as actions
+from service.api.calculators import aside
+from service.api.calculators.pool import CalculatorLost
+from service.api.http.answers.drawing import drawn_by_calculator
+from service.api.http.requests.body import READ_SECONDS
+from service.api.http.shared import services
+from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.records import Verdict
+from service.errors import Conflict, Unavailable
+from service.reports.charts.style import Spec
+from service.reports.prereg.labels import Language
+from service.reports.verdict.content import Report
+from service.reports.verdict.html import print_html
+from service.reports.verdict.latex import print_latex
+from service.reports.verdict.markdown import print_markdown
+from service.reports.verdict.pdf import pdf_content
+
+ReportForm = Literal["md", "html", "tex", "pdf", "json"]
+REPORTS: dict[ReportForm, str] = {
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+    "pdf": "application/pdf",
+    "json": "application/json",
+}
+CLOSED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""Of a report that is opened as a page: it runs nothing and loads nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A report with the specs of its pictures: `forest`, and `cumulative` where the rows are open."""
+
+    report: Report
+    specs: dict[str, Spec]
+
+
+def gather(session: Session, record: Preregistration, verdict: Verdict, language: Language) -> Gathered:
+    """Everything that a report is printed from."""
+    return Gathered(
+        actions.of_verdict(session, record, verdict), specs_of(session, record, verdict, language)
+    )
+
+
+def specs_of(
+    session: Session, record: Preregistration, verdict: Verdict, language: Language
+) -> dict[str, Spec]:
+    """The pictures of a report that there are."""
+    specs: dict[str, Spec] = {}
+    wanted: tuple[pictures.OfVerdict, ...] = ("forest", "cumulative")
+    for name in wanted:
+        try:
+            specs[name] = pictures.of_verdict(session, record, verdict, name, None, language)
+        except Conflict:  # nothing to draw, or the rows are not open
+            continue
+    return specs
+
+
+async def reported(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> Response:
+    """The report as an answer, named for the record."""
+    report = gathered.report
+    name = f"{report.preregistration_id}-report.{form}"
+    headers = {
+        "Cache-Control": "private, no-cache",
+        "Content-Security-Policy": CLOSED,
+        "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
+    }
+    return Response(await _printed(request, gathered, form, language), 200, headers, REPORTS[form])
+
+
+async def _printed(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> bytes:
+    report = gathered.report
+    if form == "json":
+        return report.__pydantic_serializer__.to_json(report)
+    if form == "md":
+        return print_markdown(report, language).encode()
+    if form == "tex":
+        return print_latex(report, language).encode()
+    if form == "html":
+        drawn = [await drawn_by_calculator(request, packed(spec), "svg") for spec in gathered.specs.values()]
+        return print_html(report, tuple(each.decode() for each in drawn), language).encode()
+    body = packed({"content": pdf_content(report, language), "pictures": gathered.specs})
+    try:
+        return await services(request).calculators.run(request, aside.pdf, body=[body], seconds=READ_SECONDS)
+    except CalculatorLost:
+        raise Unavailable("the report could not be set in time: repeat the request shortly") from None
+
+
+def packed(value: object) -> bytes:
+    """As compact JSON, without NaN."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
+        "utf-8", "replace"
+    )

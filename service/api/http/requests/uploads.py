@@ -1,0 +1,112 @@
+"""Files as bodies: streamed to a file of the data directory that has no name, and held in memory by nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from anyio import to_thread
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from service.api.calculators.pool import project_of
+from service.api.http.problems import may_answer
+from service.api.http.requests.body import GRACE_SECONDS, LEAST_RATE, BodyDoc
+from service.api.http.requests.headers import header
+from service.api.http.shared import services
+from service.api.parsing.models import too_large
+from service.errors import RequestTimeout, UnsupportedMediaType, told_when_full
+
+FILES = (
+    "application/octet-stream",
+    "application/zip",
+    "application/json",
+    "application/x-ndjson",
+    "text/csv",
+)
+"""Content types of files; which format one has is said beside it."""
+_WRITTEN = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A body on disk. It is gone once it is closed, or its process ends."""
+
+    file: BinaryIO = field(repr=False)
+    size: int
+    scratch: Path
+
+    @property
+    def path(self) -> str:
+        """Where another process of this user finds it, while it is open here."""
+        return f"/proc/{os.getpid()}/fd/{self.file.fileno()}"
+
+
+@may_answer(400, 413, 415, 422, 507)
+async def takes_file() -> None:
+    """What a route asks for that receives a file; `receive` reads it."""
+
+
+takes_file.body_doc = BodyDoc(dict.fromkeys(FILES, bytes), {}, True)  # type: ignore[attr-defined]
+
+
+@asynccontextmanager
+async def receive(request: Request) -> AsyncIterator[Upload]:
+    """The body as a file within the limits, for as long as the block lasts.
+
+    Room on the disk is taken before the first byte is written: as much as the head says, or as a file may have.
+    """
+    settings = services(request).settings
+    media_type = (header(request, b"content-type") or FILES[0]).partition(";")[0].strip().lower()
+    if media_type not in FILES:
+        raise UnsupportedMediaType(f"send the file as it is, as {FILES[0]}")
+    if (header(request, b"content-encoding") or "identity").strip().lower() != "identity":
+        raise UnsupportedMediaType("send the file as it is, without Content-Encoding")
+    limit = settings.max_import_bytes
+    announced = header(request, b"content-length")
+    size = int(announced) if announced is not None and announced.isdecimal() else limit
+    if announced is not None and size > limit:
+        raise too_large(limit)
+    scratch = settings.data_dir / "scratch"
+    room, project = services(request).uploads, project_of(request)
+    await room.take(project, size)
+    try:
+        with told_when_full(), await to_thread.run_sync(_opened, scratch) as file:
+            try:
+                async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
+                    received = await _take(request, file, limit)
+            except TimeoutError:
+                raise RequestTimeout("the file came too slowly; send it again") from None
+            yield Upload(file, received, scratch)
+    finally:
+        room.give_back(project, size)
+
+
+def _opened(scratch: Path) -> BinaryIO:
+    """A file that only this user may read and that no name leads to."""
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=scratch)
+
+
+async def _take(request: Request, file: BinaryIO, limit: int) -> int:
+    size, waiting, more = 0, bytearray(), True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        waiting += message.get("body", b"")
+        more = message.get("more_body", False)
+        if size + len(waiting) > limit:
+            raise too_large(limit)
+        if len(waiting) >= _WRITTEN or not more:
+            size += len(waiting)
+            await to_thread.run_sync(file.write, bytes(waiting))
+            waiting.clear()
+    await to_thread.run_sync(file.flush)
+    return size

@@ -1,0 +1,306 @@
+"""Our route class: what every operation owes, so that no route has to say it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from fastapi import APIRouter, Body, Depends, Request
+from fastapi.datastructures import DefaultPlaceholder
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
+from pydantic.fields import FieldInfo
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.api.http import problems
+from service.api.http.requests.body import BodyDoc
+from service.api.http.requests.deps import database_of
+from service.api.http.requests.headers import refuse_repeated_headers
+from service.api.http.shared import services
+from service.errors import Blinded, Fault, ForelockError, InvalidData, NotFound
+from service.store.database.engine import Database
+
+E = TypeVar("E", bound=Callable[..., Any])
+R = TypeVar("R", bound=APIRoute)
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Route(APIRoute):
+    """A route that refuses query parameters it does not know, and ids no record can have.
+
+    Its summary is the first line of the docstring, its description the rest, its operation id the
+    function's name in camel case.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        summary, _, description = inspect.cleandoc(endpoint.__doc__ or "").partition("\n\n")
+        options["summary"] = options.get("summary") or summary.rstrip(".")
+        options["description"] = options.get("description") or description or summary
+        options["operation_id"] = options.get("operation_id") or camel(endpoint.__name__)
+        if hasattr(endpoint, "asks"):  # for OpenAPI, and for what a route says of its dependencies
+            options["dependencies"] = [Depends(call) for call in endpoint.asks]
+        # What makes its own answer is not asked for another: the model is for OpenAPI, which few ask for.
+        self._answered: Any = None
+        if endpoint.__annotations__.get("return") in ("Response", Response):
+            model, options["response_model"] = options.get("response_model"), None
+            self._answered = None if isinstance(model, DefaultPlaceholder) else model
+        super().__init__(path, endpoint, **options)
+        if hasattr(endpoint, "asks"):
+            self.app = _plain(self.get_route_handler())
+        if self.body_field is not None:
+            raise TypeError(f"{path}: take the body with StrictBody or RawBody; FastAPI's parser is lenient")
+
+    def complete(self) -> None:
+        """Add what OpenAPI says of bodies and answers and no request needs."""
+        if self.body_doc is not None:
+            first = next(iter(self.body_doc.content.values()))
+            self.body_field = create_model_field(
+                name=f"Body_{self.unique_id}", type_=first, field_info=_body_info(first), mode="validation"
+            )
+        if self._answered is not None:
+            self.response_model = self._answered
+            self.response_field = create_model_field(
+                name=f"Response_{self.unique_id}", type_=self._answered, mode="serialization"
+            )
+
+    def get_route_handler(self) -> Handler:
+        """FastAPI's handler behind the checks that it does not make."""
+        for dependency in self.dependant.dependencies:
+            if dependency.call is database_of:
+                self.dependant.call = _within_session(self.endpoint, str(dependency.name))
+        handler = _own(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
+        known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
+        numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
+        read = getattr(self.endpoint, "reads", None)
+
+        async def handle(request: Request) -> Response:
+            scope = request.scope
+            refuse_repeated_headers(scope["headers"])
+            if scope["query_string"]:
+                check_query(request, known)
+            if "\0" in scope["path"] or (
+                numbers and not all(_is_number(scope["path_params"][name]) for name in numbers)
+            ):
+                raise NotFound("no record has such an id")
+            if read is None:
+                return await handler(request)
+            try:
+                response = await handler(request)
+            except Blinded:
+                _note(request, f"{read}.refused")
+                raise
+            if response.status_code in (200, 304):
+                _note(request, read)
+            return response
+
+        return handle
+
+    @property
+    def body_doc(self) -> BodyDoc | None:
+        """What the route's body dependency reads."""
+        return next((doc for call in calls(self.dependant) if (doc := getattr(call, "body_doc", None))), None)
+
+    @property
+    def problem_statuses(self) -> set[int]:
+        """Statuses of the problems that the route's dependencies raise, and 404 where the path holds an id."""
+        statuses = {404} if self.dependant.path_params else set()
+        return statuses.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
+
+    @property
+    def required_headers(self) -> set[str]:
+        """Headers that the route's dependencies do not do without."""
+        return {name for call in calls(self.dependant) if (name := getattr(call, "required_header", None))}
+
+    @property
+    def scopes(self) -> tuple[str, ...] | None:
+        """The scopes the caller needs; None when no key is needed."""
+        return next(
+            (
+                scopes
+                for call in calls(self.dependant)
+                if (scopes := getattr(call, "scopes", None)) is not None
+            ),
+            None,
+        )
+
+
+def _within_session(endpoint: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The endpoint, which opens the session that it is given by that name where it runs, and closes it there."""
+
+    @wraps(endpoint)
+    def call(**given: Any) -> Any:
+        database: Database = given.pop(name)
+        with database.read() as session:
+            return endpoint(**given, **{name: session})
+
+    return call
+
+
+def _own(endpoint: Callable[..., Any]) -> Handler:
+    """The endpoint, which is also given what its path holds."""
+    return lambda request: endpoint(request, **request.scope["path_params"])
+
+
+def _plain(handler: Handler) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await handler(Request(scope, receive, send))
+        except ForelockError as error:
+            response = problems.of(error)
+        await response(scope, receive, send)
+
+    return app
+
+
+def _body_info(annotation: Any) -> FieldInfo:
+    info = cast(FieldInfo, Body(...))
+    info.annotation = annotation
+    return info
+
+
+def router(tag: str, prefix: str = "/v1") -> APIRouter:
+    """A router for one noun's routes."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=Route)
+
+
+def _by_path(routes: Iterable[R]) -> dict[tuple[str, str], R]:
+    """Routes without parameters, by method and path."""
+    return {
+        (method, route.path): route
+        for route in routes
+        if not route.param_convertors
+        for method in route.methods or ()
+    }
+
+
+class Exact(BaseRoute):
+    """Stands before the other routes and finds those without parameters by one look-up."""
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self._routes = _by_path(route for route in routes if isinstance(route, APIRoute))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Full when a route has the method and the path as they are; otherwise the others are asked."""
+        route = self._routes.get((scope.get("method", ""), scope["path"]))
+        if route is None:
+            return Match.NONE, {}
+        return Match.FULL, {"endpoint": route.endpoint, "path_params": {}, "route": route}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve by the route that was found."""
+        await scope["route"].handle(scope, receive, send)
+
+
+class Shortcut:
+    """ASGI middleware: routes that call their dependencies themselves need nothing of what is inside of it."""
+
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
+        self._app = app
+        own = [route for route in routes if isinstance(route, Route) and hasattr(route.endpoint, "asks")]
+        self._routes = _by_path(own)
+        self._with_ids = [each for each in own if each.param_convertors]
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serve by such a route, or by the application."""
+        method, path = scope.get("method", ""), scope.get("path", "")
+        route, ids = self._routes.get((method, path)), _NO_IDS
+        if route is None:
+            route, ids = self._by_pattern(method, path)
+        if route is None:
+            return self._app(scope, receive, send)
+        scope["route"], scope["path_params"] = route, ids
+        return route.app(scope, receive, send)
+
+    def _by_pattern(self, method: str, path: str) -> tuple[Route | None, Mapping[str, str]]:
+        for route in self._with_ids:
+            if method in (route.methods or ()) and (match := route.path_regex.match(path)):
+                return route, match.groupdict()
+        return None, _NO_IDS
+
+
+_NO_IDS: Mapping[str, str] = {}
+
+
+def refuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """`responses=` entries of problems that only this route has; common ones follow from what it asks for."""
+    return {status: {"description": "A problem."} for status in statuses}
+
+
+def asks(*dependencies: Callable[..., Any]) -> Callable[[E], E]:
+    """Mark an `async def (request, ids of the path) -> Response` that calls its dependencies itself.
+
+    It is served without FastAPI's machinery, which costs more than a small test; OpenAPI sees the
+    dependencies all the same.
+    """
+
+    def mark(endpoint: E) -> E:
+        endpoint.asks = dependencies  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def audited(action: str) -> Callable[[E], E]:
+    """Mark an endpoint whose reading goes into the audit log under this action; so does an attempt while blinded."""
+
+    def mark(endpoint: E) -> E:
+        endpoint.reads = action  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def _note(request: Request, action: str) -> None:
+    ids = request.scope["path_params"]
+    services(request).reads.note(
+        request.state.caller, action, ids.get("prereg_id") or next(iter(ids.values()), None)
+    )
+
+
+def camel(name: str) -> str:
+    """`list_tests` as `listTests`, `run-mcnemar` as `runMcnemar`."""
+    first, *others = name.replace("-", "_").split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
+    """Every function the dependant asks for, its own included."""
+    if dependant.call is not None:
+        yield dependant.call
+    for sub in dependant.dependencies:
+        yield from calls(sub)
+
+
+def query_fields(dependant: Dependant) -> Iterator[Any]:
+    """Every query parameter the dependant knows."""
+    yield from dependant.query_params
+    for sub in dependant.dependencies:
+        yield from query_fields(sub)
+
+
+def check_query(request: Request, known: Mapping[str, bool]) -> None:
+    """Refuse names the route does not know, names sent twice, NUL, and numbers that are not plain digits."""
+    faults, seen = [], set()
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            fix = f"this route knows {', '.join(sorted(known))}" if known else "this route knows none"
+            faults.append(Fault(f"query.{name[:64]}", "is not a query parameter here", fix))
+        elif name in seen:
+            faults.append(Fault(f"query.{name}", "is sent more than once", "send it once"))
+        elif "\0" in value:
+            faults.append(Fault(f"query.{name}", "holds a NUL character", "leave it out"))
+        elif known[name] and not _is_number(value):
+            faults.append(Fault(f"query.{name}", "must be an integer", "send digits alone"))
+        seen.add(name)
+    if faults:
+        first = faults[0]
+        raise InvalidData(f"{first.path} {first.message}", faults[:20], code="validation_failed")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19

@@ -1,0 +1,1 @@
+"""Looks at the database that everybody who waits shares."""

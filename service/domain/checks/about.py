@@ -1,0 +1,56 @@
+"""Lint of what claims are about: the means, or the medians, quantiles and ranks that a plan declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.plans.findings import Finding, warning
+from service.domain.plans.plan import About
+from service.domain.rules.claims.about import about_of, effect_of, named_in
+from service.domain.rules.claims.assertion import states
+from service.domain.rules.claims.clauses import Reader
+from service.domain.rules.settings import Setting
+from service.words import say
+
+
+def about_findings(setting: Setting) -> Iterator[Finding]:
+    """A warning where the rule shows another effect than the claim is about, or the statement names another."""
+    hypothesis = setting.hypothesis
+    about: About = hypothesis.about or "mean"
+    named, shown = named_in(hypothesis.statement), _shown_alone(setting)
+    path = f"{setting.path}.about"
+    if shown is not None and shown[0] != about and about == "mean":
+        other, tests = shown
+        yield warning(
+            "ABOUT_DIFFERS",
+            path,
+            say(
+                "findings.about_shown",
+                what=say(f"verdicts.about_{about}"),
+                shown=say(f"verdicts.about_{other}"),
+                tests=", ".join(f"`{each}`" for each in tests),
+                about=other,
+            ),
+        )
+    elif named is not None and named != about and {named, about} != {"median", "quantile"}:
+        yield warning(
+            "ABOUT_DIFFERS",
+            path,
+            say(
+                "findings.about_named",
+                what=say(f"verdicts.about_{about}"),
+                named=say(f"verdicts.about_{named}"),
+                about=named,
+            ),
+        )
+
+
+def _shown_alone(setting: Setting) -> tuple[About, list[str]] | None:
+    """What a rule shows some way by tests of other effects alone, and these tests; None where it shows means."""
+    if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
+        return None
+    for way in states(setting.rule, Reader.of(setting)):
+        tests = sorted({each.of for each in way.shown if each.of is not None})
+        if tests and len(tests) == len({each.of for each in way.shown}):
+            return about_of(effect_of(setting.uses[tests[0]])), tests
+    return None

@@ -1,0 +1,387 @@
+"""Two arms on items of their own, without a plan: nothing is paired, and the answer says what that costs.
+
+Right or wrong and independent: Miettinen and Nurminen's score interval (1985), Boschloo's exact test, and an exact test
+of a loss of the margin. All else: each arm's bounds, which know of outcomes too rare to have been seen, melded (Fay,
+Proschan & Brittain 2015); in clusters or adjusted by covariates beside CR2 t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.comparison.attrition import MOST, Extreme
+from service.domain.comparison.claims import Claims, claims_of
+from service.domain.comparison.evidence import (
+    ALIKE,
+    BOTH_DIRECTIONS,
+    OBSERVED_RULE,
+    Evidence,
+    furthest,
+    mean,
+    nothing,
+    run_test,
+)
+from service.domain.comparison.more import more_of
+from service.domain.comparison.pairing import Pairs
+from service.domain.comparison.records import (
+    Comparison,
+    ScaleTaken,
+    TestRun,
+    Unit,
+    Unpaired,
+    UnpairedArms,
+)
+from service.domain.comparison.request import ComparisonRequest
+from service.domain.comparison.scale import in_points, margin_of, scale_of, scale_text
+from service.domain.comparison.sentences import STATUS, next_step, sentence
+from service.domain.comparison.turned import scale_turned
+from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
+from service.domain.comparison.warning_kinds import MISSING_RESULTS
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.sentences import amount, level_text
+
+SHARES_RULE = (
+    "Nothing is paired. Outcomes are 0 or 1 and items are taken as independent: Miettinen and Nurminen's score "
+    "interval and Boschloo's exact test. Better or worse takes an interval clear of 0 and an exact p below alpha; no "
+    "worse takes a low end above minus the margin and an exact unconditional p of such a loss below half of alpha."
+)
+MEANS_RULE = (
+    "Nothing is paired. Items are taken as independent: each arm's own bounds, which know of outcomes too rare to have "
+    "been seen, melded into those of the difference."
+)
+FURTHEST_RULE = (
+    "Nothing is paired. At each end the further of two decides: each arm's own bounds at the effective number of "
+    "items, melded into those of the difference, and CR2 (HC2) t with Bell and McCaffrey's degrees of freedom."
+)
+ADJUSTED_RULE = " The difference is adjusted by what was known before the arms were, by arm (Lin 2013)."
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the tests found, and the difference that they speak of."""
+
+    evidence: Evidence
+    delta: float | None = None
+    covariates: tuple[str, ...] = ()
+    unadjusted: float | None = None
+    items_saved: float | None = None
+
+
+def compare_unpaired(request: ComparisonRequest, about: float | None) -> Comparison:
+    """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo.
+
+    Raises:
+        InvalidData: an item twice in an arm, only some items with a cluster, or a margin whose unit does not fit.
+    """
+    sign = 1 if about is None else -1
+    arms = arms_of(request, lower=about is not None)
+    # not pairs: what both columns span and whether they are right and wrong is all that is asked of them
+    spanned = _spanned(arms, request)
+    points = in_points(spanned, request.margin)
+    margin = margin_of(request.margin, spanned, points=points)
+    scale = scale_of(spanned, request.range)
+    weighed = _weigh(arms, margin, request.alpha, scale)
+    evidence = weighed.evidence
+    carried = claims_of(evidence, margin)
+    worst, best = (_extreme(arms, ends, margin, request, scale) for ends in _ends(scale))
+    claims = _standing(carried, worst, best, arms)
+    delta = weighed.delta
+    reasons = {**evidence.reasons, **_reasons(evidence, margin, scale)}
+    warnings = evidence.warnings
+    if claims.no_worse:
+        warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
+    if worst is not None and best is not None:
+        reasons |= {"outcome": _WITHHELD} if claims != carried else {}
+        extreme = best if carried.outcome == "worse" else worst
+        if _share(arms) > MOST or extreme.claims.outcome != carried.outcome:
+            warnings = *warnings, _missing(arms, extreme, carried, points=points, sign=sign)
+    outcome = claims.outcome
+    withheld = outcome != "cannot_tell" or carried != claims or delta is None
+    more = () if withheld or delta is None else more_of(evidence, delta, margin, request.alpha, request.power)
+    taken = scale if scale is None or about is None else scale_turned(scale, about)
+    answer = Comparison(
+        outcome=outcome,
+        sentence="",
+        rule=evidence.rule + scale_text(taken),
+        next="",
+        status=STATUS,
+        delta=delta,
+        ci=evidence.ci,
+        margin=margin,
+        prefers="higher" if sign == 1 else "lower",
+        better=claims.better,
+        no_worse=claims.no_worse,
+        worse=claims.worse,
+        binary=spanned.n > 0 and spanned.binary,
+        scale=scale,
+        points=points,
+        baseline_mean=mean(arms[0].values),
+        candidate_mean=mean(arms[1].values),
+        n=spanned.n,
+        n_clusters=evidence.n_clusters,
+        unit=evidence.unit,
+        tests=evidence.tests,
+        min_attainable_p=evidence.least_p,
+        more=more,
+        unpaired=_NONE_UNPAIRED,
+        arms=_facts(arms, weighed),
+        reasons=reasons,
+        warnings=warnings,
+    )
+    names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
+    told = f"Unpaired. {sentence(answer, *names)} {_pairing(answer)}".rstrip()
+    return answer.model_copy(update={"sentence": told, "next": _next(answer)})
+
+
+_NONE_UNPAIRED = Unpaired(
+    counted="left_out",
+    only_baseline=0,
+    only_baseline_ids=(),
+    only_candidate=0,
+    only_candidate_ids=(),
+    missing=0,
+    missing_ids=(),
+    neither=0,
+    neither_ids=(),
+)
+_WITHHELD = "results are missing, and the worst case of what is missing does not carry as much"
+
+
+def _spanned(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
+    ids = (
+        [item_id for arm in arms for item_id in arm.item_ids] if all(len(arm.values) for arm in arms) else []
+    )
+    averaged = request.baseline.replicates is not None or request.candidate.replicates is not None
+    return Pairs(ids, arms[0].values, arms[1].values, None, None, averaged)
+
+
+def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: ScaleTaken | None) -> Weighed:
+    clusters = arms[0].clusters is not None
+    unit: Unit = "clusters" if clusters else "items"
+    adjusted = bool(arms[0].covariates)
+    rule = FURTHEST_RULE if clusters or adjusted else MEANS_RULE
+    if any(len(arm.values) == 0 for arm in arms):
+        return Weighed(nothing(rule, unit, alpha, 0, "an arm has no result"))
+    plain = float(arms[1].values.mean() - arms[0].values.mean())
+    if scale is None:
+        return Weighed(nothing(rule, unit, alpha, 0, ALIKE), plain)
+    if clusters and any(len(set(arm.clusters or ())) < 2 for arm in arms):
+        why = "an arm has a single cluster, which says nothing about others"
+        return Weighed(nothing(rule, unit, alpha, 0, why), plain)
+    if scale.source == "binary" and not clusters and not adjusted:
+        return Weighed(_shares(arms, margin, alpha), plain)
+    return _means(arms, alpha, scale, rule, unit)
+
+
+def _shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Evidence:
+    body: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha}
+    for name, arm in zip(("baseline", "candidate"), arms, strict=True):
+        body |= {f"{name}_right": int(arm.values.sum()), f"{name}_n": len(arm.values)}
+    if margin is not None:
+        body["margin"] = {"value": margin, "unit": "proportion"}
+    answer, run = run_test("unpaired_shares", body, "boschloo")
+    analysis = answer.analysis
+    against = analysis.noninferiority
+    # an arm without a failure varies too: by half an item on either side
+    shares = [(arm.values.sum() + 0.5) / (len(arm.values) + 1) for arm in arms]
+    variance = sum(share * (1 - share) / len(arm.values) for share, arm in zip(shares, arms, strict=True))
+    n = sum(len(arm.values) for arm in arms)
+    return Evidence(
+        rule=SHARES_RULE + BOTH_DIRECTIONS,
+        unit="items",
+        ci=analysis.ci,
+        tests=(run,),
+        differs=analysis.p_value < alpha,
+        loss_excluded=against is not None and against.p_value < alpha / 2,
+        se=math.sqrt(float(variance)),
+        df=max(n - 2, 1),
+        units=n,
+        least_p=analysis.min_attainable_p,
+        warnings=tuple(warning for warning in answer.warnings if warning.code != "UNPAIRED_ARMS"),
+    )
+
+
+def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: str, unit: Unit) -> Weighed:
+    body: dict[str, Any] = {
+        "alpha": alpha,
+        "level": 1 - alpha,
+        "range": {"low": scale.low, "high": scale.high},
+    }
+    sides = dict(zip(("baseline", "candidate"), arms, strict=True))
+    body |= {name: arm.values.tolist() for name, arm in sides.items()}
+    if unit == "clusters":
+        body["clusters"] = {name: list(arm.clusters or ()) for name, arm in sides.items()}
+    if arms[0].covariates:
+        rule += ADJUSTED_RULE
+        body["covariates"] = {
+            each: {name: list(arm.covariates[each]) for name, arm in sides.items()}
+            for each in arms[0].covariates
+        }
+    answer, run = run_test("unpaired_means", body, "melded")
+    analysis = answer.analysis
+    reasons: dict[str, str] = {}
+    ci = analysis.ci
+    if ci is not None and unit == "items" and scale.source == "observed" and "t" in analysis.intervals:
+        ci, rule = furthest(ci, analysis.intervals["t"]), rule + OBSERVED_RULE
+    if unit == "clusters" and analysis.min_attainable_p >= alpha:
+        ci = None
+        reasons["ci"] = "so few clusters show no difference at this level, however large it is"
+    if ci is None:
+        ci = Interval(low=None, high=None, level=1 - alpha, method="none")
+        reasons.setdefault("ci", analysis.reasons.get("ci", "these data decide nothing"))
+    n = sum(len(arm.values) for arm in arms)
+    clusters = len({label for arm in arms for label in arm.clusters or ()})
+    evidence = Evidence(
+        rule=rule + BOTH_DIRECTIONS,
+        unit=unit,
+        ci=ci,
+        tests=(
+            run.model_copy(update={"method": run.ci.method if run.ci else "none"}),
+            *_beside(run, analysis),
+        ),
+        differs=True,
+        loss_excluded=True,
+        se=analysis.se or None,
+        df=analysis.df or 1.0,
+        units=clusters if unit == "clusters" else n,
+        n_clusters=clusters if unit == "clusters" else None,
+        least_p=analysis.min_attainable_p,
+        reasons=reasons,
+        warnings=answer.warnings,
+    )
+    adjustment = analysis.adjustment
+    if adjustment is None:
+        return Weighed(evidence, analysis.delta)
+    return Weighed(
+        evidence, analysis.delta, tuple(adjustment.covariates), adjustment.unadjusted, adjustment.items_saved
+    )
+
+
+def _beside(run: TestRun, analysis: Any) -> list[TestRun]:
+    """The intervals that did not decide, each with a line of its own."""
+    decided = run.ci.method if run.ci else None
+    others = {name: ci for name, ci in analysis.intervals.items() if name != decided}
+    return [
+        TestRun(test=run.test, version=run.version, method=name, p_value=None, ci=ci)
+        for name, ci in others.items()
+    ]
+
+
+def _ends(scale: ScaleTaken | None) -> tuple[tuple[float, float], tuple[float, float]]:
+    low, high = (0.0, 1.0) if scale is None else (scale.low, scale.high)
+    return (high, low), (low, high)
+
+
+def _extreme(
+    arms: tuple[Arm, Arm],
+    ends: tuple[float, float],
+    margin: float | None,
+    request: ComparisonRequest,
+    scale: ScaleTaken | None,
+) -> Extreme | None:
+    """The answer if all that is missing had one outcome in the baseline, and one in the candidate."""
+    if not any(arm.lacking for arm in arms):
+        return None
+    filled = arms[0].filled(ends[0]), arms[1].filled(ends[1])
+    weighed = _weigh(filled, margin, request.alpha, scale)
+    return Extreme(weighed.delta or 0.0, weighed.evidence.ci, claims_of(weighed.evidence, margin))
+
+
+def _share(arms: tuple[Arm, Arm]) -> float:
+    """Of the arm that lacks most, how much."""
+    return max(len(arm.lacking) / max(len(arm.lacking) + len(arm.values), 1) for arm in arms)
+
+
+def _standing(carried: Claims, worst: Extreme | None, best: Extreme | None, arms: tuple[Arm, Arm]) -> Claims:
+    """With more than 5% of an arm left out, the claims that hold in their worst case too."""
+    if worst is None or best is None or _share(arms) <= MOST:
+        return carried
+    return Claims(
+        better=carried.better and worst.claims.better,
+        no_worse=None if carried.no_worse is None else carried.no_worse and bool(worst.claims.no_worse),
+        worse=carried.worse and best.claims.worse,
+    )
+
+
+def _missing(
+    arms: tuple[Arm, Arm], extreme: Extreme, carried: Claims, *, points: bool, sign: int
+) -> StatWarning:
+    low, high, level = extreme.ci.low, extreme.ci.high, level_text(extreme.ci.level)
+    ends = f"no {level} interval"
+    if low is not None and high is not None:
+        least, most = sorted((sign * low, sign * high))
+        ends = f"{level} interval {amount(least, binary=points)} to {amount(most, binary=points)}"
+    counts = f"{len(arms[0].lacking)} of the baseline's items and {len(arms[1].lacking)} of the candidate's"
+    return StatWarning(
+        code=MISSING_RESULTS.code,
+        severity="caution" if extreme.claims.outcome == carried.outcome else "serious",
+        message=f"{counts} have no result and are left out. If each were the worst there could be for the answer, the "
+        f"difference would be {amount(sign * extreme.delta, binary=points)} ({ends}) and the answer "
+        f"'{extreme.claims.outcome.replace('_', ' ')}'.",
+        citation=MISSING_RESULTS.citation,
+    )
+
+
+def _facts(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
+    before, after = arms
+    return UnpairedArms(
+        n_baseline=len(before.values),
+        n_candidate=len(after.values),
+        missing_baseline=len(before.lacking),
+        missing_candidate=len(after.lacking),
+        covariates=weighed.covariates,
+        unadjusted=weighed.unadjusted,
+        items_saved=weighed.items_saved,
+        pairing=pairing_saves(before, after),
+    )
+
+
+def _reasons(evidence: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    if margin is None:
+        reasons["margin"] = reasons["no_worse"] = "no margin was given"
+    if scale is None:
+        reasons["scale"] = "nothing tells how far scores can lie apart"
+    if evidence.least_p is None:
+        reasons["min_attainable_p"] = "no exact test was run"
+    if evidence.n_clusters is None:
+        reasons["n_clusters"] = "no clusters were given"
+    return reasons
+
+
+def _pairing(answer: Comparison) -> str:
+    """What the same items in both arms would have saved."""
+    saves = None if answer.arms is None else answer.arms.pairing
+    if saves is None:
+        return ""
+    needed = max(round(100 * saves.items_needed), 1)
+    if saves.measured_on is None:
+        return (
+            f"With the same items in both arms, paired, about {needed}% as many would tell as much if outcomes of the "
+            f"arms correlate {USUAL:g} over items; these share too few to measure it."
+        )
+    told = (
+        f"outcomes of the {saves.measured_on} items that are in both arms correlate {saves.correlation:.2f}"
+    )
+    if needed >= 100:
+        return f"The {told}: pairing would save nothing.".replace("The outcomes", "Outcomes")
+    return f"The {told}: paired, about {needed}% as many items would tell as much.".replace(
+        "The outcomes", "Outcomes"
+    )
+
+
+def _next(answer: Comparison) -> str:
+    """What to do now: the words of pairs, but for what speaks of pairs."""
+    pair = "ask both arms the same items and pair them by id before a claim is locked"
+    if answer.outcome in ("better", "no_worse"):
+        what = (
+            "a loss within the margin is acceptable"
+            if answer.outcome == "no_worse"
+            else "the items are the ones that matter"
+        )
+        return f"Ship it if {what}; {pair}."
+    if answer.outcome == "worse":
+        return f"Keep the baseline; {pair}."
+    return f"{next_step(answer)} Or {pair}: that takes fewer items."

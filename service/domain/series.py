@@ -1,0 +1,208 @@
+"""Series of a project: runs of one system on the same items, each judged against those before it when it comes in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from service.errors import Conflict, InvalidData
+from service.records import Record, StrictRecord
+from service.stats.shared.declaring.columns import require_equal_lengths, require_size
+from service.stats.shared.declaring.common import Finite, Margin
+from service.stats.shared.methods.run_series import Runs, RunStanding, accepted
+
+Floats = NDArray[np.float64]
+Text = Annotated[str, Field(min_length=1, max_length=512)]
+RunName = Annotated[str, Field(min_length=1, max_length=200)]
+
+MOST_SERIES = 1000
+"""Of a project."""
+MOST_ITEMS = 20_000
+MOST_RUNS = 2000
+"""Since a reference."""
+MOST_CELLS = 2_000_000
+"""Runs since a reference times their items: every run is compared with all of these."""
+DISCOVERY_RATE = 0.05
+"""Among the drops that are told of all series of a project, the expected share of false ones."""
+
+
+class SeriesSettings(StrictRecord):
+    """How a series is judged; said once, with its first run."""
+
+    margin: Margin | None = Field(None, description="A drop that is accepted; null: none.")
+    better: Literal["higher", "lower"] = Field("higher", description="Which values are the better ones.")
+    false_alarm_every: float = Field(
+        1000,
+        ge=10,
+        le=1e9,
+        allow_inf_nan=False,
+        description="Runs that pass on average, at least, before a false alarm, a count.",
+    )
+
+
+class NewRun(StrictRecord):
+    """A run of a series: one value per item."""
+
+    name: RunName = Field(description="What the run is called: a date, a commit. Once in a series.")
+    item_ids: Annotated[list[Text], Field(min_length=1, max_length=MOST_ITEMS)]
+    values: Annotated[list[Finite | None], Field(max_length=MOST_ITEMS)] = Field(
+        description="0 and 1 or scores, one per item; null where there is none."
+    )
+    clusters: Annotated[list[Text], Field(max_length=MOST_ITEMS)] | None = Field(
+        None, description="What each item belongs to, where items share something."
+    )
+    reference: bool = Field(
+        False,
+        description="The run is one that others are compared with. The first of a series always is; after runs that "
+        "are none, a reference begins the series anew.",
+    )
+    settings: SeriesSettings | None = Field(
+        None, description="With the first run; later they stay as they are."
+    )
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        require_equal_lengths({"item_ids": self.item_ids, "values": self.values, "clusters": self.clusters})
+        if len(set(self.item_ids)) < len(self.item_ids):
+            raise InvalidData.field(
+                "item_ids", "name an item twice", "send one value per item: repeats as their mean"
+            )
+        numbers = self.numbers
+        if np.isnan(numbers).all():
+            raise InvalidData.field("values", "hold no value", "send the values of the run")
+        require_size(numbers[~np.isnan(numbers)], "values")
+        return self
+
+    @property
+    def numbers(self) -> Floats:
+        """The values (n,), NaN for null."""
+        return np.array(self.values, dtype=np.float64)
+
+    def roster(self) -> bytes:
+        """Items and clusters, as they are stored and hashed."""
+        return json.dumps([self.item_ids, self.clusters], ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a run consists of, packed, with the hashes by which it is known again."""
+
+    roster: bytes
+    roster_sha256: str
+    values: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, run: NewRun) -> Content:
+        """Pack a run."""
+        roster, values = run.roster(), run.numbers.astype("<f8").tobytes()
+        roster_sha256 = hashlib.sha256(roster).hexdigest()
+        return cls(zlib.compress(roster), roster_sha256, zlib.compress(values), digest(roster_sha256, values))
+
+
+def digest(roster_sha256: str, values: bytes) -> str:
+    """The hash of a run: of its items and its values, whatever it is called."""
+    return hashlib.sha256(roster_sha256.encode() + values).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A run's values by item, and the items' clusters where they have some."""
+
+    item_ids: Sequence[str]
+    values: Floats
+    clusters: Sequence[str] | None
+
+
+class Series(Record):
+    """A series as it is kept."""
+
+    id: str
+    name: str
+    settings: SeriesSettings
+    created_at: datetime
+
+
+class Point(Record):
+    """A run of a series, judged when it came in."""
+
+    number: int = Field(description="In the series, from 1.")
+    name: str = Field(description="What it is called.")
+    reference: bool = Field(description="One of the runs that others are compared with.")
+    period: int = Field(description="Since which reference, from 1.")
+    hypothesis: int = Field(description="Which period of the whole project this is, from 1.")
+    sha256: str = Field(description="SHA-256 of its items and values.")
+    standing: RunStanding
+    discovered: bool = Field(description="A drop is told among all series of the project.")
+    received_at: datetime
+
+
+def is_reference(run: NewRun, before: Sequence[Point]) -> bool:
+    """The first run of a series always is."""
+    return run.reference or not before
+
+
+def period_of(run: NewRun, before: Sequence[Point]) -> int:
+    """A reference after other runs begins a new period."""
+    if not before:
+        return 1
+    last = before[-1]
+    return last.period + int(run.reference and not last.reference)
+
+
+def judge(run: NewRun, earlier: Sequence[Column], n_reference: int, settings: SeriesSettings) -> RunStanding:
+    """The newest run against the `earlier` ones of its period; the first `n_reference` of all are the reference.
+
+    Raises:
+        InvalidData: clusters that come or go, or a margin in a unit that the values do not have.
+        Conflict: `series_full`.
+    """
+    columns = [*earlier, Column(run.item_ids, run.numbers, run.clusters)]
+    if any((column.clusters is None) != (run.clusters is None) for column in earlier):
+        raise InvalidData.field(
+            "clusters",
+            "come or go within a series",
+            "send them with every run since the reference, or with none",
+        )
+    items = {item: place for place, item in enumerate(dict.fromkeys(i for c in columns for i in c.item_ids))}
+    if len(columns) > MOST_RUNS or len(columns) * len(items) > MOST_CELLS:
+        raise Conflict(
+            f"a series holds {MOST_RUNS} runs, and {MOST_CELLS} values, since its reference: name this run as the new "
+            "reference",
+            code="series_full",
+        )
+    values = np.full((len(columns), len(items)), np.nan)
+    clusters: dict[str, str] = {}
+    for row, column in zip(values, columns, strict=True):
+        row[[items[item] for item in column.item_ids]] = column.values
+        for item, label in zip(column.item_ids, column.clusters or (), strict=False):
+            clusters.setdefault(item, label)
+    runs = Runs(
+        values,
+        [clusters[item] for item in items] if run.clusters is not None else None,
+        n_reference,
+        accepted(settings.margin, values, "settings.margin"),
+        settings.better == "lower",
+    )
+    return next(runs.stand(first=len(columns) - 1))
+
+
+def is_discovered(log_e: float, hypothesis: int, discovered_before: int) -> bool:
+    """e-LOND: evidence of a project's `hypothesis`-th series at 1 / (rate gamma_j (discoveries before + 1)) or more.
+
+    gamma_j is 1/(j (j + 1)). The expected share of false ones among all that are told is at most the rate.
+
+    Source: Xu & Ramdas (2024), arXiv:2311.06412.
+    """
+    share = DISCOVERY_RATE / (hypothesis * (hypothesis + 1)) * (discovered_before + 1)
+    return log_e >= -math.log(share)

@@ -1,0 +1,87 @@
+"""What tells whether two results are of the same thing: settings of a run, and the content of each item."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from service.ingest.harnesses.samples import finder
+
+ASPECTS = (
+    "task",
+    "task_version",
+    "dataset",
+    "dataset_version",
+    "scorer",
+    "judge",
+    "runs",
+    "limits",
+    "harness_version",
+)
+"""Settings that a file may tell, beside the content of its items."""
+_LONGEST = 300
+_WORDS, _LETTERS = 12, 120
+_OF_MESSAGE = ("role", "content", "tool_calls", "function")
+"""What a message says; the others, such as its id, are drawn anew in every run."""
+
+
+def settings_of(told: Mapping[str, Any]) -> dict[str, str]:
+    """By aspect what a file says of it, as a text that is equal where the settings are; a long one is its SHA-256.
+
+    What the file does not say is left out.
+    """
+    texts = {
+        name: value if isinstance(value, str) else _text(value)
+        for name in ASPECTS
+        if (value := told.get(name)) not in (None, "", [], {})
+    }
+    return {
+        name: text if len(text) <= _LONGEST else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        for name, text in texts.items()
+    }
+
+
+def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[str | None, str | None]]:
+    """Finds what tells an item's content: 16 digits of a SHA-256 of its input and target; and the input's first words.
+
+    `places` are that of the input and that of the target, if there is one. None where a sample has no input.
+    """
+    finders = [[finder(place) for place in each.split("|")] for each in places]
+
+    def find(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        values = [_said(_first(alternatives, fields)) for alternatives in finders]
+        if not values or values[0] in (None, "", [], {}):
+            return None, None
+        digest = hashlib.sha256(_text(values).encode("utf-8", "surrogatepass")).hexdigest()
+        return digest[:16], _first_words(values[0])
+
+    return find
+
+
+def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> Any:
+    return next((value for find in finders if (value := find(fields)) is not None), None)
+
+
+def _said(value: Any) -> Any:
+    """A conversation as what its messages say."""
+    if isinstance(value, list) and value and all(isinstance(each, dict) and "role" in each for each in value):
+        return [{name: each[name] for name in _OF_MESSAGE if name in each} for each in value]
+    return value
+
+
+def _first_words(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        value = value[-1].get("content", value[-1])
+    if isinstance(value, Mapping) and len(value) > 0:
+        texts = [each for each in value.values() if isinstance(each, str)]
+        value = max(texts, key=len) if texts else value
+    text = value if isinstance(value, str) else _text(value)
+    words = text[: 8 * _LETTERS].split()
+    short = " ".join(words[:_WORDS])[:_LETTERS]
+    return f"{short}…" if len(words) > _WORDS or len(short) < len(" ".join(words)) else short
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":"))

@@ -1,0 +1,1 @@
+"""Two arms on different items."""

@@ -1,0 +1,75 @@
+"""The arm that came first: what its mean is at least, given that it was chosen on these items, and how far it leads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.kernels.numeric.clusters import codes_of
+from service.records import Record
+from service.stats.shared.data.score_range import UNIT, lies_in_unit
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.methods.one_mean import OneMean
+from service.stats.shared.methods.standings import Standings
+
+ONE_CLUSTER = "its items lie in a single cluster"
+NO_BOUND = "nothing varies, which is no certainty"
+
+
+class Winner(Record):
+    """The arm that stands first."""
+
+    name: str = Field(description="As sent.")
+    mean: float = Field(
+        description="Mean over its own items, score units: too good, since the best was chosen by it."
+    )
+    bound: float | None = Field(
+        description="What the mean is at least (with lower outcomes better: at most), whichever arm came first: its "
+        "one-sided bound at alpha over the number of arms, score units. It has a level of its own beside the pairs'."
+    )
+    bound_method: str | None = Field(
+        description="How it was made: as the score of one arm, scores within 0 and 1 taken to have this range."
+    )
+    runner_up: str = Field(description="The arm that stands second.")
+    lead: float | None = Field(
+        description="How much better it is than the second, score units; as in `pairs`."
+    )
+    ci: Interval = Field(description="Simultaneous interval of that lead over all pairs; as in `pairs`.")
+
+
+def winner_of(raw: NDArray[np.float64], codes: NDArray[np.int64] | None, board: Standings) -> Winner:
+    """Of outcomes (n, k) as sent, NaN where there is none, and each item's cluster (n,).
+
+    Bonferroni over the arms: the chance that any arm's bound is beyond its mean is at most alpha, so that of the one
+    which is chosen is.
+    """
+    first, pair = board.order[0], board.pairs[0]
+    has = ~np.isnan(raw[:, first])
+    values = raw[has, first]
+    own = None if codes is None else codes_of(codes[has].tolist())
+    scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
+    bound = method = None
+    if own is not None and own.max() == 0:
+        why = ONE_CLUSTER
+    else:
+        deciding, why = OneMean(values, own, scale).deciding, NO_BOUND
+        if deciding is not None:
+            ends = deciding[1].ends(min(board.alpha / len(board.order), 0.499))
+            bound, method = float(ends[0 if board.sign > 0 else 1]), deciding[0]
+    if bound is None:
+        board.reasons.update({"winner.bound": why, "winner.bound_method": why})
+    for part in ("ci.low", "ci.high"):
+        if f"pairs.0.{part}" in board.reasons:
+            board.reasons[f"winner.{part}"] = board.reasons[f"pairs.0.{part}"]
+    if pair.difference is None:
+        board.reasons["winner.lead"] = board.reasons["pairs.0.difference"]
+    return Winner(
+        name=board.names[first],
+        mean=float(values.mean()),
+        bound=bound,
+        bound_method=method,
+        runner_up=pair.second,
+        lead=pair.difference,
+        ci=pair.ci,
+    )

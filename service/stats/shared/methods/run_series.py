@@ -1,0 +1,230 @@
+"""Runs of one system on the same items, one after another: where each stands, and whether a drop is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.sequential.run_changes import chances, likeliest_start, weigh
+from service.records import Record
+from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
+from service.stats.shared.declaring.columns import is_binary
+from service.stats.shared.declaring.common import Interval, Margin, StatWarning
+from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.declaring.warnings import define
+from service.stats.shared.methods.one_mean import OneMean
+from service.stats.shared.methods.scored import named_interval
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Outcome = Literal["no_drop_shown", "dropped"]
+
+LARGEST_LOG = 690.0
+"""Evidence above exp(690) is told as that."""
+MANY_MISSING = 0.05
+"""The share of the reference's items that a run may lack before its answer says so."""
+DIFFERENCES = ScoreRange(low=-1.0, high=1.0)
+"""Of scores between 0 and 1."""
+
+
+RUN_INCOMPLETE = define(
+    "RUN_INCOMPLETE",
+    "serious",
+    "Run '{run}' lacks {n_missing} of the reference's {n} items: it is compared on the others, and a drop in what is "
+    "missing does not show. Run them again, or count them as failed.",
+)
+BOUNDED_CHANCES = define(
+    "BOUNDED_CHANCES",
+    "info",
+    "These scores lie on no grid, so the chances of {n_runs} runs are bounds from above: fewer alarms than promised, "
+    "and somewhat later ones.",
+    "Hoeffding (1963), JASA 58:13",
+)
+
+
+class RunStanding(Record):
+    """One run against those before it, and against the reference."""
+
+    mean: float | None = Field(
+        description="Mean of the run's values, a proportion or score units; null without any."
+    )
+    n: int = Field(description="Items that the run and the reference have, a count.")
+    n_missing: int = Field(description="Items of the reference that the run lacks, a count.")
+    delta: float | None = Field(
+        description="Run minus the mean of the reference runs over these items, in their unit; null without any."
+    )
+    ci: Interval | None = Field(
+        description="Interval of delta for items like these, for this run alone: not for looking at many. Null where "
+        "nothing varies or it cannot be told."
+    )
+    p_value: float | None = Field(
+        description="Chance of a run so low among those before it, where nothing has changed; null for the reference."
+    )
+    binary: bool = Field(description="Every value of the run is 0 or 1.")
+    exact: bool = Field(description="The chance is computed and not bounded from above.")
+
+
+class Watch(Record):
+    """What runs in their order show."""
+
+    outcome: Outcome = Field(
+        description="`dropped`: runs are lower than those before; it stays so until another reference is named."
+    )
+    alarm: int | None = Field(description="The run that showed it, a number from 1; null where none did.")
+    since: int | None = Field(
+        description="Since about which run, a number from 1: the start that evidence at the alarm speaks for most."
+    )
+    evidence: list[float | None] = Field(
+        description="Shiryaev and Roberts's evidence for a drop after every run, a ratio; null for the reference."
+    )
+    e_value: float | None = Field(
+        description="Evidence of the whole series after all runs, a ratio; its mean is at most 1 while nothing "
+        "changes. Null before the first run after the reference."
+    )
+    e_value_max: float | None = Field(description="The largest so far, a ratio.")
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Values (T, n) of runs on items, NaN where there is none; the first `n_reference` are the reference."""
+
+    values: Floats
+    clusters: Sequence[str] | Sequence[int] | None
+    n_reference: int
+    margin: float
+    lower_is_better: bool = False
+    level: float = 0.95
+
+    def stand(self, first: int = 0) -> Iterator[RunStanding]:
+        """Every run from number `first` on, from 0."""
+        codes = None if self.clusters is None else codes_of(self.clusters)
+        signed = -self.values if self.lower_is_better else self.values
+        after = max(first, self.n_reference)
+        lows = chances(signed, codes, after, self.margin)
+        # an item that no reference run has is none of the reference's
+        known = ~np.isnan(self.values[: self.n_reference])
+        shared = known.any(axis=0)
+        reference = np.where(known, self.values[: self.n_reference], 0.0).sum(axis=0) / np.maximum(
+            known.sum(axis=0), 1
+        )
+        for number in range(first, len(self.values)):
+            row = self.values[number]
+            there = ~np.isnan(row)
+            both = there & shared
+            difference = (row - reference)[both]
+            beyond = number >= self.n_reference
+            low = next(lows).chance if beyond else None
+            yield RunStanding(
+                mean=float(row[there].mean()) if there.any() else None,
+                n=int(both.sum()),
+                n_missing=int((shared & ~there).sum()),
+                delta=float(difference.mean()) if both.any() and beyond else None,
+                ci=self._interval(difference, None if codes is None else codes[both]) if beyond else None,
+                p_value=None if low is None else low.p,
+                binary=is_binary(row[there]),
+                exact=low is None or low.exact,
+            )
+
+    def _interval(self, difference: Floats, codes: Ints | None) -> Interval | None:
+        if len(difference) < 2 or np.ptp(difference) == 0:
+            return None
+        if codes is not None:
+            codes = np.unique(codes, return_inverse=True)[1]
+            if int(codes.max()) == 0:
+                return None
+        there = self.values[~np.isnan(self.values)]
+        scale = DIFFERENCES if lies_in_unit(there) else None
+        deciding = OneMean(difference, codes, scale).deciding
+        return None if deciding is None else named_interval(deciding, self.level)
+
+
+def accepted(margin: Margin | None, values: Floats, path: str = "margin") -> float:
+    """The drop that is accepted in the values' unit; shares and means of 0 and 1 take percentage points."""
+    if margin is None:
+        return 0.0
+    there = values[~np.isnan(values)]
+    if margin.unit != "score" and lies_in_unit(there) and margin.exact() < 1:
+        return float(margin.exact())
+    return float(margin.for_endpoint(binary=is_binary(there), path=path))
+
+
+def incomplete(name: str, standing: RunStanding) -> tuple[StatWarning, ...]:
+    """RUN_INCOMPLETE where more of the reference's items are missing than are easily overlooked."""
+    n = standing.n + standing.n_missing
+    if standing.n_missing <= MANY_MISSING * n:
+        return ()
+    return (RUN_INCOMPLETE(run=name, n_missing=standing.n_missing, n=n),)
+
+
+def watch(p_values: Sequence[float | None], every: float) -> Watch:
+    """What the runs' chances show, those of the reference null: a drop where evidence reaches `every`.
+
+    Runs until a false alarm: at least `every` on average.
+    """
+    told = np.array([p for p in p_values if p is not None], dtype=np.float64)
+    before = len(p_values) - len(told)
+    evidence = weigh(told)
+    crossed = np.flatnonzero(evidence.change >= math.log(every))
+    alarm = None if len(crossed) == 0 else int(crossed[0])
+    paths = np.exp(np.minimum(np.array(evidence), LARGEST_LOG))
+    return Watch(
+        outcome="no_drop_shown" if alarm is None else "dropped",
+        alarm=None if alarm is None else before + alarm + 1,
+        since=None if alarm is None else before + likeliest_start(told[: alarm + 1]) + 1,
+        evidence=[None] * before + paths[0].tolist(),
+        e_value=float(paths[1, -1]) if len(told) else None,
+        e_value_max=float(paths[1].max()) if len(told) else None,
+    )
+
+
+def tell(
+    watched: Watch,
+    names: Sequence[str],
+    standings: Sequence[RunStanding],
+    *,
+    every: float,
+    binary: bool,
+    lower_is_better: bool,
+) -> str:
+    """The answer in a sentence: what is shown, and how far the latest run is from the reference."""
+    latest = standings[-1]
+    references = sum(value is None for value in watched.evidence)
+    after = _counted(len(names) - references, "run")
+    if after == "0 runs":
+        return f"Nothing is shown: {_counted(references, 'reference run')}, and no run after."
+    error = f"at most one false alarm in {every:.10g} runs"
+    if watched.alarm is None or watched.since is None:
+        shown = f"No drop is shown in {after} after the reference ({error})"
+    else:
+        lower = standings[watched.since - 1 : watched.alarm]
+        deltas = [
+            (-1 if lower_is_better else 1) * standing.delta
+            for standing in lower
+            if standing.delta is not None
+        ]
+        # lower than the runs before, which is no drop from the reference where these had improved
+        fell = bool(deltas) and sum(deltas) > 0
+        shown = (
+            f"{'Fell back' if fell else 'Dropped'} since about run '{names[watched.since - 1]}', shown at run "
+            f"'{names[watched.alarm - 1]}' of {after} after the reference{', still better than that' if fell else ''} "
+            f"({error})"
+        )
+    if latest.delta is None or latest.mean is None:
+        return f"{shown}; the last run has no item of the reference."
+    distance = f"{amount(latest.delta, binary=binary)} against the reference"
+    if latest.ci is not None and latest.ci.low is not None and latest.ci.high is not None:
+        ends = (amount(end, binary=binary) for end in (latest.ci.low, latest.ci.high))
+        distance += f" ({level_text(latest.ci.level)} CI {' to '.join(ends)})"
+    mean = f"{latest.mean:.2%}" if binary else f"{latest.mean:.4g}"
+    return f"{shown}; the last run has {mean}, {distance}."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,189 @@
+"""Series of a project and their runs: insert-only, numbered from 1, with the items that runs share kept once."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from service.domain.canonical import canonical
+from service.domain.series import Column, Content, Point, Series, SeriesSettings, digest
+from service.errors import Conflict, NotFound
+from service.stats.shared.methods.run_series import RunStanding
+from service.store.database import integrity, paging, scope
+from service.store.database.tables import series, series_points, series_rosters
+
+_SHOWN = sa.select(series.c.id, series.c.name, series.c.settings, series.c.created_at)
+_POINTS = sa.select(
+    *(
+        series_points.c[name]
+        for name in (
+            "number", "name", "reference", "period", "hypothesis", "sha256", "standing", "discovered", "received_at",
+        )
+    )
+)  # fmt: skip
+
+
+def find(session: Session, project_id: str, name: str) -> Series | None:
+    """The project's series of that name, or None."""
+    statement = scope.of_project(_SHOWN.where(series.c.name == name), series, project_id)
+    row = session.execute(statement).mappings().one_or_none()
+    return None if row is None else _read(row)
+
+
+def get(session: Session, project_id: str, name: str) -> Series:
+    """The project's series of that name."""
+    found = find(session, project_id, name)
+    if found is None:
+        raise NotFound("there is no series of this name in this project")
+    return found
+
+
+def page(
+    session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Series], str | None]:
+    """The project's series, newest first."""
+    statement = scope.of_project(_SHOWN, series, project_id)
+    return paging.page(
+        session, statement, (series.c.created_at, series.c.id), _read, cursor=cursor, limit=limit
+    )
+
+
+def count(session: Session, project_id: str) -> int:
+    """How many the project has."""
+    counted = sa.select(sa.func.count()).select_from(series)
+    return int(session.scalar(scope.of_project(counted, series, project_id)) or 0)
+
+
+def insert(session: Session, project_id: str, made: Series, key_id: str) -> None:
+    """Add a series.
+
+    Raises:
+        Conflict: another request has added one of that name meanwhile.
+    """
+    settings = canonical(made.settings.model_dump(mode="json")).decode()
+    row = made.model_dump() | {"settings": settings, "project_id": project_id, "key_id": key_id}
+    _add(session, sa.insert(series).values(row))
+
+
+def points(session: Session, series_id: str, *, period: int | None = None) -> list[Point]:
+    """The runs of a series that was read in its project, in order; of one period, or all."""
+    statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number)
+    if period is not None:
+        statement = statement.where(series_points.c.period == period)
+    return [_read_point(row) for row in session.execute(statement).mappings()]
+
+
+def last_point(session: Session, series_id: str) -> Point | None:
+    """The newest run of a series."""
+    statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number.desc())
+    row = session.execute(statement.limit(1)).mappings().one_or_none()
+    return None if row is None else _read_point(row)
+
+
+def point(session: Session, series_id: str, name: str) -> Point | None:
+    """The run of that name."""
+    named = _POINTS.where(series_points.c.series_id == series_id, series_points.c.name == name)
+    row = session.execute(named).mappings().one_or_none()
+    return None if row is None else _read_point(row)
+
+
+def columns(session: Session, series_id: str, period: int) -> list[Column]:
+    """The values of the runs of a period, in order.
+
+    Raises:
+        RecordAltered: a run is not what was stored.
+    """
+    wanted = series_points.c.series_id == series_id
+    rosters: dict[str, tuple[list[str], list[str] | None]] = {}
+    of_period = sa.select(series_points.c.roster_sha256).where(wanted, series_points.c.period == period)
+    held = sa.select(series_rosters.c.sha256, series_rosters.c.content).where(
+        series_rosters.c.series_id == series_id, series_rosters.c.sha256.in_(of_period)
+    )
+    for sha256, content in session.execute(held):
+        with integrity.reading("series roster", series_id):
+            text = zlib.decompress(content)
+            integrity.require("series roster", series_id, holds=integrity.same(text, sha256))
+            rosters[sha256] = tuple(json.loads(text))
+    order = series_points.c.number
+    chosen = sa.select(
+        order, series_points.c.roster_sha256, series_points.c.content, series_points.c.sha256
+    ).where(wanted, series_points.c.period == period)
+    read = []
+    for number, roster, content, sha256 in session.execute(chosen.order_by(order)):
+        subject = f"{series_id}/{number}"
+        with integrity.reading("series run", subject):
+            values = zlib.decompress(content)
+            integrity.require("series run", subject, holds=digest(roster, values) == sha256)
+            item_ids, clusters = rosters[roster]
+            read.append(Column(item_ids, np.frombuffer(values, dtype="<f8").astype(np.float64), clusters))
+    return read
+
+
+def insert_point(session: Session, series_id: str, point_: Point, content: Content, key_id: str) -> None:
+    """Add a run.
+
+    Raises:
+        Conflict: another request has added one meanwhile.
+    """
+    known = sa.select(sa.literal(1)).where(
+        series_rosters.c.series_id == series_id, series_rosters.c.sha256 == content.roster_sha256
+    )
+    if session.execute(known).first() is None:
+        roster = {"series_id": series_id, "sha256": content.roster_sha256, "content": content.roster}
+        _add(session, sa.insert(series_rosters).values(roster))
+    row = point_.model_dump() | {
+        "series_id": series_id,
+        "reference": int(point_.reference),
+        "discovered": int(point_.discovered),
+        "standing": canonical(point_.standing.model_dump(mode="json")).decode(),
+        "roster_sha256": content.roster_sha256,
+        "content": content.values,
+        "key_id": key_id,
+    }
+    _add(session, sa.insert(series_points).values(row))
+
+
+def last_hypothesis(session: Session, project_id: str) -> int:
+    """How many periods the project's series have had."""
+    return int(session.scalar(_of_project(sa.func.max(series_points.c.hypothesis), project_id)) or 0)
+
+
+def count_discovered(session: Session, project_id: str, before: int) -> int:
+    """In how many periods of the project, of those numbered below `before`, a drop was told."""
+    counted = sa.func.count(sa.distinct(series_points.c.hypothesis))
+    statement = _of_project(counted, project_id).where(
+        series_points.c.discovered == 1, series_points.c.hypothesis < before
+    )
+    return int(session.scalar(statement) or 0)
+
+
+def _of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.Select[tuple[int]]:
+    joined = sa.select(selected).join_from(series_points, series, series.c.id == series_points.c.series_id)
+    return scope.of_project(joined, series, project_id)
+
+
+def _add(session: Session, statement: sa.Insert) -> None:
+    try:
+        with session.begin_nested():
+            session.execute(statement)
+    except IntegrityError as error:
+        raise Conflict(
+            "another run of this series came in meanwhile: send this one again", code="series_moved"
+        ) from error
+
+
+def _read(row: sa.RowMapping) -> Series:
+    with integrity.reading("series", row["id"]):
+        return Series.model_validate({**row, "settings": SeriesSettings.model_validate_json(row["settings"])})
+
+
+def _read_point(row: sa.RowMapping) -> Point:
+    with integrity.reading("series run", str(row["name"])):
+        standing = RunStanding.model_validate_json(row["standing"])
+        flags = {name: bool(row[name]) for name in ("reference", "discovered")}
+        return Point.model_validate({**row, **flags, "standing": standing})

@@ -1,0 +1,104 @@
+"""Series over HTTP: what a run is answered, that it comes once, and whose it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+ITEMS = [f"q{number}" for number in range(120)]
+RNG = np.random.default_rng(7)
+SHARES = RNG.beta(0.8, 0.5, len(ITEMS))
+
+
+def run(name, drop=0.0, **more):
+    rng = np.random.default_rng(sum(map(ord, name)))
+    values = (rng.random(len(ITEMS)) < SHARES * (1 - drop)).astype(int).tolist()
+    return {"name": name, "item_ids": ITEMS, "values": values, **more}
+
+
+def post(client, body, series="nightly", **more):
+    answer = client.post(f"/v1/series/{series}/points", json=body, **more)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_a_drop_is_told_when_it_is_shown_and_a_new_reference_begins_anew(client):
+    first = post(client, run("n0", settings={"false_alarm_every": 200}))
+    assert (first["outcome"], first["e_value"], first["n_runs"]) == ("no_drop_shown", None, 1)
+    for name in ("n1", "n2", "n3", "n4"):
+        state = post(client, run(name))
+    assert state["outcome"] == "no_drop_shown"
+    for name in ("d1", "d2", "d3"):
+        state = post(client, run(name, drop=0.4))
+    assert (state["outcome"], state["since"]) == ("dropped", "d1")
+    assert "Dropped since about run 'd1'" in state["sentence"]
+    assert [each["name"] for each in state["runs"]] == ["d3"]
+    whole = client.get("/v1/series/nightly").json()
+    assert [each["name"] for each in whole["runs"]] == ["n0", "n1", "n2", "n3", "n4", "d1", "d2", "d3"]
+    assert whole | {"runs": []} == state | {"runs": []}
+    anew = post(client, run("d4", drop=0.4, reference=True))
+    assert (anew["outcome"], anew["period"], anew["n_runs"]) == ("no_drop_shown", 2, 1)
+    assert client.get("/v1/series").json()["items"][0]["name"] == "nightly"
+
+
+def test_the_answer_is_that_of_the_test_on_all_runs(client):
+    bodies = [run("a", reference=True), run("b", reference=True), run("c"), run("d", drop=0.2)]
+    for body in bodies:
+        state = post(client, body)
+    stateless = client.post(
+        "/v1/tests/run-series",
+        json={"runs": [body["values"] for body in bodies], "n_reference": 2, "names": ["a", "b", "c", "d"]},
+    ).json()["analysis"]
+    assert state["e_value"] == stateless["e_value"]
+    assert state["sentence"] == stateless["sentence"]
+    assert state["runs"][0]["standing"] | {"run": "d"} == stateless["runs"][-1]
+
+
+def test_a_run_comes_once_and_stays_as_it_came(client):
+    post(client, run("a"))
+    state = post(client, run("b"))
+    assert post(client, run("b")) == state
+    other = client.post("/v1/series/nightly/points", json=run("b", drop=0.5))
+    assert (other.status_code, other.json()["code"]) == (409, "run_differs")
+    settings = client.post("/v1/series/nightly/points", json=run("c", settings={"better": "lower"}))
+    assert (settings.status_code, settings.json()["code"]) == (409, "settings_differ")
+    assert client.get("/v1/series/nightly").json()["n_runs"] == 2
+
+
+def test_what_is_no_run_is_refused_with_its_way_out(client):
+    for change, path in (
+        ({"values": [1]}, "values"),
+        ({"item_ids": ["x"] * len(ITEMS)}, "item_ids"),
+        ({"values": [None] * len(ITEMS)}, "values"),
+        ({"clusters": ["one"] * len(ITEMS)}, None),
+    ):
+        answer = client.post("/v1/series/s/points", json=run("a") | change)
+        assert answer.status_code == (422 if path else 201), answer.text
+        if path:
+            assert answer.json()["errors"][0]["path"].startswith(path)
+    unclustered = client.post("/v1/series/s/points", json=run("b"))
+    assert unclustered.json()["errors"][0]["path"] == "clusters"
+    margin = run("a", settings={"margin": {"value": 1, "unit": "score"}})
+    assert client.post("/v1/series/t/points", json=margin).json()["errors"][0]["path"] == "settings.margin"
+
+
+def test_items_that_come_and_go_are_compared_on_the_common_ones(client):
+    post(client, run("a"))
+    fewer = run("b")
+    fewer = {**fewer, "item_ids": [*ITEMS[20:], "new"], "values": [*fewer["values"][20:], 1]}
+    state = post(client, fewer)
+    assert [each["code"] for each in state["warnings"]] == ["RUN_INCOMPLETE"]
+    assert (state["runs"][0]["standing"]["n"], state["runs"][0]["standing"]["n_missing"]) == (100, 20)
+
+
+def test_a_series_is_its_projects_and_needs_its_scopes(client, key_with, new_project):
+    post(client, run("a"))
+    reads, posts = key_with("read"), key_with("results:write")
+    assert client.get("/v1/series/nightly", headers=reads).status_code == 200
+    assert client.post("/v1/series/nightly/points", json=run("b"), headers=reads).status_code == 403
+    assert client.get("/v1/series/nightly", headers=posts).status_code == 403
+    assert client.get("/v1/series/other").status_code == 404
+    stranger = key_with("read", "results:write", project_id=new_project("elsewhere"))
+    assert client.get("/v1/series/nightly", headers=stranger).status_code == 404
+    assert client.get("/v1/series", headers=stranger).json()["items"] == []
+    theirs = client.post("/v1/series/nightly/points", json=run("b"), headers=stranger).json()
+    assert (theirs["n_runs"], client.get("/v1/series/nightly").json()["n_runs"]) == (1, 1)

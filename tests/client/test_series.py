@@ -1,0 +1,68 @@
+"""`forelock gate --series`: runs one by one, without a service from a file, and by the project's own series."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SHARES = np.random.default_rng(3).beta(0.8, 0.4, 150)
+
+
+def write(name, drop=0.0, left_out=0):
+    rng = np.random.default_rng(sum(map(ord, name)))
+    right = rng.random(len(SHARES)) < SHARES * (1 - drop)
+    rows = [f"q{at},{int(value)},r{at % 30}" for at, value in enumerate(right)][left_out:]
+    Path(f"{name}.csv").write_text("\n".join(["item_id,value,repo", *rows]) + "\n")
+    return f"{name}.csv"
+
+
+def test_runs_are_kept_in_a_file_and_a_drop_is_an_exit_status(shell):
+    for name in ("a", "b"):
+        assert shell("gate", "--series", "nightly", write(name), "--reference")[0] == 0
+    for name in ("c", "d", "e", "f"):
+        status, output, errors = shell("gate", "--series", "nightly", write(name))
+        assert (status, errors) == (0, "")
+    assert " ".join(output.split()).startswith("No drop is shown in 4 runs after the reference")
+    for name in ("x", "y"):
+        status, output, _ = shell("gate", "--series", "nightly", write(name, drop=0.4))
+    assert status == 10
+    assert "Dropped since about run 'x'" in output
+    assert "├" in output
+    document = json.loads(shell("gate", "--series", "nightly", "y.csv", "--json")[1])
+    assert (document["answer"]["outcome"], document["n_runs"]) == ("dropped", 8)
+    assert len(json.loads(Path("nightly.series.json").read_text())["runs"]) == 8
+    status, output, _ = shell("gate", "--series", "nightly", write("z", drop=0.4), "--reference")
+    assert (status, "Nothing is shown: 1 reference run" in output) == (0, True)
+
+
+def test_a_run_is_in_once_and_stays_as_it_came(shell):
+    shell("gate", "--series", "nightly", write("a"), "--margin", "1pp")
+    assert shell("gate", "--series", "nightly", "a.csv")[0] == 0
+    assert len(json.loads(Path("nightly.series.json").read_text())["runs"]) == 1
+    status, _, errors = shell("gate", "--series", "nightly", write("b"), "--run", "a")
+    assert (status, "has another run 'a'" in errors) == (2, True)
+    status, _, errors = shell("gate", "--series", "nightly", "b.csv", "--margin", "2pp")
+    assert (status, "other settings" in errors) == (2, True)
+
+
+def test_gaps_and_clusters_are_said(shell):
+    shell("gate", "--series", "s", write("a"), "--cluster", "repo")
+    status, output, _ = shell("gate", "--series", "s", write("b", left_out=30), "--cluster", "repo")
+    assert (status, "RUN_INCOMPLETE: Run 'b' lacks 30 of" in output) == (0, True)
+    status, _, errors = shell("gate", "--series", "s", write("c"))
+    assert (status, "clusters come or go" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"runs": [{"name": "a"}], "settings": {}}'])
+def test_a_file_that_is_no_series_is_refused(shell, content):
+    Path("s.series.json").write_text(content)
+    status, _, errors = shell("gate", "--series", "s", write("a"))
+    assert (status, "is no series" in errors) == (2, True)
+
+
+def test_options_of_a_series_need_its_name(shell):
+    status, _, errors = shell("gate", write("a"), write("b"), "--reference")
+    assert (status, "--series" in errors) == (2, True)

@@ -1,0 +1,183 @@
+"""Whole series of nights: false alarms without change, and how long a drop takes to show.
+
+`python -m tests.simulation.series [SERIES [WORLD ...]]` prints the tables of docs/series.md, from so many series per
+row; of worlds by their numbers, from 0, the table of false alarms alone.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from service.kernels.sequential.run_changes import chances, weigh
+
+Floats = NDArray[np.float64]
+Nights = Callable[[np.random.Generator, int], Floats]
+
+ITEMS, EVERY, NIGHTS, SEED = 200, 1000, 1000, 20_261_123
+CLUSTERS = np.repeat(np.arange(40), 5)
+CUSUM_LIMIT, CUSUM_SLACK = 4.85, 0.5
+"""About 1,000 nights between false alarms where the standard deviation is known and the reference has no error."""
+
+KNOWN = math.sqrt(0.6 * 0.3 / 0.9 / 1.9 / ITEMS)
+"""Standard deviation of a night's mean of independent items, which CUSUM is told: E[q (1 - q)] of the beta."""
+
+
+def independent(rng: np.random.Generator, nights: int, drop: float = 0.0, since: int = 0) -> Floats:
+    """0 and 1, some items flaky and some not; from night `since` on every item is right less often."""
+    shares = rng.beta(0.6, 0.3, ITEMS)
+    level = np.where(np.arange(nights) >= since, 1 - drop / shares.mean(), 1.0)
+    return (rng.random((nights, ITEMS)) < shares * level[:, None]).astype(np.float64)
+
+
+def clustered(rng: np.random.Generator, nights: int) -> Floats:
+    """Every night each cluster of five items has a good or a bad day of its own."""
+    ease = rng.normal(1, 1.5, ITEMS)
+    days = rng.normal(0, 1.0, (nights, int(CLUSTERS.max()) + 1))
+    return (rng.random((nights, ITEMS)) < special.expit(ease + days[:, CLUSTERS])).astype(np.float64)
+
+
+def drifting(rng: np.random.Generator, nights: int) -> Floats:
+    """Scores in hundredths whose noise goes from half to twice its middle and back within 200 nights."""
+    noise = 0.1 * 2 ** np.sin(np.arange(nights) * (2 * math.pi / 200))
+    middle = rng.uniform(0.4, 0.6, ITEMS)
+    return np.round(np.clip(middle + noise[:, None] * rng.uniform(-1.5, 1.5, (nights, ITEMS)), 0, 1), 2)
+
+
+def together(rng: np.random.Generator, nights: int) -> Floats:
+    """A strict or a lenient judge: one item in fifty changes sides on a usual night, all in one direction."""
+    shares = rng.beta(0.6, 0.3, ITEMS)
+    shift = rng.normal(0, 0.01, nights)
+    return (rng.random((nights, ITEMS)) < np.clip(shares + shift[:, None], 0, 1)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class World:
+    """A way that nights come about without change, and how it is watched."""
+
+    name: str
+    draw: Nights
+    codes: NDArray[np.int64] | None = None
+    margin: float = 0.0
+    share: float = 1.0
+    """Of the series that are drawn: bags of scores take longer to go through."""
+
+
+WORLDS = (
+    World("independent items", independent),
+    World("clusters, declared", clustered, CLUSTERS, share=0.3),
+    World("clusters, not declared", clustered),
+    World("noise that drifts (scores)", drifting, share=0.1),
+    World("noise that drifts (scores), margin 1 pp", drifting, margin=0.01, share=0.1),
+    World("nights that move all items (SD 1 pp)", together),
+    World("nights that move all items, margin 3 pp", together, margin=0.03),
+)
+
+
+def count_alarms(values: Floats, world: World, reference: int) -> int:
+    """Alarms over the nights of one series; after each the next nights are a new reference."""
+    begun = alarms = 0
+    while len(values) - begun > reference:
+        nights = chances(values[begun:], world.codes, reference, world.margin)
+        evidence = weigh(np.array([low.chance.p for low in nights])).change
+        crossed = np.flatnonzero(evidence >= math.log(EVERY))
+        if len(crossed) == 0:
+            break
+        alarms += 1
+        begun += reference + int(crossed[0]) + 1
+    return alarms
+
+
+def nightly_gate(values: Floats, reference: int) -> NDArray[np.bool_]:
+    """Nights on which a one-sided exact test against one reference run, or a z test against several, has p < .05."""
+    after = values[reference:]
+    if reference == 1:
+        lost = ((values[0] == 1) & (after == 0)).sum(axis=1)
+        won = ((values[0] == 0) & (after == 1)).sum(axis=1)
+        return np.asarray(stats.binom.cdf(won, lost + won, 0.5) < 0.05)
+    difference = after - values[:reference].mean(axis=0)
+    z = difference.mean(axis=1) / (difference.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
+    return np.asarray(special.ndtr(z) < 0.05)
+
+
+def cusum(values: Floats, reference: int, deviation: float) -> NDArray[np.bool_]:
+    """Nights on which a CUSUM of the drop from the reference, its deviation known, is above its limit."""
+    z = (values[:reference].mean() - values[reference:].mean(axis=1)) / deviation
+    height, above = 0.0, []
+    for drop in z:
+        height = max(height + float(drop) - CUSUM_SLACK, 0.0)
+        above.append(height >= CUSUM_LIMIT)
+        height = 0.0 if above[-1] else height
+    return np.array(above)
+
+
+def false_alarms(series: int, worlds: Sequence[int]) -> None:
+    """The first table."""
+    print(
+        "| Nights without change | Reference runs | Alarms in 1,000 nights | Nightly gate | CUSUM | Series |"
+    )
+    print("|---|--:|--:|--:|--:|--:|")
+    for number in worlds:
+        world = WORLDS[number]
+        for reference in (1, 5):
+            many = max(int(series * world.share), 4)
+            told: list[tuple[int, float, float]] = []
+            for run in range(many):
+                rng = np.random.default_rng([SEED, number, reference, run])
+                values = world.draw(rng, NIGHTS + reference)
+                deviation = float(values.mean(axis=1).std(ddof=1))
+                told.append(
+                    (
+                        count_alarms(values, world, reference),
+                        float(nightly_gate(values, reference).sum()),
+                        float(cusum(values, reference, deviation).sum()),
+                    )
+                )
+            mean = np.mean(told, axis=0)
+            print(
+                f"| {world.name} | {reference} | {mean[0]:.2f} | {mean[1]:.0f} | {mean[2]:.1f} | {many} |",
+                flush=True,
+            )
+
+
+def delays(series: int) -> None:
+    """The second table."""
+    print(
+        "| Drop | Reference runs | Good nights before | Nights until shown: half, nine in ten | Shown in 60 | CUSUM |"
+    )
+    print("|---|--:|--:|--:|--:|--:|")
+    for drop in (0.05, 0.10):
+        for reference in (1, 5):
+            for before in (0, 10, 50):
+                told, others = [], []
+                for run in range(series):
+                    rng = np.random.default_rng([SEED, 99, int(100 * drop), reference, before, run])
+                    begins = reference + before
+                    values = independent(rng, begins + 60, drop, begins)
+                    p_values = np.array([low.chance.p for low in chances(values, None, reference, 0.0)])
+                    evidence = weigh(p_values).change[before:]
+                    crossed = np.flatnonzero(evidence >= math.log(EVERY))
+                    told.append(crossed[0] + 1 if len(crossed) else math.inf)
+                    above = np.flatnonzero(cusum(values, reference, KNOWN)[before:])
+                    others.append(above[0] + 1 if len(above) else math.inf)
+                half, most = np.quantile(told, [0.5, 0.9], method="inverted_cdf")
+                other = np.quantile(others, 0.5, method="inverted_cdf")
+                shown = np.mean(np.isfinite(told))
+                print(
+                    f"| {100 * drop:.0f} pp | {reference} | {before} | {half:g}, {most:g} | {shown:.0%} | {other:g} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    numbers = [int(number) for number in sys.argv[2:]]
+    if not numbers:
+        delays(wanted)
+    false_alarms(wanted, numbers or range(len(WORLDS)))

@@ -1,0 +1,101 @@
+"""Questions to uploaded result files: a page says what the command line says, and how to ask it there again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from forelock import cli
+from service.api.calculators.questions import file_names
+from tests.web.outline import Outline, page
+
+RIGHT = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 4 > 0)}\n" for i in range(60))
+WRONG = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 3 > 0)}\n" for i in range(60))
+
+
+@pytest.fixture
+def tester(browser, new_key):
+    _key, secret = new_key("read", "tests:run")
+    assert browser.post("/login", data={"key": secret}).status_code == 303
+    return browser
+
+
+def asked(tester, *files, status=200, **fields):
+    """What the page says; the first files are `first`, a second one of a gate is `second`."""
+    names = ("first", "second") if fields.get("question") == "gate" else ("first", "first")
+    sent = [(name, (file, content)) for name, (file, content) in zip(names, files, strict=False)]
+    got = tester.post("/questions", data=fields, files=sent or [("first", ("", b""))])
+    assert got.status_code == status
+    return Outline(got.text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "arguments"),
+    [
+        ({"question": "score"}, ["score", "old.csv"]),
+        ({"question": "score", "cluster": "repo", "at-least": "95%"},
+         ["score", "old.csv", "--at-least=95%", "--cluster=repo"]),
+        ({"question": "gate", "cluster": "repo", "margin": "2pp", "better": "higher"},
+         ["gate", "old.csv", "new.csv", "--margin=2pp", "--cluster=repo"]),
+        ({"question": "gate", "set": "item_id=item_id\ncluster=repo"},
+         ["gate", "old.csv", "new.csv", "--set=item_id=item_id", "--set=cluster=repo"]),
+    ],
+)  # fmt: skip
+def test_page_says_what_the_command_it_shows_says(tester, tmp_path, monkeypatch, capsys, fields, arguments):
+    files = [("old.csv", RIGHT), ("new.csv", WRONG)][: 2 if fields["question"] == "gate" else 1]
+    outline = asked(tester, *files, **fields)
+    for name, content in files:
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    cli.main([*arguments, "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert " ".join(["forelock", *arguments]) in outline.text
+    shown = json.loads(next(word for word in outline.words if word.startswith("{\n")))
+    assert shown == answer
+    assert answer["headline"] in outline.text
+    assert len(outline.all("svg")) == 1
+    assert outline.all("script") == []
+    assert "fault" not in {each.get("class") for _, each in outline.elements}
+
+
+@pytest.mark.parametrize(
+    ("fields", "content", "said"),
+    [
+        ({"question": "score"}, "item_id,value\nq1,maybe\n", "what each counts as"),
+        ({"question": "score", "margin": "2pp"}, RIGHT, "--margin"),
+        ({"question": "score", "at-least": "<script>"}, RIGHT, "<script>"),
+        ({"question": "dance"}, RIGHT, "score, gate"),
+        ({"question": "score", "cluster": "x" * 300}, RIGHT, "200 characters"),
+        ({"question": "score", "set": "item_id"}, RIGHT, "item_id"),
+        ({"question": "score"}, "\x00\x01", "old.csv"),
+    ],
+)
+def test_what_is_refused_stays_in_the_form_with_the_way_out(tester, fields, content, said):
+    outline = asked(tester, ("old.csv", content), status=422, **fields)
+    assert [each for _, each in outline.elements if each.get("role") == "alert"]
+    assert said in outline.text
+    assert "scratch" not in outline.text
+    assert outline.all("script") == []
+
+
+def test_without_a_file_the_page_asks_for_one(tester):
+    assert "choose a file" in asked(tester, question="score", status=422).text
+
+
+def test_files_leave_nothing_behind_and_name_no_place_of_the_server(tester, tmp_path):
+    asked(tester, ("../../etc/old.csv", RIGHT), question="score")
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_names_of_files_are_no_paths_no_options_and_not_alike():
+    sent = ["a.csv", "dir/a.csv", "..\\b.csv", "--plan=x", "", "a\nb'c.csv", "x" * 300 + ".json", ".hidden"]
+    names = file_names(sent)
+    assert len(set(names)) == len(names)
+    assert all(name and "/" not in name and name[0] not in "-." and len(name) <= 90 for name in names)
+    assert names[:3] == ["a.csv", "1-a.csv", "b.csv"]
+    assert names[6].endswith(".json")
+
+
+def test_page_is_offered_to_who_may_run_tests(tester):
+    assert "/questions" in {each["href"] for each in page(tester, "/questions").all("a")}
