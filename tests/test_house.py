@@ -94,8 +94,8 @@ def name(path: Path) -> str:
 
 
 ORDINARY = {
-    "agreement", "cumulative-effect", "describe", "effect-size", "equivalence", "power", "preference", "repeated",
-    "sample-size", "sequential", "type-one-error",
+    "agreement", "cumulative-effect", "describe", "effect-size", "equivalence", "power", "preference", "proportions",
+    "repeated", "sample-size", "sequential", "type-one-error",
 }  # fmt: skip
 """Names of statistical tests that are also words for something else: a claim, a stopping rule, an error rate."""
 

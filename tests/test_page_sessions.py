@@ -77,6 +77,15 @@ def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: 
     assert printed.count("exploratory: no plan was locked before these data") >= answers
 
 
+def test_a_series_is_begun_and_read_as_its_page_says(desk: Path) -> None:
+    for name in ("2027-01-01.csv", "2027-01-04.csv"):
+        shutil.copy(ROOT / "examples" / "gate" / "words.csv", desk / name)
+    printed = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of("docs/series.md"))
+    assert "Nothing is shown: 1 reference run" in printed
+    assert "No drop is shown in 1 run" in printed
+    assert (desk / "nightly.series.json").exists()
+
+
 def test_the_first_command_of_the_readme_runs_as_it_stands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +232,7 @@ def test_every_command_of_a_page_runs_or_says_why_it_cannot() -> None:
         "docs/gate.md",
         "docs/score.md",
         "docs/ranking.md",
+        "docs/series.md",
         *TESTS,
         *SESSIONS,
         *WHOLE,

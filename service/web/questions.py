@@ -20,7 +20,14 @@ from service.web.signing import Tester
 PATH = "/questions"
 MOST_BYTES = 32 * 1024 * 1024
 """Of all files together; larger ones are for the command line, which sends none."""
-QUESTIONS = ("score", "gate", "rank", "noise")
+QUESTIONS = {
+    "score": "pages.question_score",
+    "gate": "pages.question_gate",
+    "rank": "pages.question_rank",
+    "noise": "pages.question_noise",
+}
+"""By question its words."""
+FIRST = "score"
 ARMS = {"score": "--arm", "gate": "--arms", "noise": "--arms"}
 """The option that names systems."""
 OPTIONS = ("margin", "at-least", "cluster", "slice", "metric", "range")
@@ -72,7 +79,7 @@ def _arguments(form: Form, files: list[Sent], names: list[str]) -> list[str]:
     Raises:
         InvalidData: there is no such question, no file, or an option that is longer than any.
     """
-    question = form.one("question", QUESTIONS[0])
+    question = form.one("question", FIRST)
     if question not in QUESTIONS:
         raise InvalidData(f"question: there are {', '.join(QUESTIONS)}")
     if not files:
@@ -107,7 +114,7 @@ def _page(
         visitor=visitor,
         form=form,
         questions=QUESTIONS,
-        asked=form.one("question", QUESTIONS[0]),
+        asked=form.one("question", FIRST),
         answer=answer,
         picture=None if answer is None or answer.svg is None else drawn_here(answer.svg.encode()),
         command=command,

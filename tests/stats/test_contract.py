@@ -69,7 +69,7 @@ def test_answer_survives_json(test):
 def test_request_survives_json(test):
     request = test.request.model_validate_json(json.dumps(test.example))
     again = test.request.model_validate_json(request.model_dump_json(exclude_none=True))
-    assert again == request
+    assert again.model_dump() == request.model_dump()  # arrays that are kept are no part of what was sent
     assert registry.fingerprint(again) == registry.fingerprint(request)
 
 

@@ -20,11 +20,11 @@ from service.stats.shared.declaring import registry
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import WORLDS
+from tests.stats.boards import NAME, adjusted, body, contradictions
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.ranked import differences_covered, like_arms_apart, parts_agree, ranks_covered, says_too_much
 
-NAME = "leaderboard"
 GAPPY = (
     "eight-arms-gaps",
     "eight-arms-tied-gaps",
@@ -38,13 +38,6 @@ clustered = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)),
     min_size=6, max_size=16,
 ).filter(lambda rows: len({row[0] for row in rows}) > 1)  # fmt: skip
-
-
-def body(columns, **more):
-    return {
-        "arms": {f"arm {place}": [float(x) for x in column] for place, column in enumerate(columns)},
-        **more,
-    }
 
 
 def by_definition(columns, labels=None):
@@ -97,11 +90,6 @@ def by_definition(columns, labels=None):
                 ahead[one, other] = min(ahead.get((one, other), math.inf), through)
     return {pair: min(ahead.get(pair, math.inf), ahead.get(pair[::-1], math.inf)) for pair in pairs
             if pair in ahead or pair[::-1] in ahead}  # fmt: skip
-
-
-def adjusted(found):
-    """Adjusted p by pair of names."""
-    return {frozenset((pair.first, pair.second)): pair.p_value for pair in found.pairs}
 
 
 def same_as_definition(found, expected):
@@ -215,40 +203,6 @@ def test_too_many_tied_sets_are_cut_and_said():
     apart = np.kron(np.eye(13, dtype=bool), ~np.eye(3, dtype=bool))
     found, complete = tied_sets(apart, 200)
     assert (len(found), complete) == (200, False)
-
-
-def contradictions(found):
-    """What two parts of one answer say against each other."""
-    names = [arm.name for arm in found.arms]
-    ahead = {(pair.first, pair.second) for pair in found.pairs if pair.apart}
-    for pair in found.pairs:
-        if pair.apart != (pair.ci.low is not None and pair.ci.low > 0):
-            yield f"{pair} is told apart by p or by its interval alone"
-        if pair.apart != (pair.p_value is not None and pair.p_value < 1 - pair.ci.level - 1e-12):
-            yield f"{pair}: p and alpha"
-    for one, middle in ahead:
-        yield from (
-            f"{one} > {middle} > {last}"
-            for first, last in ahead
-            if first == middle and (one, last) not in ahead
-        )
-    for arm in found.arms:
-        better = sum((other, arm.name) in ahead for other in names)
-        worse = sum((arm.name, other) in ahead for other in names)
-        if (arm.rank_low, arm.rank_high) != (1 + better, len(names) - worse):
-            yield f"{arm}: ranks"
-        if not arm.rank_low <= arm.rank <= arm.rank_high:
-            yield f"{arm}: rank outside of its range"
-        if arm.may_be_best != (arm.rank_low == 1) or arm.may_be_best != (arm.name in found.best_set):
-            yield f"{arm}: best set and ranks"
-        if arm.may_be_best == (arm.gap.high is not None and arm.gap.high < 0):
-            yield f"{arm}: best set and gap"
-        if (found.best_set == (arm.name,)) != (arm.gap.low is not None and arm.gap.low > 0):
-            yield f"{arm}: the best alone, and gap"
-        if found.best_set == (arm.name,) and arm.rank_high != 1:
-            yield f"{arm}: the best, and another rank"
-    for tied in found.tied_sets:
-        yield from (f"{pair} tied and apart" for pair in itertools.permutations(tied, 2) if pair in ahead)
 
 
 @settings(deadline=None, max_examples=60)

@@ -17,8 +17,8 @@ from service.errors import InvalidData
 from service.kernels.effects.standings import in_order, tiers
 from service.kernels.randomization import max_t, partial_arms
 from service.stats.shared.declaring import registry
+from tests.stats.boards import NAME, adjusted, body, contradictions
 from tests.stats.oracle import analyse, ask, codes
-from tests.stats.test_leaderboard import NAME, adjusted, body, contradictions
 
 cells = st.one_of(st.none(), st.integers(-2, 2).map(float), st.integers(-2, 2).map(float))
 gappy = st.lists(st.lists(cells, min_size=3, max_size=3), min_size=6, max_size=9).filter(

@@ -100,7 +100,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
 def _reasons(
     pairs: Pairs, evidence: Evidence, margin: float | None, scale: ScaleTaken | None
 ) -> dict[str, str]:
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str] = {"arms": "the arms are compared pair by pair"}
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
     if margin is None:

@@ -33,7 +33,7 @@ def settings_of(told: Mapping[str, Any]) -> dict[str, str]:
     What the file does not say is left out.
     """
     texts = {
-        name: value if isinstance(value, str) else _text(value)
+        name: _whole(value if isinstance(value, str) else _text(value))
         for name in ASPECTS
         if (value := told.get(name)) not in (None, "", [], {})
     }
@@ -77,10 +77,15 @@ def _first_words(value: Any) -> str:
     if isinstance(value, Mapping) and len(value) > 0:
         texts = [each for each in value.values() if isinstance(each, str)]
         value = max(texts, key=len) if texts else value
-    text = value if isinstance(value, str) else _text(value)
+    text = _whole(value if isinstance(value, str) else _text(value))
     words = text[: 8 * _LETTERS].split()
     short = " ".join(words[:_WORDS])[:_LETTERS]
     return f"{short}…" if len(words) > _WORDS or len(short) < len(" ".join(words)) else short
+
+
+def _whole(text: str) -> str:
+    """Half of a surrogate pair is no character, and nobody could print it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from service.domain.series import Column, Content, Point, Series, SeriesSettings
 from service.errors import Conflict, NotFound
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import integrity, paging, scope
-from service.store.database.tables import series, series_points, series_rosters
+from service.store.database.series_tables import series, series_points, series_rosters
 
 _SHOWN = sa.select(series.c.id, series.c.name, series.c.settings, series.c.created_at)
 _POINTS = sa.select(
