@@ -112,7 +112,7 @@ def test_gate_names_the_arms_of_one_file(shell):
     ("arguments", "said"),
     [
         (("base.csv", "cand.csv", "--margin", "much"), "write 2pp, 0.02 or 0.5score"),
-        (("base.csv", "cand.csv", "--margin", "2"), "did you mean"),
+        (("base.csv", "cand.csv", "--margin", "2"), "write 2pp or 0.02"),
         (("base.csv", "nowhere.csv"), "No such file"),
         (("base.csv",), "takes two arms"),
         (("base.csv", "cand.csv", "--metric", "speed"), "there is no measure 'speed'"),
@@ -135,6 +135,8 @@ def test_a_bare_margin_is_a_proportion_of_right_and_wrong_and_else_score_units()
     assert margin_of("2 pp", binary=True) == margin_of("2%", binary=False) == {"value": 2.0, "unit": "pp"}
     with pytest.raises(FileFault):
         margin_of("-2pp", binary=True)
+    with pytest.raises(FileFault, match="write 2pp or"):
+        margin_of("2", binary=True)
 
 
 def answer(low, high, delta, margin):

@@ -19,7 +19,10 @@ def margin_of(text: str, *, binary: bool) -> Json:
     if match is None:
         raise FileFault(f"the margin '{text}' is none: write 2pp, 0.02 or 0.5score")
     unit = _UNITS[match[2]] if match[2] else "proportion" if binary else "score"
-    return {"value": float(match[1]), "unit": unit}
+    value = float(match[1])
+    if unit == "proportion" and 1 <= value < 100:
+        raise FileFault(f"the margin '{text}' is a whole share or more: write {value:g}pp or {value / 100:g}")
+    return {"value": value, "unit": unit}
 
 
 def range_of(text: str) -> Json:
