@@ -218,6 +218,58 @@ def test_no_pattern_takes_steps_that_grow_faster_than_its_text(site: Site) -> No
     assert text is None or site.place in TAKEN, f"{site} on {text!r}"
 
 
+def broken_before_3_11_5(nodes: Any, *, inside: bool = False) -> bool:
+    """Whether a possessive repeat or an atomic group holds a repeat with something behind it that may not match.
+
+    CPython 3.11.0 to 3.11.4 end such a repeat within its last, broken turn (gh-106052), and Debian 12 has 3.11.2.
+    """
+    nodes = list(nodes)
+    for at, (op, value) in enumerate(nodes):
+        name = str(op)
+        repeat = name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+        if inside and repeat and at < len(nodes) - 1:
+            return True
+        within = inside or name == "ATOMIC_GROUP" or (name == "POSSESSIVE_REPEAT" and not _is_one(value[2]))
+        if any(broken_before_3_11_5(each, inside=within) for each in _bodies(name, value)):
+            return True
+    return False
+
+
+def _is_one(body: Any) -> bool:
+    return len(body) == 1 and str(body[0][0]) in ("LITERAL", "NOT_LITERAL", "IN", "ANY")
+
+
+def _bodies(name: str, value: Any) -> list[Any]:
+    if name.endswith("_REPEAT"):
+        return [value[2]]
+    if name == "SUBPATTERN":
+        return [value[3]]
+    if name == "BRANCH":
+        return list(value[1])
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return [value[1]]
+    return [value] if name == "ATOMIC_GROUP" else []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "broken"),
+    [
+        ("(?:ab?c)++", True),
+        ("(?:ab?c){1,3}+", True),
+        ("(?>(?:ab?c)+)", True),
+        ("(?:ab?c)+", False),
+        ("(?:[ab]++|c.)*+", False),
+        ("[ab]*+c", False),
+    ],
+)
+def test_repeats_that_an_old_python_breaks_are_seen(pattern: str, broken: bool) -> None:
+    assert broken_before_3_11_5(parsed(pattern, 0)[0]) is broken
+
+
+def test_no_pattern_has_a_repeat_that_the_python_of_debian_12_breaks() -> None:
+    assert [str(site) for site in sites() if broken_before_3_11_5(parsed(site.pattern, site.flags)[0])] == []
+
+
 def test_nobody_is_kept_waiting_by_a_string_that_nothing_ends() -> None:
     """Quotes of it were looked at as beginnings of strings, each to the end."""
     assert count_values(b"[" * 3 + b'"' + b'\\"' * 200_000, 2) == 3

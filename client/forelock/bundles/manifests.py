@@ -14,7 +14,8 @@ MAX_STRING = 1 << 14
 """Bytes of an id as it is written: 512 characters at most, with escapes."""
 PIECE = 1 << 18
 _STRING = rb'"(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|\\u00[01][0-9a-f])*+"'
-_FOLLOWED = re.compile(rb"(?:" + _STRING + rb",)*+")
+# Not possessive: CPython before 3.11.5, as in Debian 12, ends such a repeat within its last, broken turn (gh-106052).
+_FOLLOWED = re.compile(rb"(?:" + _STRING + rb",)*")
 _LAST = re.compile(_STRING + rb"(?=\])")
 
 
