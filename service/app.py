@@ -27,7 +27,7 @@ from service.api.http.shared import UPLOADED_FILES, Services
 from service.api.http.streams.following import Following
 from service.api.http.streams.watch import Watch
 from service.api.parsing import faults
-from service.api.routes.calculations import comparisons, jobs, stats
+from service.api.routes.calculations import comparisons, jobs, questions, stats
 from service.api.routes.delivery import trackers, webhooks
 from service.api.routes.ledger import exports, ledger
 from service.api.routes.operation import docs, health, service
@@ -67,6 +67,7 @@ from service.web.rendering import asks_for_page, nothing_here, refusal
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
     comparisons.routes,
+    questions.routes,
     preregistrations.routes,
     amendments.routes,
     endings.routes,

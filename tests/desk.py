@@ -46,20 +46,27 @@ def serving(directory: Path) -> Iterator[Path]:
 
 
 CURL = f"""#!{sys.executable}
-# As much of curl as the pages use: URL, -s, -X METHOD, -H HEADER, -o FILE, -d BODY or -d @FILE.
+# As much of curl as the pages use: URL, -s, -X METHOD, -H HEADER, -o FILE, -d BODY or -d @FILE, -F NAME=VALUE or
+# -F NAME=@FILE.
 import argparse, pathlib, sys, httpx
 parser = argparse.ArgumentParser()
 parser.add_argument("-s", action="store_true")
 parser.add_argument("-H", action="append", default=[])
 parser.add_argument("-d")
+parser.add_argument("-F", action="append", default=[])
 parser.add_argument("-o")
 parser.add_argument("-X")
 parser.add_argument("url")
 options = parser.parse_args()
 body = pathlib.Path(options.d[1:]).read_text() if (options.d or "").startswith("@") else options.d
 headers = dict(header.split(": ", 1) for header in options.H)
-method = options.X or ("POST" if body else "GET")
-answer = httpx.request(method, options.url, content=body, headers=headers, timeout=60)
+parts = [part.split("=", 1) for part in options.F]
+files = [(name, pathlib.Path(value[1:])) for name, value in parts if value.startswith("@")]
+form = {{"data": {{name: value for name, value in parts if not value.startswith("@")}},
+        "files": [(name, (path.name, path.read_bytes())) for name, path in files]}}
+method = options.X or ("POST" if body or parts else "GET")
+sent = form if parts else {{"content": body}}
+answer = httpx.request(method, options.url, headers=headers, timeout=60, **sent)
 if options.o:
     pathlib.Path(options.o).write_bytes(answer.content)
 else:

@@ -13,8 +13,8 @@ from typing import Any
 from service.api import openapi
 from service.app import routes
 
-PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar", "link_id": "none"}
-"""What paths of pictures and of view-only links hold."""
+PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar", "link_id": "none", "question": "score"}
+"""What paths of pictures, of view-only links and of questions hold."""
 TEXT = openapi.text(routes())
 """Making it takes seconds: this is the one of a test run."""
 DOCUMENT = json.loads(TEXT)
@@ -29,6 +29,20 @@ WITHOUT_EXAMPLE = {
     ): '{"item_id":"item-1","arm":"A","endpoint":"accuracy","value":1}\n',
 }
 """The document shows no example of these; a check takes what a post takes."""
+
+MULTIPART, BOUNDARY = "multipart/form-data", "of-parts"
+
+
+def multipart(body: Mapping[str, Any]) -> tuple[str, str]:
+    """A form and its media type, as a text that tests may cut and change; `file` holds files."""
+    parts = [
+        (f'name="{name}"' + (f'; filename="{at}.csv"' if name == "file" else ""), value)
+        for name, values in body.items()
+        for at, value in enumerate(values if isinstance(values, list) else [values])
+    ]
+    head = f"--{BOUNDARY}\r\nContent-Disposition: form-data; "
+    text = "".join(f"{head}{name}\r\n\r\n{value}\r\n" for name, value in parts)
+    return f"{MULTIPART}; boundary={BOUNDARY}", f"{text}--{BOUNDARY}--\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +79,10 @@ class Operation:
     def bodies(self) -> list[tuple[str, Any]]:
         """A valid body of every media type, (None, None) where it takes none."""
         content = self.described.get("requestBody", {}).get("content", {})
-        return [(media, self._example(media, shown)) for media, shown in content.items()] or [("", None)]
+        examples = [(media, self._example(media, shown)) for media, shown in content.items()]
+        return [multipart(body) if media == MULTIPART else (media, body) for media, body in examples] or [
+            ("", None)
+        ]
 
     def _example(self, media: str, shown: Mapping[str, Any]) -> Any:
         if "example" in shown:

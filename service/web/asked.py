@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from forelock.wizard import ALPHAS, TEMPLATE, Answers, Better, Claim, plan_of
-from service.web.forms import Form
+from service.api.parsing.multipart import Form
 
 MOST_ITEMS = 1_000_000
 LONGEST = 200

@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
+from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import Conflict, ForelockError, NotFound
 from service.stats.shared.declaring import registry
@@ -16,7 +17,7 @@ from service.stats.shared.declaring.descriptions import describe
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
 from service.web.computing import Shown, answer_to, job_of, shown
-from service.web.forms import LARGE, Form, reads_form
+from service.web.forms import LARGE, reads_form
 from service.web.rendering import HEADERS, PageRoute, html, refusal
 from service.web.signing import Tester, is_id
 from service.web.speech import language_of

@@ -16,13 +16,14 @@ from service.actions.projects import keys as actions
 from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
 from service.api.parsing.models import validate
+from service.api.parsing.multipart import Form
 from service.api.routes.projects.keys import KeyRequest, made_of
 from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
 from service.errors import InvalidData, NotFound
 from service.store.database import clock
 from service.store.projects import keys
 from service.web import view
-from service.web.forms import Form, reads_form, refuse_other_sites
+from service.web.forms import reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.shown import Moment
 from service.web.signing import Admin, is_id

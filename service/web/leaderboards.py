@@ -14,12 +14,13 @@ from forelock.problem import FileFault
 from forelock.ranking import columns_of
 from forelock.rows import table_in
 from service.api.http.shared import services
+from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData
 from service.stats.shared.declaring import registry
 from service.store.jobs import jobs
 from service.web.computing import Shown, answer_to, shown
-from service.web.forms import LARGE, Form, reads_form
+from service.web.forms import LARGE, reads_form
 from service.web.rendering import HEADERS, PageRoute, html, refusal
 from service.web.signing import Tester
 from service.web.speech import language_of

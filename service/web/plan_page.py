@@ -16,6 +16,7 @@ from service.api.http.answers.attested import attested
 from service.api.http.requests.body import Content
 from service.api.http.requests.deps import IfMatch, PageSession
 from service.api.http.shared import services
+from service.api.parsing.multipart import Form
 from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -26,7 +27,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.plans.populations import Packed
 from service.web import view
-from service.web.forms import LARGE, SMALL, Form, reads_form
+from service.web.forms import LARGE, SMALL, reads_form
 from service.web.gaps import Gaps, gaps_of
 from service.web.record import ONE
 from service.web.rendering import HEADERS, PageRoute, html

@@ -13,11 +13,12 @@ from starlette.responses import RedirectResponse, Response
 
 from service.api.http.requests.deps import PageSession, require_scope
 from service.api.http.shared import Services, services
+from service.api.parsing.multipart import Form
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized
 from service.store.projects import ended_sessions, keys
 from service.web import session as sessions
-from service.web.forms import Form, reads_form, refuse_other_sites
+from service.web.forms import reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html
 
 LIST = "/preregistrations"

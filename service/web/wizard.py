@@ -16,6 +16,7 @@ from forelock.wizard import ALPHAS
 from service.actions.plans import preregistrations as actions
 from service.api.http.shared import services
 from service.api.parsing.markdown import MARKDOWN
+from service.api.parsing.multipart import Form
 from service.api.routes.plans.preregistrations import read_plan
 from service.domain.access import Key
 from service.domain.plans.plan import Plan
@@ -24,7 +25,7 @@ from service.errors import Fault, InvalidData
 from service.reports.prereg.markdown import print_plan
 from service.store.database import clock
 from service.web.asked import BETTER, CLAIMS, KINDS, Asked, asked_of
-from service.web.forms import Form, reads_form
+from service.web.forms import reads_form
 from service.web.gaps import Gaps, gaps_of
 from service.web.rendering import HEADERS, PageRoute, html
 from service.web.signing import LIST, visitor_who_may

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from service.api.calculators.commands import command_of
+from service.api.calculators.questions import ask
 from service.api.examples.common import PLAN
 from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
 from service.api.examples.evidence import CHECKLIST
 from service.api.examples.made import DIRECTORY
+from service.api.examples.questions import FORM
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.deviations.as_run import Rows, verdicts_of
@@ -150,6 +154,17 @@ def of_locked() -> EvidenceCard:
     )
 
 
+def of_question() -> dict[str, Any]:
+    """The answer to a question about an uploaded file."""
+    (content,) = FORM["file"]
+    options = {name: [value] for name, value in FORM.items() if name != "file"}
+    with TemporaryDirectory() as scratch:
+        asked = command_of("score", ["results.csv"], options)
+        answer = ask(content.encode(), asked, ["results.csv"], [len(content)], scratch)
+    document: dict[str, Any] = json.loads(answer.text)
+    return document
+
+
 def files() -> dict[str, str]:
     """Every file by name, and what it has to hold."""
     card = of_locked()
@@ -162,6 +177,7 @@ def files() -> dict[str, str]:
         ),
         "evidence_card": card.model_dump(mode="json"),
         "paper_card": of_paper(PaperChecklist.model_validate(CHECKLIST)).model_dump(mode="json"),
+        "question": of_question(),
         "score": score(ScoreRequest.model_validate(SCORED)).model_dump(mode="json"),
         "comparison": compare(ComparisonRequest.model_validate(ROWS)).model_dump(mode="json"),
         "resolution": resolve(ResolutionRequest.model_validate(PILOT)).model_dump(mode="json"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
+from service.api.parsing.multipart import MEDIA_TYPE, MOST_PARTS
 from service.app import create_app
 from service.config import Settings
 from service.errors import InvalidData
 from service.keyring.keyring import Keyring
-from service.web.forms import MOST_FIELDS, WITH_FILES, _parsed
+from service.web.forms import _parsed
 
-KIND = f"{WITH_FILES}; boundary=b"
+KIND = f"{MEDIA_TYPE}; boundary=b"
 
 
 def part(head: bytes, content: bytes = b"x") -> bytes:
@@ -56,13 +57,13 @@ NESTED = b"".join(
         (part(b"Content-Disposition: " + b"(" * 1500) + b"--b--", KIND),
         (part(b"Content-Disposition: form-data" + b'; a="b"' * 2000) + b"--b--", KIND),
         (NESTED, KIND),
-        (field("a") * (MOST_FIELDS + 1) + b"--b--", KIND),
+        (field("a") * (MOST_PARTS + 1) + b"--b--", KIND),
         (field("a"), KIND),
         (part(b"Content-Type: text/plain") + b"--b--", KIND),
         (b"", KIND),
-        (field("a") + b"--b--", WITH_FILES),
-        (field("a") + b"--b--", f"{WITH_FILES}; boundary*0=u tf-8''b"),
-        (field("a") + b"--b--", f"{WITH_FILES}; boundary="),
+        (field("a") + b"--b--", MEDIA_TYPE),
+        (field("a") + b"--b--", f"{MEDIA_TYPE}; boundary*0=u tf-8''b"),
+        (field("a") + b"--b--", f"{MEDIA_TYPE}; boundary="),
     ],
     ids=[
         "comments",

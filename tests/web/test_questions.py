@@ -63,7 +63,7 @@ def test_page_says_what_the_command_it_shows_says(tester, tmp_path, monkeypatch,
     ("fields", "content", "said"),
     [
         ({"question": "score"}, "item_id,value\nq1,maybe\n", "what each counts as"),
-        ({"question": "score", "margin": "2pp"}, RIGHT, "--margin"),
+        ({"question": "score", "margin": "2pp"}, RIGHT, "score takes at-least"),
         ({"question": "score", "at-least": "<script>"}, RIGHT, "<script>"),
         ({"question": "dance"}, RIGHT, "score, gate"),
         ({"question": "score", "cluster": "x" * 300}, RIGHT, "200 characters"),

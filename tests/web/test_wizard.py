@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from forelock import wizard
+from service.api.parsing.multipart import Form
 from service.app import create_app
 from service.config import Settings
 from service.domain.plans.plan import Plan
@@ -18,7 +19,6 @@ from service.keyring.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
 from service.store.plans import preregistrations
 from service.web.asked import DEFAULTS, asked_of
-from service.web.forms import Form
 from service.web.gaps import Gaps
 from tests.web.outline import Outline, page
 

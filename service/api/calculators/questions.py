@@ -18,6 +18,8 @@ from service.errors import InvalidData
 SECONDS = 60.0
 """An answer may take so long; readers look through the files some times where they refuse them with a way out."""
 _NAME = 80
+_REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
+"""What argparse says of an option's value."""
 _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
 
 
@@ -77,11 +79,19 @@ def ask(
             with contextlib.redirect_stderr(said):
                 return _answered(arguments, printed)
         except SystemExit:
-            raise InvalidData(said.getvalue().strip().rpartition("error: ")[2] or "cannot be read") from None
+            raise _refusal(said.getvalue().strip().rpartition("error: ")[2], arguments[0]) from None
         except ForelockProblem as problem:
             raise InvalidData(problem_text(problem)) from None
         except ForelockError as fault:
             raise InvalidData(str(fault)) from None
+
+
+def _refusal(said: str, question: str) -> InvalidData:
+    """What a parser of options says, as a problem of the option that it names."""
+    named = _REFUSED.fullmatch(said)
+    if named is None:
+        return InvalidData(said or "cannot be read")
+    return InvalidData.field(named[1], named[2], f"forelock {question} --help says what it takes")
 
 
 def _answered(arguments: Sequence[str], printed: io.StringIO) -> Answered:

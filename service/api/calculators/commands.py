@@ -1,0 +1,92 @@
+"""What may be asked of uploaded files: the questions, the options of each, and the command that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from service.errors import Fault, InvalidData, NotFound
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Of all files of a question together; larger ones are for the command line, which sends none."""
+MOST_TEXT = 200
+"""Characters of one option."""
+MOST_LINES = 20
+"""Times that one option may be sent."""
+FLAGS = frozenset({"lower", "common", "unpaired", "items"})
+"""Options that are `true` or `false`."""
+REPEATED = frozenset({"set", "allow-different", "covariate"})
+"""Options that may be sent more than once."""
+_FILES = ("metric", "set", "format")
+_SHARED = ("cluster", "slice", *_FILES, "lower", "alpha")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "score": ("at-least", "at-most", "arm", "range", "missing", *_SHARED),
+    "gate": (
+        *("margin", "range", "arms", "missing", "unseen", "unpaired", "covariate", "items"),
+        *("allow-different", *_SHARED),
+    ),
+    "rank": ("arms", "common", "allow-different", *_SHARED),
+    "noise": (
+        *("arms", "cost-item", "cost-run", "cost-judge", "budget", "most-items", "at-least"),
+        *("cluster", "allow-different", "alpha", *_FILES),
+    ),
+    "items": ("arms", "allow-different", *_FILES),
+}
+"""By question the options of `forelock QUESTION` that a stranger may set: none names a file or an address."""
+
+
+def command_of(question: str, names: Sequence[str], options: Mapping[str, Sequence[str]]) -> list[str]:
+    """The arguments of `forelock` that ask a question of files of these names.
+
+    Args:
+        question: one of `OPTIONS`.
+        names: of the files in their order, as `file_names` gives them.
+        options: by name without dashes the values that were sent; values of no characters say nothing.
+
+    Raises:
+        NotFound: there is no such question.
+        InvalidData: no file, an option that the question does not have, or one that is too long or sent twice.
+
+    Example:
+        >>> command_of("gate", ["old.csv", "new.csv"], {"margin": ["2pp"], "lower": ["false"]})
+        ['gate', 'old.csv', 'new.csv', '--margin=2pp', '--no-lower']
+    """
+    if question not in OPTIONS:
+        raise NotFound(f"there is no such question; there are {', '.join(OPTIONS)}")
+    said = {name: [value for value in values if value] for name, values in options.items()}
+    faults = [fault for name, values in said.items() for fault in _faults(question, name, values)]
+    if faults:
+        raise InvalidData(f"{faults[0].path}: {faults[0].message}", faults[:20])
+    if not names:
+        raise InvalidData.field("file", "there is none", "choose a file, or send one in a part named 'file'")
+    arguments = [question, *names]
+    for name in OPTIONS[question]:
+        for value in said.get(name, ()):
+            if name in FLAGS:
+                arguments += _flag(name, value)
+            else:
+                arguments.append(f"--{name}={value}")
+    return arguments
+
+
+def _flag(name: str, value: str) -> list[str]:
+    if value == "true":
+        return [f"--{name}"]
+    return [f"--no-{name}"] if name == "lower" else []
+
+
+def _faults(question: str, name: str, values: Sequence[str]) -> list[Fault]:
+    known = OPTIONS[question]
+    if name not in known:
+        if not values:
+            return []
+        return [Fault(name[:64], f"is no option of {question}", f"{question} takes {', '.join(known)}")]
+    most = MOST_LINES if name in REPEATED else 1
+    if len(values) > most:
+        return [Fault(name, "is sent more often than it is read", f"send at most {most}")]
+    if any(len(value) > MOST_TEXT for value in values):
+        return [Fault(name, f"is longer than {MOST_TEXT} characters", "say it shorter")]
+    if any("\0" in value for value in values):
+        return [Fault(name, "holds a NUL character", "leave it out")]
+    if name in FLAGS and not set(values) <= {"true", "false"}:
+        return [Fault(name, "is neither true nor false", "send true or false")]
+    return []
