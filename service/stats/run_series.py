@@ -213,7 +213,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
             every=request.false_alarm_every,
             binary=binary,
             lower_is_better=lower,
-        ),
+        ).text("en"),
     )
 
 

@@ -36,6 +36,7 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
     ("/preregistrations", "pages.preregistrations", ("read",)),
+    ("/series", "series.series", ("read",)),
     ("/plans/new", "pages.new_plan", ("plans:write",)),
     ("/questions", "pages.questions", ("tests:run",)),
     ("/tests", "pages.tests", ("tests:run",)),

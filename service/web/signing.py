@@ -21,10 +21,10 @@ from service.web import session as sessions
 from service.web.forms import reads_form, refuse_other_sites
 from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html
 
-LIST = "/preregistrations"
+LIST, SERIES = "/preregistrations", "/series"
 ID = r"[A-Za-z0-9_-]{1,64}"
 _OWN_PATH = re.compile(
-    rf"{LIST}(/{ID}(/(plan|missing))?)?|/tests/{ID}|"
+    rf"{LIST}(/{ID}(/(plan|missing))?)?|/tests/{ID}|{SERIES}/[^/?#%\\\s]{{1,100}}|"
     + "|".join(re.escape(path) for path, _name, _needs in PLACES)
 )
 

@@ -28,6 +28,9 @@ def test_pages_can_be_used_by_everybody(visit: Any, axe: Any, service: Any, sche
     collecting = locked(service.client, small_plan(N))
     assert post(service.client, collecting, "A", items(N), [1] * N).status_code == 201
     unfinished = draft(service.client, small_plan(N))
+    for night, right in (("n1", 1), ("n2", 1), ("n3", 0)):
+        sent = {"name": night, "item_ids": items(N), "values": [right] * (N - 1) + [1]}
+        assert service.client.post("/v1/series/nightly/points", json=sent).status_code == 201
     page = visit(color_scheme=scheme, bypass_csp=True)
     address, verdict = page.url.partition("/preregistrations")[0], page.url
     page.get_by_text("More pictures").click()
@@ -40,6 +43,7 @@ def test_pages_can_be_used_by_everybody(visit: Any, axe: Any, service: Any, sche
     for path in (
         "/preregistrations", f"/preregistrations/{collecting}", f"/preregistrations/{collecting}/missing",
         f"/preregistrations/{unfinished}/plan", "/plans/new", "/tests", "/jobs", "/audit", "/keys",
+        "/series", "/series/nightly",
         f"{verdict[len(address):]}/plan",
         "/preregistrations?lang=zh", "/plans/new?lang=zh", f"{verdict[len(address):]}", "/plans/new?lang=en",
     ):  # fmt: skip

@@ -30,6 +30,7 @@ from service.records import Record
 from service.stats.shared.declaring.common import StatWarning
 from service.stats.shared.methods.run_series import Outcome, RunStanding, incomplete, tell, watch
 from service.store.projects import audit, series
+from service.words import Language, say
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,14 +177,18 @@ class SeriesState(Record):
     runs: list[SeriesRun] = Field(description="Runs since the reference, it included, in order.")
 
 
-def show(session: Session, known: Series, *, most: int | None = None) -> SeriesState:
-    """What a series that was read in its project shows; of its runs the last `most`."""
+def show(
+    session: Session, known: Series, *, most: int | None = None, language: Language = "en"
+) -> SeriesState:
+    """What a series that was read in its project shows, in a language; of its runs the last `most`."""
     last = series.last_point(session, known.id)
     points = series.points(session, known.id, period=1 if last is None else last.period)
-    return state_of(known, points, most=most)
+    return state_of(known, points, most=most, language=language)
 
 
-def state_of(known: Series, points: Sequence[Point], *, most: int | None = None) -> SeriesState:
+def state_of(
+    known: Series, points: Sequence[Point], *, most: int | None = None, language: Language = "en"
+) -> SeriesState:
     """The same, from the runs of the newest period."""
     watched = watch(_p_values(points), known.settings.false_alarm_every)
     names, standings = [point.name for point in points], [point.standing for point in points]
@@ -213,22 +218,21 @@ def state_of(known: Series, points: Sequence[Point], *, most: int | None = None)
             every=known.settings.false_alarm_every,
             binary=binary,
             lower_is_better=known.settings.better == "lower",
-        ),
+        ).text(language),
         among_all=newest.discovered,
         e_value=watched.e_value,
         period=newest.period,
         n_runs=len(points),
         warnings=list(incomplete(newest.name, newest.standing)),
-        next=_NEXT[watched.outcome if watched.e_value is not None else "no_run"],
+        next=say(_NEXT[watched.outcome if watched.e_value is not None else "no_run"], language),
         runs=runs if most is None else runs[len(runs) - most :],
     )
 
 
 _NEXT = {
-    "no_run": "Post the runs that follow, each when it is there: every one may be looked at.",
-    "no_drop_shown": "Go on posting runs. What is not shown may be there: small drops take more runs to show.",
-    "dropped": "Look at the items that were lost since that run. Once it is mended or accepted, post a run with "
-    "reference true: the series begins anew there.",
+    "no_run": "series.next_no_run",
+    "no_drop_shown": "series.next_no_drop_shown",
+    "dropped": "series.next_dropped",
 }
 
 

@@ -19,6 +19,7 @@ from service.reports.charts.multiverse import multiverse
 from service.reports.charts.pareto import pareto
 from service.reports.charts.power import power_of_rules, power_of_test
 from service.reports.charts.ranking import ranking
+from service.reports.charts.runs import runs
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
 from service.reports.charts.words import Language
@@ -75,6 +76,19 @@ PARETO = [
      "cost_low": None, "cost_high": None}
     for name, quality, cost in (("large", 0.86, 2100), ("medium", 0.84, 900), ("small", 0.7, 400), ("old", 0.69, 1500))
 ]  # fmt: skip
+NIGHTS = [
+    {
+        "number": number,
+        "name": f"2027-01-{number:02}",
+        "standing": {
+            "delta": None if number < 4 else delta,
+            "ci": None if number < 4 else {"low": delta - 0.03, "high": delta + 0.03},
+        },
+        "evidence": None if number < 4 else 0.4 * 10.0 ** max(number - 5, 0),
+    }
+    for number, delta in enumerate((0, 0, 0, 0.01, -0.01, -0.08, -0.07, -0.09, -0.08), start=1)
+]
+"""Three reference runs, two like them, and four after a drop."""
 ARMS = [
     {"arm": "Baseline", "n": 5, "mean": 0.75, "low": 0.71, "high": 0.79},
     {"arm": "改进", "n": 5, "mean": 0.86, "low": None, "high": None},
@@ -133,6 +147,9 @@ def specs(language: Language = "en") -> dict[str, Spec]:
         "error rate": error_rate(analysis("type-one-error"), language=language),
         "discordance": discordance(compared["counts"], language=language),
         "ranking": ranking(RANKED, binary=True, language=language),
+        "runs": runs(
+            NIGHTS, every=1000, binary=True, since=6, alarm=9, accepted=-0.01, subtitle="nightly", language=language
+        ),
         "pareto": pareto(PARETO, quality="accuracy", cost="tokens", binary=True, language=language),
         "calibration": calibration(CALIBRATED, language=language),
         "multiverse": multiverse(

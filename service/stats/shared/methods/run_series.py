@@ -21,6 +21,7 @@ from service.stats.shared.declaring.sentences import amount, level_text
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
 from service.stats.shared.methods.scored import named_interval
+from service.words import Message, Value, message
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -192,39 +193,41 @@ def tell(
     every: float,
     binary: bool,
     lower_is_better: bool,
-) -> str:
+) -> Message:
     """The answer in a sentence: what is shown, and how far the latest run is from the reference."""
-    latest = standings[-1]
     references = sum(value is None for value in watched.evidence)
-    after = _counted(len(names) - references, "run")
-    if after == "0 runs":
-        return f"Nothing is shown: {_counted(references, 'reference run')}, and no run after."
-    error = f"at most one false alarm in {every:.10g} runs"
+    after = len(names) - references
+    if after == 0:
+        return message("series.nothing_shown", references=references)
+    told: dict[str, Value] = {
+        "after": after,
+        "every": f"{every:.10g}",
+        "latest": _tell_latest(standings[-1], binary=binary),
+    }
     if watched.alarm is None or watched.since is None:
-        shown = f"No drop is shown in {after} after the reference ({error})"
-    else:
-        lower = standings[watched.since - 1 : watched.alarm]
-        deltas = [
-            (-1 if lower_is_better else 1) * standing.delta
-            for standing in lower
-            if standing.delta is not None
-        ]
-        # lower than the runs before, which is no drop from the reference where these had improved
-        fell = bool(deltas) and sum(deltas) > 0
-        shown = (
-            f"{'Fell back' if fell else 'Dropped'} since about run '{names[watched.since - 1]}', shown at run "
-            f"'{names[watched.alarm - 1]}' of {after} after the reference{', still better than that' if fell else ''} "
-            f"({error})"
-        )
+        return message("series.no_drop_shown", **told)
+    deltas = [
+        (-1 if lower_is_better else 1) * standing.delta
+        for standing in standings[watched.since - 1 : watched.alarm]
+        if standing.delta is not None
+    ]
+    # lower than the runs before, which is no drop from the reference where these had improved
+    fell = bool(deltas) and sum(deltas) > 0
+    return message(
+        "series.fell_back" if fell else "series.dropped",
+        since=names[watched.since - 1],
+        alarm=names[watched.alarm - 1],
+        **told,
+    )
+
+
+def _tell_latest(latest: RunStanding, *, binary: bool) -> Message:
     if latest.delta is None or latest.mean is None:
-        return f"{shown}; the last run has no item of the reference."
-    distance = f"{amount(latest.delta, binary=binary)} against the reference"
-    if latest.ci is not None and latest.ci.low is not None and latest.ci.high is not None:
-        ends = (amount(end, binary=binary) for end in (latest.ci.low, latest.ci.high))
-        distance += f" ({level_text(latest.ci.level)} CI {' to '.join(ends)})"
+        return message("series.latest_has_no_item")
     mean = f"{latest.mean:.2%}" if binary else f"{latest.mean:.4g}"
-    return f"{shown}; the last run has {mean}, {distance}."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    delta = amount(latest.delta, binary=binary)
+    if latest.ci is None or latest.ci.low is None or latest.ci.high is None:
+        return message("series.latest", mean=mean, delta=delta)
+    low, high = (amount(end, binary=binary) for end in (latest.ci.low, latest.ci.high))
+    level = level_text(latest.ci.level)
+    return message("series.latest_with_interval", mean=mean, delta=delta, level=level, low=low, high=high)
