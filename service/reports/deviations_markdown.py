@@ -15,6 +15,7 @@ from service.domain.deviations.rules import STRICTNESS
 from service.domain.verdicts.records import Outcome
 from service.reports.prereg.text import code, json_span, sentence, written
 from service.words import Language, say
+from service.words.punctuation import colon, in_parentheses, pause
 
 
 def print_deviations(
@@ -47,10 +48,16 @@ class _Words:
 
     def __init__(self, language: Language) -> None:
         self.language = language
-        self.colon = ":" if language == "zh" else ": "
+        self.colon = colon(language)
+        self.pause = pause(language)
+        self.semicolon = say("lists.semicolon", language)
 
     def __getitem__(self, key: str) -> str:
         return say(f"deviations.{key}", self.language)
+
+    def note(self, note: str) -> str:
+        """What stands in parentheses behind something."""
+        return in_parentheses(note, self.language)
 
     def value(self, value: str) -> str:
         """A value of a closed set; in Chinese with the value itself behind it."""
@@ -60,7 +67,8 @@ class _Words:
             **dict.fromkeys(get_args(Outcome), "verdicts."),
             **dict.fromkeys(STRICTNESS, "reports.standing_"),
         }
-        return f"{say(rooms.get(value, 'deviations.direction_') + value, self.language)}(`{value}`)"
+        word = say(rooms.get(value, "deviations.direction_") + value, self.language)
+        return f"{word}{self.note(f'`{value}`')}"
 
 
 def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
@@ -69,30 +77,38 @@ def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) 
     yield ""
     for name in ("original", "actual", "reason", "impact"):
         yield f"- **{words[name]}**{colon}{written(getattr(filing, name))}"
-    yield f"- **{words['direction']}**{colon}{words.value(filing.direction)} ({words['stated']})"
+    yield f"- **{words['direction']}**{colon}{words.value(filing.direction)}{words.note(words['stated'])}"
     for direction in each.directions:
         yield (
-            f"  - {direction.hypothesis}{colon}{words.value(direction.direction)} ({words['computed']}); "
+            f"  - {direction.hypothesis}{colon}{words.value(direction.direction)}"
+            f"{words.note(words['computed'])}{words.semicolon}"
             f"{words['for_null']}{colon}{words.value(direction.null_direction)}"
         )
     yield f"- **{words['change']}**{colon}{json_span(filing.change.model_dump(mode='json', exclude_none=True))}"
     seen = words["readable"] if facts.readable else words["sealed"]
-    received = f"{facts.results_received}/{facts.results_expected} {words['results']}"
-    yield f"- **{words['known']}**{colon}`{facts.state}`; {received}; {seen}"
-    yield f"- **{words['filed']}**{colon}{each.filed_at.isoformat()}, {_by(each.author, each.author_key)}"
-    rule = f"{each.rule.id}, {each.rule.ruleset}"
-    yield f"- **{words['rule']}**{colon}{words.value(each.classification)} (`{rule}`)"
+    received = say(
+        "deviations.results",
+        words.language,
+        received=facts.results_received,
+        expected=facts.results_expected,
+    )
+    yield f"- **{words['known']}**{colon}{words.semicolon.join((f'`{facts.state}`', received, seen))}"
+    author = _by(each.author, each.author_key, words)
+    yield f"- **{words['filed']}**{colon}{each.filed_at.isoformat()}{words.pause}{author}"
+    rule = words.note(f"`{each.rule.id}, {each.rule.ruleset}`")
+    yield f"- **{words['rule']}**{colon}{words.value(each.classification)}{rule}"
     for decision in decisions:
         note = "" if decision.note is None else f"{colon}{written(decision.note)}"
-        when = f"{decision.decided_at.isoformat()}, {_by(decision.reviewer, decision.reviewer_key)}"
-        yield f"- **{words['decided']}**{colon}{words.value(decision.classification)} ({when}){note}"
+        reviewer = _by(decision.reviewer, decision.reviewer_key, words)
+        when = words.note(f"{decision.decided_at.isoformat()}{words.pause}{reviewer}")
+        yield f"- **{words['decided']}**{colon}{words.value(decision.classification)}{when}{note}"
     yield f"- **{words['standing']}**{colon}{words.value(standing(each, decisions))}"
     yield f"- **{words['sha256']}**{colon}`{each.sha256()}`"
 
 
-def _by(name: str, key_id: str | None) -> str:
+def _by(name: str, key_id: str | None, words: _Words) -> str:
     """Who it was, by name and key."""
-    return code(name) if key_id is None else f"{code(name)} ({code(key_id)})"
+    return code(name) if key_id is None else f"{code(name)}{words.note(code(key_id))}"
 
 
 def _consequences(consequences: Consequences, words: _Words) -> Iterator[str]:
@@ -120,7 +136,8 @@ def _doubts(consequences: Consequences, words: _Words) -> Iterator[str]:
             then = words.value(point.outcome_then)
             yield f"- {point.hypothesis}{words.colon}{point.items} {words['tipping']} → {then}"
         else:
-            yield f"- {point.hypothesis}{words.colon}{words['unsettled']} ({sentence(point.reason or '?')})"
+            reason = words.note(sentence(point.reason or "?"))
+            yield f"- {point.hypothesis}{words.colon}{words['unsettled']}{reason}"
     for number in consequences.not_computed:
         yield f"- {words['deviation']} {number.deviation}{words.colon}{sentence(number.reason)}"
     for reason in consequences.reasons:

@@ -8,8 +8,9 @@ from service.domain.evidence.evidence import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
 from service.domain.notes.notes import Words
 from service.domain.power.lead import size_of
-from service.reports.prereg.labels import Language
 from service.reports.prereg.text import sentence, written
+from service.words import Language, say
+from service.words.punctuation import colon, in_parentheses, pause
 
 LEAST_SHOWN = 0.005
 _MARKS = {True: "✓", False: "✗", None: "?"}
@@ -17,76 +18,83 @@ _MARKS = {True: "✓", False: "✗", None: "?"}
 
 def print_card(card: EvidenceCard, language: Language = "en") -> str:
     """The card: the score, the five pieces with what was looked at, and the outcomes if there are any."""
-    chinese = language == "zh"
-    heading = "五件证据" if chinese else "Five pieces of evidence"
-    title = "" if card.title is None else f": {written(card.title)}"
-    score = f"**{card.score} / {card.most}**" if chinese else f"**{card.score} of {card.most}**"
-    parts = [f"# {heading}{title}", f"{score} (`{card.state}`)", "\n".join(_pieces(card.pieces, chinese))]
-    parts.append("\n".join(_facts(card, chinese)))
+    heading = (
+        say("evidence.card", language)
+        if card.title is None
+        else say("evidence.card_titled", language, title=written(card.title))
+    )
+    score = say("evidence.card_score", language, score=card.score, most=card.most)
+    state = in_parentheses(f"`{card.state}`", language)
+    parts = [f"# {heading}", f"**{score}**{state}", "\n".join(_pieces(card.pieces, language))]
+    parts.append("\n".join(_facts(card, language)))
     if card.hypotheses:
         parts.append(
-            "\n".join(line for hypothesis in card.hypotheses for line in _hypothesis(hypothesis, chinese))
+            "\n".join(line for hypothesis in card.hypotheses for line in _hypothesis(hypothesis, language))
         )
     if card.marks:
-        parts.append("\n".join(f"- **!** {sentence(_said(mark, chinese))}" for mark in card.marks))
-    parts.append(_said(card.limits, chinese))
+        parts.append("\n".join(f"- **!** {sentence(_in(mark, language))}" for mark in card.marks))
+    parts.append(_in(card.limits, language))
     return "\n\n".join(parts) + "\n"
 
 
-def _said(words: Words, chinese: bool) -> str:
-    return words.zh if chinese else words.en
+def _in(words: Words, language: Language) -> str:
+    """What a record says in two languages, in one of them."""
+    return words.zh if language == "zh" else words.en
 
 
-def _pieces(pieces: tuple[Piece, ...], chinese: bool) -> Iterator[str]:
+def _pieces(pieces: tuple[Piece, ...], language: Language) -> Iterator[str]:
     for number, piece in enumerate(pieces, start=1):
         score = "–" if piece.score is None else f"{piece.score}/{MOST_PER_PIECE}"
-        yield f"{number}. **{_said(piece.title, chinese)}**: {score}"
+        yield f"{number}. **{_in(piece.title, language)}**{colon(language)}{score}"
         for check in piece.checks:
-            word = ""
-            if check.by == "author":
-                word = "(作者声明)" if chinese else " (the author's word)"
-            yield f"   - {_MARKS[check.holds]} {_said(check.says, chinese)}{word}"
+            word = say("evidence.by_author", language) if check.by == "author" else ""
+            yield f"   - {_MARKS[check.holds]} {_in(check.says, language)}{word}"
 
 
-def _facts(card: EvidenceCard, chinese: bool) -> Iterator[str]:
-    labels = (
-        ("锁定时间", "首个结果", "判定时间", "已收到结果", "偏离")
-        if chinese
-        else ("Locked", "First result", "Judged", "Results in", "Deviations")
+def _facts(card: EvidenceCard, language: Language) -> Iterator[str]:
+    times = {"locked_at": card.locked_at, "first_result": card.first_result_at, "judged_at": card.judged_at}
+    for label, when in times.items():
+        yield f"- {say(f'evidence.{label}', language)}{colon(language)}{'–' if when is None else when.isoformat()}"
+    yield f"- {say('evidence.results', language)}{colon(language)}{card.results_received} / {card.results_expected}"
+    counts = say("lists.comma", language).join(
+        f"{count} `{name}`" for name, count in sorted(card.deviations.items())
     )
-    for label, when in zip(labels, (card.locked_at, card.first_result_at, card.judged_at), strict=False):
-        yield f"- {label}: {'–' if when is None else when.isoformat()}"
-    yield f"- {labels[3]}: {card.results_received} / {card.results_expected}"
-    counts = ", ".join(f"{count} `{name}`" for name, count in sorted(card.deviations.items()))
-    yield f"- {labels[4]}: {counts or 0}"
+    yield f"- {say('evidence.deviations', language)}{colon(language)}{counts or 0}"
 
 
-def _hypothesis(card: HypothesisCard, chinese: bool) -> Iterator[str]:
-    outcome = "" if card.outcome is None else f", `{card.outcome}`"
-    about = f"关于{card.about.zh}" if chinese else f"about {card.about.en}"
-    yield f"- **{card.hypothesis}**: {about}, n = {card.n_planned or '–'}, {_power(card, chinese)}{outcome}"
+def _hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
+    facts = [
+        say("evidence.about", language, what=_in(card.about, language)),
+        f"n = {card.n_planned or '–'}",
+        _power(card, language),
+    ]
+    if card.outcome is not None:
+        facts.append(f"`{card.outcome}`")
+    yield f"- **{card.hypothesis}**{colon(language)}{pause(language).join(facts)}"
     if card.power_limit is not None:
-        yield f"  - {_said(card.power_limit, chinese)}"
+        yield f"  - {_in(card.power_limit, language)}"
     for words in (card.sentences, *(note.says for note in card.notes)):
         if words is not None:
-            yield f"  - {sentence(_said(words, chinese))}"  # it holds names that the plan's author chose
+            yield f"  - {sentence(_in(words, language))}"  # it holds names that the plan's author chose
 
 
-def _power(card: HypothesisCard, chinese: bool) -> str:
+def _power(card: HypothesisCard, language: Language) -> str:
     """The power with its name, what is left open, and the rest of the curve."""
-    name = "功效" if chinese else "power"
     if card.power is None or card.power_at is None:
-        return f"{name} –"
-    at = f"在{card.power_at.zh}处的功效" if chinese else f"power at {card.power_at.en}:"
-    shown = f"{at} {_percent(card.power)}"
+        return say("evidence.power_unknown", language)
+    name = _in(card.power_at, language)
+    shown = say("evidence.power_at", language, name=name, power=_percent(card.power))
     if card.power_low is not None and card.power_high is not None:
         low, high = _percent(card.power_low), _percent(card.power_high)
-        shown += f"({low} 至 {high})" if chinese else f" ({low} to {high} over what the plan leaves open)"
-    rest = [f"{size_of(each)}: {_percent(each.power)}" for each in card.power_curve if each.power is not None]
+        shown += say("evidence.power_range", language, low=low, high=high)
+    comma = say("lists.comma", language)
+    rest = [
+        f"{size_of(point)}{colon(language)}{_percent(point.power)}"
+        for point in card.power_curve
+        if point.power is not None
+    ]
     if rest:
-        shown += (
-            f";真实差异为 {'、'.join(rest)}" if chinese else f"; at a true difference of {', '.join(rest)}"
-        )
+        shown += say("evidence.power_curve", language, values=comma.join(rest))
     return shown
 
 

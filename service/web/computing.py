@@ -20,10 +20,10 @@ from service.api.routes.verdicts.charts import Answered, spec_of_answer
 from service.domain.access import Key
 from service.errors import ForelockError, NotFound
 from service.reports.charts.style import Spec
-from service.reports.prereg.labels import Language
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
 from service.web.inline import Drawn, drawn_for_page
+from service.words import Language
 
 WAIT_SECONDS = 4.0
 """A page waits so long for a job before it tells where the answer will be."""

@@ -11,7 +11,7 @@ from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Claim, Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.results.unblinding import Erasure, Unblinding, sentences
+from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
@@ -149,7 +149,7 @@ def _marks(
     if verdict is not None:
         yield from (getattr(mark, say.language) for mark in marks_in_words(verdict))
     else:
-        yield from (sentences(unblinding)[say.language == "zh"] for unblinding in unblindings)
+        yield from (opened_message(unblinding).text(say.language) for unblinding in unblindings)
     if erasure is not None:
         at = f"{erasure.at:%Y-%m-%d %H:%M} UTC"
         yield say(ERASED, at=at, reason=erasure.reason)
@@ -203,7 +203,7 @@ def _populations(plan: Plan, say: Say) -> Iterable[str]:
             grouped = say("pages.n_items_independent_why", n=population.n, why=population.independence)
         else:
             grouped = say("pages.n_items", n=population.n)
-        yield f"{population.id}: {population.dataset} ({grouped})"
+        yield f"{population.id}{say('lists.colon')}{population.dataset}{say('lists.note', note=grouped)}"
 
 
 def _hypothesis(

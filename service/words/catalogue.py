@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from string import Formatter
 from typing import Literal, get_args
@@ -24,14 +24,19 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 HOME = Path(__file__).parent
 NUMERALS = frozenset("0123456789.,+-−%e")
 """Characters of a number: `1,000`, `2.5`, `1e+30`, `40%`."""
+FULL_WIDTH = frozenset("，：；。、（）！？“”")
+"""Marks that bring their own blank with them."""
+SIGNS = frozenset("+-−±<>`%")
+"""What stands like a Latin letter or a digit beside a Chinese character."""
 
 
 class Template:
     """A text with fields, as `str.format` writes them."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("chinese", "parts")
 
     def __init__(self, source: str) -> None:
+        self.chinese = any(_is_ideograph(letter) for letter in source)
         self.parts = tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(source))
 
     @property
@@ -47,6 +52,10 @@ class Template:
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with its values, which are put in as they are, braces and all.
 
+        In a template with Chinese characters, the blank between a field and its neighbour follows from what the value
+        is: one between a Chinese character and a Latin letter, a digit or a sign; none between two Chinese ones or
+        beside a full-width mark.
+
         Raises:
             KeyError: a field has no value.
         """
@@ -55,7 +64,7 @@ class Template:
             pieces.append(text)
             if name is not None:
                 pieces.append(_printed(values[name], spec))
-        return "".join(pieces)
+        return reduce(_join_chinese, pieces) if self.chinese else "".join(pieces)
 
     def read(self, room: str, text: str) -> dict[str, str] | None:
         """The values with which this template of a room gives the text; None: it does not.
@@ -130,6 +139,24 @@ def _by_length(room: str) -> tuple[tuple[str, Template], ...]:
 def room_of(spec: str, room: str) -> str | None:
     """The room of the sentence that a field of a room holds; None for other fields."""
     return room if spec == "message" else spec[1:] if spec.startswith("@") else None
+
+
+def _is_ideograph(letter: str) -> bool:
+    """Whether a letter is a character of the main block of Chinese ones."""
+    return "\u4e00" <= letter <= "\u9fff"
+
+
+def _join_chinese(left: str, right: str) -> str:
+    """Two pieces of a Chinese sentence, with the blank between them that Chinese typography asks for."""
+    before, after = left.rstrip(" ")[-1:], right.lstrip(" ")[:1]
+    chinese = _is_ideograph(before), _is_ideograph(after)
+    if not before or not after or not (any(chinese) or before in FULL_WIDTH or after in FULL_WIDTH):
+        return left + right
+    if all(chinese) or before in FULL_WIDTH or after in FULL_WIDTH:
+        return left.rstrip(" ") + right.lstrip(" ")
+    latin = after if chinese[0] else before
+    narrow = (latin.isascii() and latin.isalnum()) or latin in SIGNS
+    return f"{left.rstrip(' ')} {right.lstrip(' ')}" if narrow else left + right
 
 
 def _printed(value: str, spec: str) -> str:

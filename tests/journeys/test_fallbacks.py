@@ -55,7 +55,7 @@ def test_missing_results_make_no_equivalence(service: Service) -> None:
     assert words["sentences"]["en"] == found["sentence"]
     assert "30 of them filled in against the claim" in words["sentences"]["en"]
     assert "with the 30 filled in taken for the candidate" in words["sentences"]["en"]
-    assert "其中 30 个按对主张最不利填补" in words["sentences"]["zh"]
+    assert "其中 30 个按对主张最不利的取值填补" in words["sentences"]["zh"]
     assert words["next"]["en"].startswith("Next: ")
     page = service.client.get(f"{RECORDS}/{prereg_id}/evidence.md").text
     assert "30 of them filled in" in page
@@ -151,4 +151,4 @@ def test_the_items_that_lack_are_what_the_new_plan_has_more(service: Service) ->
     assert service.run_jobs() == 1
     (words,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"]
     assert "about 210 items (10 more than here)" in words["next"]["en"]
-    assert "约 210 个题目(比本次多约 10 个)" in words["next"]["zh"]
+    assert "约 210 个题目（比本次多约 10 个）" in words["next"]["zh"]

@@ -79,11 +79,11 @@ DECISION = Decision(
             "zh",
             (
                 "# 对 EXPERIMENTS_PREREG.md 的偏离",
-                "## 偏离 1:",
-                "**原因**:",
-                "保守(`conservative`)",
+                "## 偏离 1：",
+                "**原因**：",
+                "保守（`conservative`）",
                 "当时无法看到任何结果",
-                "**现行结论**:拒绝(`reject`)",
+                "**现行处置**：拒绝（`reject`）",
             ),
         ),
     ],
@@ -134,4 +134,4 @@ def test_after_the_verdict_the_outcomes_as_planned_and_as_run_stand_side_by_side
     if point.items is not None:
         assert f"- H1: {point.items} items in doubt could change the outcome" in text
     chinese = print_deviations([filed], {}, plan_sha256=SHA, consequences=found, language="zh")
-    assert "| H1 | 得到支持(`supported`) | 未获支持(`not_supported`) |" in chinese
+    assert "| H1 | 得到支持（`supported`） | 未得到支持（`not_supported`） |" in chinese

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from service.api.examples.made import of_json
-from service.reports.prereg.labels import Language
 from service.reports.verdict.content import Report
 from service.reports.verdict.latex import print_latex
+from service.words import Language
 from tests.reports.hostile import CORPUS, hostile
 
 LONG = "claude-sonnet-with-a-name-that-is-long"

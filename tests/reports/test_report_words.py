@@ -12,7 +12,6 @@ import pytest
 from service.api.examples.made import of_json
 from service.domain.deviations.rules import RULES
 from service.domain.plans.findings import Finding
-from service.reports.prereg.labels import Language
 from service.reports.prereg.text import sentence
 from service.reports.quoting import pieces
 from service.reports.verdict import content, words
@@ -21,6 +20,7 @@ from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import escape, print_latex
 from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content, set_pdf
+from service.words import Language
 from service.words.catalogue import templates
 
 

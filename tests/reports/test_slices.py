@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from service.api.examples.made import of_json
-from service.reports.prereg.labels import Language
 from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import escape, print_latex
 from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content, set_pdf
 from service.reports.verdict.words import slice_marks, slices_table
+from service.words import Language
 from tests.reports.hostile import SLICES
 
 NAMES = ("code", "math", "prose")
 REVERSAL = {
     "en": "The arms change sides between slices (Gail and Simon: p = 0.010).",
-    "zh": "两组的优劣随切片反转(Gail-Simon 检验:p = 0.010)。",
+    "zh": "两组的优劣随切片反转（Gail-Simon 检验：p = 0.010）。",
 }
 
 
@@ -57,7 +57,7 @@ def test_every_form_shows_the_table_and_whether_the_arms_change_sides(form: str,
     assert [(row[0], row[1], row[-1]) for row in rows] == [
         (name, "40", told) for name, told in zip(NAMES, standings, strict=True)
     ]
-    assert head[3] == {"en": "Interval; margin 5.00 pp", "zh": "区间;界限 5.00 pp"}[language]
+    assert head[3] == {"en": "Interval; margin 5.00 pp", "zh": "区间；界限 5.00 pp"}[language]
     write = escape if form == "tex" else str
     for cell in (*head, *(cell for row in rows for cell in row), REVERSAL[language]):
         said = write(cell) if form != "html" else cell.replace("<", "&lt;").replace(">", "&gt;")

@@ -75,7 +75,7 @@ def test_the_picture_is_drawn_twice_and_described(reader, dropped):
 def test_a_page_is_in_the_language_of_who_reads_it(reader, dropped):
     assert dropped["outcome"] == "dropped"
     outline = page(reader, "/series/nightly?lang=zh")
-    assert "起下降，在运行“" in outline.text
+    assert "起下降，至运行“" in outline.text
     assert "已下降" in outline.text
     assert not re.search(r"Dropped|reference true|since about|Evidence", outline.text)
     assert "运行序列" in page(reader, "/series").text
@@ -87,7 +87,7 @@ def test_what_a_reader_of_the_newest_run_has_to_know_is_told_in_both_languages(r
     state = post(fewer | {"item_ids": ITEMS[20:], "values": fewer["values"][20:]})
     (warning,) = state["warnings"]
     assert warning["message"] in page(reader, "/series/nightly").text
-    assert "运行“b”缺少参照 80 道题目中的 20 道" in page(reader, "/series/nightly?lang=zh").text
+    assert "运行“b”缺少参照 80 个题目中的 20 个" in page(reader, "/series/nightly?lang=zh").text
     assert "60 / 80" in page(reader, "/series/nightly").text
 
 

@@ -19,6 +19,8 @@ READ_BACK = ("findings", "multiplicity", "reasons")
 """Rooms whose English is stored."""
 CHINESE = re.compile("[\u4e00-\u9fff]")
 GLOSSARY: dict[str, dict[str, Any]] = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
+OWN_MARKS = {("notes", "opened")}
+"""What an author wrote ends with its own mark, and the next sentence begins behind a blank."""
 VALUES = {"number": "1,007", "word": "x.p_value", "": "C1-“new”{0}"}
 
 
@@ -65,7 +67,7 @@ def test_no_language_asks_for_a_value_that_english_does_not_have(room: str, lang
 def test_code_stands_as_code_in_both_languages(room: str) -> None:
     source = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
     for code, text, _ in entries(room):
-        quoted = {each for each in re.findall("`([^`]+)`", text) if "{" not in each}
+        quoted = {each for each in re.findall("`([^`]+)`", text) if "{" not in each} - {"code"}
         assert quoted <= set(re.findall("`([^`]+)`", source[code])), code
 
 
@@ -90,6 +92,30 @@ def test_a_thing_that_english_names_has_its_name_in_chinese(name: str) -> None:
             if asked is not None and asked.search(words) and not any(other in texts[code] for other in names):
                 lacking.append((f"{room}.{code}", english, texts[code]))
     assert [entry for entry in lacking if entry[0] not in term.get("unsaid", ())] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_chinese_sentences_have_full_width_marks(room: str) -> None:
+    """Outside code and fields no half-width mark is left, except between digits and within a JSON value."""
+    wrong = []
+    for code, text in tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8")).items():
+        prose = re.sub(r"`[^`]*`|\{\{.*?\}\}|\{[^}]*\}|\d,\d", "", text)
+        narrow = CHINESE.search(text) and re.search(r"[,:;?!()\"']|[\u4e00-\u9fff]\.", prose)
+        if narrow or re.search(r" [，：；（）。？！]|[，：；（）。？！] ", text):
+            wrong.append((code, text))
+    assert [entry for entry in wrong if (room, entry[0]) not in OWN_MARKS] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_blank_stands_between_chinese_and_latin(room: str) -> None:
+    for code, text in tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8")).items():
+        prose = re.sub(r"\{[^}]*\}", "\0", re.sub("`[^`]*`", "``", text))
+        assert not re.search(
+            r"[\u4e00-\u9fff][A-Za-z0-9`]|[A-Za-z0-9`][\u4e00-\u9fff]|[\u4e00-\u9fff] [\u4e00-\u9fff]", prose
+        ), (
+            code,
+            text,
+        )
 
 
 @pytest.mark.parametrize("room", READ_BACK)
@@ -128,6 +154,32 @@ def test_a_sentence_inside_a_sentence_is_read_as_well() -> None:
     assert known.code == "reasons.no_worst_case"
     assert known.text("zh").startswith("端点“f1”")
     assert read("reasons", "nobody says so, and the plan's missing policy is `worst_case`") is None
+
+
+@pytest.mark.parametrize(
+    ("margin", "sentence"),
+    [
+        ("±2.00 个百分点", "无法据此判断，因为包含 0，且不在 ±2.00 个百分点之内"),
+        ("-0.5", "无法据此判断，因为包含 0，且不在 -0.5 之内"),
+        ("此界限", "无法据此判断，因为包含 0，且不在此界限之内"),
+        ("（无）", "无法据此判断，因为包含 0，且不在（无）之内"),
+    ],
+)
+def test_a_field_of_a_chinese_sentence_has_the_blanks_of_its_value(margin: str, sentence: str) -> None:
+    assert say("verdicts.holds_0_not_within", "zh", margin=margin) == sentence
+
+
+@given(st.text(alphabet="a0 ，中（）-`", max_size=12), st.text(alphabet="a0 ，中（）-`", max_size=12))
+def test_a_sentence_changes_nothing_but_the_blanks_around_its_values(arm: str, endpoint: str) -> None:
+    for language in LANGUAGES:
+        text = say("reasons.no_results", language, arm=arm, endpoint=endpoint, population="p")
+        plain = templates(language, "reasons")["no_results"]
+        asked = "".join(
+            literal + {"arm": arm, "endpoint": endpoint, "population": "p", None: ""}[name]
+            for literal, name, _ in plain.parts
+        )
+        assert text.replace(" ", "") == asked.replace(" ", "")
+        assert text == asked or language == "zh"
 
 
 def test_values_stand_as_they_are() -> None:

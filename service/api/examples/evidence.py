@@ -31,14 +31,14 @@ SENTENCES: dict[str, Any] = {
                 "en": "H1a is not supported: the rule `delta >= 2.0 pp` is false (`delta >= 2.0 pp` does not hold). C3 "
                 "minus C1 in accuracy on longmemeval is +0.40 pp (n = 500). This does not show that the arms are "
                 "equal.",
-                "zh": "假设 H1a 未获支持:规则 `delta >= 2.0 pp` 不成立(`delta >= 2.0 pp` 不成立)。"
-                "在 longmemeval 上,C3 与 C1 的 accuracy 之差为 +0.40 个百分点(n = 500)。这并不表明两者相同。",
+                "zh": "假设 H1a 未得到支持：规则 `delta >= 2.0 pp` 不成立（`delta >= 2.0 pp` 不成立）。"
+                "在 longmemeval 上，C3 与 C1 的 accuracy 之差为 +0.40 个百分点（n = 500）。这并不表明两组相同。",
             },
             "notes": [],
             "next": {
                 "en": "Next: if the true difference is the observed +0.40 pp, no number of items makes the rule "
                 "hold in 80 of 100 studies.",
-                "zh": "下一步:若真实差异为观察到的 +0.40 个百分点,再多的题目也不会使规则在 100 次研究中有 80 次成立。",
+                "zh": "下一步：若真实差异为观测到的 +0.40 个百分点，题目再多，规则也不会在 100 次研究中有 80 次成立。",
             },
         }
     ],

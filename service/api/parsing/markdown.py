@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from service.api.parsing import strict_json
 from service.errors import TooLarge
-from service.reports.prereg.labels import Language
+from service.words import Language
 
 MARKDOWN = "text/markdown"
 MAX_MARKDOWN = 512 * 1024

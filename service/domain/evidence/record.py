@@ -19,7 +19,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.lead import half_at_most, name_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
-from service.domain.results.unblinding import Unblinding, sentences
+from service.domain.results.unblinding import Unblinding, opened_message
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
@@ -136,7 +136,7 @@ def marks_of(verdict: Verdict | None, unblindings: Sequence[Unblinding]) -> tupl
     """Those of the verdict; before it, that results were opened."""
     if verdict is not None:
         return marks_in_words(verdict)
-    return tuple(Words(en=en, zh=zh) for en, zh in map(sentences, unblindings))
+    return tuple(in_words(opened_message(unblinding)) for unblinding in unblindings)
 
 
 def _is_primary(setting: Setting) -> bool:

@@ -16,6 +16,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.strings import Paragraph
 from service.errors import Conflict, InvalidData
 from service.records import Record, StrictRecord
+from service.words import Message, message
 
 CANNOT_CHECK = (
     "that the batches hold the rows their commitments are of, and that the verdict follows from the rows",
@@ -98,15 +99,16 @@ def require_more(known: Iterable[Unblinding], asked: UnblindingRequest) -> None:
             )
 
 
-def sentences(unblinding: Unblinding) -> tuple[str, str]:
-    """The mark before there is a verdict, in English and Chinese."""
-    at, of, zh = f"{unblinding.at:%Y-%m-%d %H:%M} UTC", _of(unblinding, " of "), _of(unblinding, "")
-    return (
-        f"Outcomes{of} were opened on {at}, before the verdict, with {unblinding.received} of {unblinding.expected} "
-        f"planned results in: {unblinding.reason} Results that come in after that make the verdict invalid.",
-        f"在判定之前,已于 {at} 打开结果{f'({zh})' if zh else ''},"
-        f"当时收到 {unblinding.received}/{unblinding.expected} 条计划结果:{unblinding.reason} "
-        "此后收到的任何结果都会使结论无效。",
+def opened_message(unblinding: Unblinding) -> Message:
+    """The mark before there is a verdict."""
+    named = [name for name in (unblinding.endpoint, unblinding.population) if name is not None]
+    return message(
+        "notes.opened",
+        of=message("notes.opened_part", names=" / ".join(named)) if named else "",
+        at=f"{unblinding.at:%Y-%m-%d %H:%M} UTC",
+        received=unblinding.received,
+        expected=unblinding.expected,
+        reason=unblinding.reason,
     )
 
 
@@ -118,8 +120,3 @@ def erased_sentence(erasure: Erasure) -> str:
 def facts(unblinding: Record) -> dict[str, Any]:
     """What the ledger says of it: its time is the entry's own."""
     return unblinding.model_dump(mode="json", exclude={"at"})
-
-
-def _of(unblinding: Unblinding, begin: str) -> str:
-    named = [each for each in (unblinding.endpoint, unblinding.population) if each is not None]
-    return begin + " / ".join(named) if named else ""

@@ -26,7 +26,7 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"(?:\b(?:if|when|whether|unless|suppose|were)\b|如果|若|假如|假设|是否)[^,;。,;]{0,40}$", re.IGNORECASE
+    r"(?:\b(?:if|when|whether|unless|suppose|were)\b|如果|若|假如|假设|是否)[^，；。,;]{0,40}$", re.IGNORECASE
 )
 _MARKS = (("「", "」"), ("‘", "’"))
 MAX_SENTENCE = 2000

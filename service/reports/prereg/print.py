@@ -8,15 +8,14 @@ from typing import Any
 from service.domain.plans.plan import Plan
 from service.reports.prereg.labels import (
     FIELDS,
-    GLOSSES,
     NO_SECTION,
-    NONE,
-    NOTE,
     SECTIONS,
     TITLE,
-    Language,
+    gloss,
 )
 from service.reports.prereg.text import code, json_span, written
+from service.words import Language, say
+from service.words.punctuation import colon, in_parentheses
 
 _DEFAULTS = {"replicates": 1, "parameters": {}, "visibility": "private", "family": []}
 _HEADS = {"hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
@@ -26,13 +25,13 @@ _HEADS = {"hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
 def print_plan(plan: Plan, language: Language = "en") -> str:
     """The plan as Markdown. Absent sections are left out; `parse_plan` gives back the same plan."""
     value = plan.as_dict()
-    parts = [f"# {TITLE.of(language)}", NOTE[language]]
+    parts = [f"# {TITLE.of(language)}", say("prereg.note", language)]
     front = {name: value[name] for name in FIELDS[NO_SECTION] if name in value}
     parts += ["\n".join(lines)] if (lines := [*_fields(NO_SECTION, front, language, "")]) else []
     for key, heading in SECTIONS.items():
         body = _section(key, value, language)
         if body is not None:
-            parts += [f"## {heading.of(language)}", body or NONE[language]]
+            parts += [f"## {heading.of(language)}", body or say("prereg.none", language)]
     known = {*FIELDS[NO_SECTION], *SECTIONS}
     parts += [f"- {code(name)}: {json_span(rest)}" for name, rest in value.items() if name not in known]
     return "\n\n".join(parts) + "\n"
@@ -43,9 +42,11 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
     if content is None or (key == "rules" and not content):
         return None
     if key == "rules":
-        return "\n".join(f"- **{each['id']}**: {code(each['rule'])}" for each in content)
+        return "\n".join(f"- **{each['id']}**{colon(language)}{code(each['rule'])}" for each in content)
     if key == "sesoi":
-        return "\n".join(f"- **{written(name)}**: {_margin(margin)}" for name, margin in content.items())
+        return "\n".join(
+            f"- **{written(name)}**{colon(language)}{_margin(margin)}" for name, margin in content.items()
+        )
     if key == "missing":
         content = {"missing": content}
     if not SECTIONS[key].listed:
@@ -55,7 +56,7 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
 
 def _entry(key: str, entry: Mapping[str, Any], language: Language) -> Iterator[str]:
     heads = _HEADS.get(key, ("id",))
-    said = f": {written(entry['statement'])}" if key == "hypotheses" else ""
+    said = f"{colon(language)}{written(entry['statement'])}" if key == "hypotheses" else ""
     yield f"- **{written(entry[heads[0]])}**{said}"
     rest = {name: value for name, value in entry.items() if name not in heads}
     yield from _fields(key, rest, language, "  ")
@@ -64,7 +65,6 @@ def _entry(key: str, entry: Mapping[str, Any], language: Language) -> Iterator[s
 def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str) -> Iterator[str]:
     """Labelled lines in the order of the labels; what has no label keeps the name it has in JSON."""
     flat = _flat(key, values)
-    colon = ":" if language == "zh" else ": "
     for name in [
         *(known for known in FIELDS[key] if known in flat),
         *(n for n in flat if n not in FIELDS[key]),
@@ -73,9 +73,9 @@ def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str
         if name in _DEFAULTS and value == _DEFAULTS[name]:
             continue
         if label is None:
-            yield f"{indent}- {code(name)}{colon}{json_span(value)}"
+            yield f"{indent}- {code(name)}{colon(language)}{json_span(value)}"
         else:
-            yield f"{indent}- {label.of(language)}{colon}{_value(label.kind, name, value, language)}"
+            yield f"{indent}- {label.of(language)}{colon(language)}{_value(label.kind, name, value, language)}"
 
 
 def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,14 +95,12 @@ def _value(kind: str, name: str, value: Any, language: Language) -> str:
         case "text":
             return written(value)
         case "token":
-            gloss = GLOSSES.get(f"{name}.{value}")
-            if gloss is None:
-                return code(value)
-            return f"`{value}`({gloss[1]})" if language == "zh" else f"`{value}` ({gloss[0]})"
+            meaning = gloss(name, value, language)
+            return code(value) if meaning is None else f"`{value}`{in_parentheses(meaning, language)}"
         case "tokens":
-            return ", ".join(map(code, value))
+            return say("lists.comma", language).join(map(code, value))
         case "numbers":
-            return ", ".join(json_span(each) for each in value)
+            return say("lists.comma", language).join(json_span(number) for number in value)
         case _:
             return json_span(value)
 

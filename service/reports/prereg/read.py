@@ -18,29 +18,31 @@ from service.reports.prereg import hypotheses, prose, sections
 from service.reports.prereg.blocks import Block, Item, blocks
 from service.reports.prereg.gaps import Entry, Notes, fitted
 from service.reports.prereg.labels import (
-    GLOSSES,
     NO_SECTION,
-    NONE,
-    NOTE,
     SECTIONS,
     TITLE,
     Kind,
     beyond_name,
     field_of,
+    glosses,
     plain,
     section_of,
 )
 from service.reports.prereg.said import Said
 from service.reports.prereg.sections import Draft
 from service.reports.prereg.text import keepable, outside, raw_spans, read, spans
+from service.words import LANGUAGES, say
 
-_HEAD = re.compile(r"\*\*((?:\\.|[^*\\])+)\*\*\s*(?:[::]\s*)?(.*)", re.DOTALL)
-_LABELLED = re.compile(r"(?:`([^`]+)`|([^`::*]{1,60}?))\s*[::]\s*(.*)", re.DOTALL)
+_HEAD = re.compile(r"\*\*((?:\\.|[^*\\])+)\*\*\s*(?:[:：]\s*)?(.*)", re.DOTALL)
+_LABELLED = re.compile(r"(?:`([^`]+)`|([^`:：*]{1,60}?))\s*[:：]\s*(.*)", re.DOTALL)
 _UNREAD = "no part of a plan holds this; it will not be locked"
-_NOTHING = {plain(word) for word in (*NONE.values(), "none", "无", "没有", "n/a")}
-_TITLES = {
-    plain(name) for name in (TITLE.en, TITLE.zh, *TITLE.also, "experiments prereg", "experiments_prereg.md")
+_NOTHING = {
+    plain(word)
+    for word in (*(say("prereg.none", language) for language in LANGUAGES), "none", "无", "没有", "n/a")
 }
+_TITLES = {plain(name) for name in (*TITLE.names(), "experiments prereg", "experiments_prereg.md")}
+_TITLE = "|".join(TITLE.of(language) for language in LANGUAGES)
+_NOTES = {plain(say("prereg.note", language)) for language in LANGUAGES}
 
 
 PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
@@ -130,13 +132,13 @@ def _block(draft: Draft, section: str | None, block: Block) -> None:
 def _front(draft: Draft, block: Block) -> None:
     """What stands before the first section: a title, and labelled lines."""
     if block.level and plain(block.heading) not in _TITLES:
-        heading = re.sub(rf"^(?:{TITLE.en}|{TITLE.zh})\s*[::]\s*", "", block.heading, flags=re.IGNORECASE)
+        heading = re.sub(rf"^(?:{_TITLE})\s*[:：]\s*", "", block.heading, flags=re.IGNORECASE)
         if block.level > 1:
             draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
         elif not draft.value.put_labelled("title", read(heading), block.line):
             _repeated(draft, "", block.line, "title")
     for item in block.items:
-        if item.text in NOTE.values():  # our own line: what somebody put under it is theirs
+        if plain(item.text) in _NOTES:  # our own line: what somebody put under it is theirs
             for child in item.children:
                 _unread(draft, "", child)
         elif not _labelled(draft, NO_SECTION, draft.value, item):
@@ -228,7 +230,7 @@ def _beside(kind: Kind | str, name: str, value: Any, text: str) -> str:
         case _:
             rest = outside(text, 1)
     said = plain(rest).strip("() ")
-    return "" if said in map(plain, GLOSSES.get(f"{name}.{value}", ())) else rest
+    return "" if said in map(plain, glosses(name, value)) else rest
 
 
 def _value(kind: Kind | str, text: str) -> Any:

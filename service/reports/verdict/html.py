@@ -7,10 +7,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from service.reports.prereg.labels import Language
 from service.reports.quoting import pieces
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
+from service.words import Language, punctuation
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -38,6 +38,7 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         report=report,
         language=language,
         words=words,
+        marks=punctuation,
         say=lambda key, **values: words.say(key, language, **values),
         of=lambda each: each.zh if language == "zh" else each.en,
         pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped

@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from service.domain.verdicts.words.reasons import multiplicity_message
-from service.reports.prereg.labels import Language
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
@@ -23,6 +22,8 @@ from service.reports.verdict.words import (
     standing_line,
     statistics_table,
 )
+from service.words import Language
+from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -86,7 +87,7 @@ def _edges(part: str) -> str:
 
 def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
-    body = [f"\\section*{{{escape(say('report', language))}: {escape(report.title)}}}"]
+    body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
     body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
     body += list(_summary(report, language))
     body += list(_figure(language))
@@ -94,9 +95,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
         body += list(_hypothesis(hypothesis, language))
     body += list(_listed("acknowledged", [f"`{w.code}` {w.says.zh if language == 'zh' else w.says.en}"
                                           for w in report.warnings], language))  # fmt: skip
-    body += list(_listed("deviations", [f"{deviation.number}. {deviation.title}: {standing_line(deviation, language)}"
-                                        for deviation in report.deviations], language))  # fmt: skip
-    said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}, SHA-256 "
+    deviations = [
+        f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
+        for deviation in report.deviations
+    ]
+    body += list(_listed("deviations", deviations, language))
+    said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
     digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
     hash_ = "\\allowbreak{}".join(map(escape, digits))
     body += [said + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
@@ -121,24 +125,26 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")
-    yield f"\\caption{{{escape(report.title)}. {_said(multiplicity_message(report.multiplicity).text(language))}}}"
+    policy = _said(multiplicity_message(report.multiplicity).text(language))
+    yield f"\\caption{{{sentences((escape(report.title) + stop(language), policy), language)}}}"
     yield from ("\\end{table}", "")
 
 
 def _figure(language: Language) -> Iterator[str]:
     yield from ("\\begin{figure}[ht]", "\\centering")
     yield "\\IfFileExists{forest.pdf}{\\includegraphics[width=\\linewidth]{forest.pdf}}{}"
-    yield f"\\caption{{{escape(say('figure', language))}.}}"
+    yield f"\\caption{{{escape(say('figure', language))}{stop(language)}}}"
     yield from ("\\end{figure}", "")
 
 
 def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
-    yield f"\\subsection*{{{escape(each.id)}: {escape(outcome_word(each.outcome, language))}}}"
+    yield f"\\subsection*{{{escape(each.id)}{colon(language)}{escape(outcome_word(each.outcome, language))}}}"
     if each.arms:
         head, rows = statistics_table(each, language)
         yield from _centred(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
     for what, ends, how in interval_rows(each, language):
-        yield f"{escape(what)}: {escape(ends)} ({escape(how)}).\\\\"
+        made = in_parentheses(escape(how), language)
+        yield f"{escape(what)}{colon(language)}{escape(ends)}{made}{stop(language)}\\\\"
     if each.slices is not None:
         yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
         head, rows = slices_table(each, language)

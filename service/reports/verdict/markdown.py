@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from service.reports.prereg.labels import Language
 from service.reports.prereg.text import code, paragraph, sentence, written
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
@@ -13,6 +12,7 @@ from service.reports.verdict.words import (
     interval_rows,
     kind_word,
     outcome_word,
+    reason_text,
     say,
     slices_line,
     slices_table,
@@ -20,11 +20,13 @@ from service.reports.verdict.words import (
     statistics_of,
     statistics_table,
 )
+from service.words import Language
+from service.words.punctuation import colon, pause, sentences
 
 
 def print_markdown(report: Report, language: Language = "en") -> str:
     """The whole report."""
-    parts = [f"# {say('report', language)}: {_line(report.title)}"]
+    parts = [f"# {say('report', language)}{colon(language)}{_line(report.title)}"]
     if report.marks:
         parts.append(
             "\n".join(
@@ -37,7 +39,7 @@ def print_markdown(report: Report, language: Language = "en") -> str:
 
 
 def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
-    yield f"## {_line(each.id)}: {outcome_word(each.outcome, language)}"
+    yield f"## {_line(each.id)}{colon(language)}{outcome_word(each.outcome, language)}"
     yield paragraph(each.statement)
     if each.arms:
         yield f"### {say('basic', language)}"
@@ -45,7 +47,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"### {say('tests', language)}"
     yield (
         "\n".join(
-            f"- {code(test.id)}: {_line(statistics_of(test, language))}\n  - {sentence(test.sentence)}"
+            f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}\n  - {sentence(test.sentence)}"
             for test in each.tests
         )
         or "–"
@@ -55,7 +57,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
         yield f"### {say('intervals', language)}"
         yield _table(("", say("interval", language), say("method", language)), rows)
     yield f"### {say('clauses', language)}"
-    yield f"{say('rule', language)}: {code(each.rule)}"
+    yield f"{say('rule', language)}{colon(language)}{code(each.rule)}"
     yield _table(
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
         clause_rows(each, language),
@@ -71,7 +73,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
     yield sentence(said)
     then = each.next.zh if language == "zh" else each.next.en
     judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
-    yield " ".join(filter(None, (judged, sentence(then), sentence(each.reason or ""))))
+    yield sentences((judged, sentence(then), sentence(reason_text(each, language))), language)
 
 
 def _after(report: Report, language: Language) -> Iterator[str]:
@@ -83,26 +85,27 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         )
     yield f"## {say('deviations', language)}"
     yield "\n".join(
-        f"{deviation.number}. {_line(deviation.title)}: {sentence(standing_line(deviation, language))}"
+        f"{deviation.number}. {_line(deviation.title)}{colon(language)}{sentence(standing_line(deviation, language))}"
         for deviation in report.deviations
     ) or say("no_deviation", language)
     lines = effect_lines(report, language)
     if lines:
         yield "\n".join([say("stays", language), "", *(f"- {sentence(line)}" for line in lines)])
-    yield f"## {say('evidence', language)}: {report.evidence_score} / {report.evidence_most}"
+    yield f"## {say('evidence', language)}{colon(language)}{report.evidence_score} / {report.evidence_most}"
     yield "\n".join(
-        f"- {_line(each.title.zh if language == 'zh' else each.title.en)}: {'–' if each.score is None else each.score}"
+        f"- {_line(each.title.zh if language == 'zh' else each.title.en)}{colon(language)}"
+        f"{'–' if each.score is None else each.score}"
         for each in report.evidence
     )
     yield f"## {say('timeline', language)}"
     yield "\n".join(
-        f"- {each.at.isoformat()} {kind_word(each.kind, language)}, {say('leaf', language)} {each.sequence} "
-        f"`{each.leaf_sha256}`"
+        f"- {each.at.isoformat()} {kind_word(each.kind, language)}{pause(language)}"
+        f"{say('leaf', language)} {each.sequence} `{each.leaf_sha256}`"
         for each in report.ledger
     )
     yield (
-        f"{say('plan', language)} {code(report.preregistration_id)}, {say('version', language)} {report.version}, "
-        f"SHA-256 `{report.plan_sha256}`"
+        f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
+        f"{say('version', language)} {report.version}{pause(language)}SHA-256 `{report.plan_sha256}`"
     )
     yield paragraph(report.limits.zh if language == "zh" else report.limits.en)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from service.reports.charts.draw import FONTS
-from service.reports.prereg.labels import Language
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
@@ -19,6 +18,7 @@ from service.reports.verdict.words import (
     interval_rows,
     kind_word,
     outcome_word,
+    reason_text,
     rows_of_tests,
     say,
     slices_line,
@@ -27,6 +27,8 @@ from service.reports.verdict.words import (
     statistics_table,
     value,
 )
+from service.words import Language
+from service.words.punctuation import colon, pause, sentences, stop
 
 TEMPLATE = Path(__file__).parent / "report.typ"
 
@@ -52,7 +54,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
         "lead": [
-            _said(f"{hypothesis.id}: {hypothesis.sentences.zh if zh else hypothesis.sentences.en}")
+            _said(f"{hypothesis.id}{colon(language)}{hypothesis.sentences.zh if zh else hypothesis.sentences.en}")
             for hypothesis in report.hypotheses
         ],
         "marks": [_said(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
@@ -68,12 +70,13 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "heading": say("deviations", language),
                 "lines": [*map(_said, [
-                    f"{deviation.number}. {deviation.title}: {standing_line(deviation, language)}"
+                    f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
                     for deviation in report.deviations
                 ] + effect_lines(report, language) or [say("no_deviation", language)])],
             },
             {
-                "heading": f"{say('evidence', language)}: {report.evidence_score} / {report.evidence_most}",
+                "heading": f"{say('evidence', language)}{colon(language)}"
+                f"{report.evidence_score} / {report.evidence_most}",
                 "lines": [_said(
                     "  ·  ".join(
                         f"{each.title.zh if zh else each.title.en} {'–' if each.score is None else each.score}"
@@ -84,14 +87,21 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "heading": say("timeline", language),
                 "lines": [
-                    _said(f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}, {say('leaf', language)} "
-                    f"{each.sequence} {each.leaf_sha256}")
+                    _said(f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}{pause(language)}"
+                    f"{say('leaf', language)} {each.sequence} {each.leaf_sha256}")
                     for each in report.ledger
                 ],
             },
         ],
-        "foot": f"{say('plan', language)} {report.preregistration_id}, {say('version', language)} {report.version}, "
-        f"SHA-256 {report.plan_sha256}. {report.limits.zh if zh else report.limits.en}",
+        "foot": f"{say('plan', language)} {report.preregistration_id}{pause(language)}"
+        + sentences(
+            (
+                f"{say('version', language)} {report.version}{pause(language)}"
+                f"SHA-256 {report.plan_sha256}{stop(language)}",
+                report.limits.zh if zh else report.limits.en,
+            ),
+            language,
+        ),
     }  # fmt: skip
 
 
@@ -107,7 +117,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
     judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
     sliced = slices_table(each, language)
     return {
-        "heading": f"{each.id}: {outcome_word(each.outcome, language)}",
+        "heading": f"{each.id}{colon(language)}{outcome_word(each.outcome, language)}",
         "statement": each.statement,
         "statistics": {"head": head, "rows": rows},
         "tests": {
@@ -123,7 +133,7 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
         },
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
                    "line": _said(slices_line(each, language))},
-        "note": _said(" ".join(filter(None, (judged, then, each.reason)))),
+        "note": _said(sentences((judged, then, reason_text(each, language)), language)),
     }  # fmt: skip
 
 

@@ -11,11 +11,13 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
 from service.domain.verdicts.records import ClauseVerdict, Span
+from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound
 from service.stats.shared.declaring.sentences import level_text, p_text
-from service.words import Language
+from service.words import Language, listed, message
 from service.words.catalogue import templates
+from service.words.punctuation import colon, in_parentheses, pause
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {"clopper_pearson": "Clopper–Pearson", "t": "t", "cr2_t": "CR2 t, clusters"}
@@ -40,23 +42,37 @@ def standing_word(standing: str, language: Language) -> str:
 
 def standing_line(deviation: DeviationLine, language: Language) -> str:
     """What stands about a deviation, who decided so, and what the rules say of it."""
-    zh = language == "zh"
     line = standing_word(deviation.standing, language)
     if deviation.decided_by is not None:
         other = deviation.classification not in (None, deviation.standing)
         word = standing_word(deviation.classification or deviation.standing, language)
-        said = say("decided_by" if other else "confirmed_by", language, name=deviation.decided_by, word=word)
-        line += f"({said})" if zh else f" ({said})"
+        line += in_parentheses(
+            say("decided_by" if other else "confirmed_by", language, name=deviation.decided_by, word=word),
+            language,
+        )
     rule = deviation.rule
     if rule is None:
         return line
     key = f"rule_{rule.id.replace('-', '_')}"
-    says = say(key, language) if zh and key in templates(language, "reports") else rule.says
-    return (
-        f"{line},{say('by_rule', language)} `{rule.id}`:{says}"
-        if zh
-        else (f"{line}, {say('by_rule', language)} `{rule.id}`: {says}")
+    says = rule.says if language == "en" or key not in templates(language, "reports") else say(key, language)
+    return f"{line}{pause(language)}{say('by_rule', language)} `{rule.id}`{colon(language)}{says}"
+
+
+def reason_text(each: HypothesisReport, language: Language) -> str:
+    """Why the outcome is not what the rule alone says, as a sentence; empty where nothing is to be said."""
+    if each.reason is None or language == "en":
+        return each.reason or ""
+    unknown = [clause for clause in each.clauses if clause.holds is None]
+    if each.outcome != "inconclusive" or not unknown:
+        return say("why", language, reason=reason_message(each.reason).text(language))
+    reasons = listed(
+        (
+            message("verdicts.unknown_clause", clause=clause.text, reason=reason_message(clause.reason))
+            for clause in unknown
+        ),
+        "lists.semicolon",
     )
+    return say("why", language, reason=reasons.text(language))
 
 
 def kind_word(kind: str, language: Language) -> str:
@@ -100,7 +116,7 @@ def statistics_of(test: TestFound, language: Language) -> str:
     parts += [f"{name} = {each:.4g}" for name, each in test.statistics.items()]
     parts += [p_of(test)] if test.p_value is not None else []
     parts += [f"{say(name, language)} = {each:.3g}" for name, each in test.effects.items()]
-    return ", ".join(parts)
+    return pause(language).join(parts)
 
 
 def estimate_word(name: str, language: Language) -> str:
@@ -120,9 +136,9 @@ def rows_of_tests(each: HypothesisReport, language: Language) -> list[tuple[str,
     """
     rows = []
     for test in each.tests:
-        name = test.id if test.endpoint is None else f"{test.id}, {test.endpoint}"
+        name = test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}"
         own = [
-            (f"{name}: {estimate_word(one.name, language)}", f"{one.value:.4g}",
+            (f"{name}{colon(language)}{estimate_word(one.name, language)}", f"{one.value:.4g}",
              span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
             for one in test.estimates
         ]  # fmt: skip
@@ -213,12 +229,14 @@ def interval_rows(each: HypothesisReport, language: Language = "en") -> list[tup
         if arm.method is not None
     ]
     for test in each.tests:
-        read = test.id if test.endpoint is None else f"{test.id}, {test.endpoint}"
+        read = in_parentheses(
+            test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}", language
+        )
         if test.ci is not None and test.delta is not None:
             ends = span(test.ci.low, test.ci.high, binary=is_binary(each, test), language=language)
-            rows.append((f"{each.candidate} − {each.baseline} ({read})", ends, _made(test.ci)))
+            rows.append((f"{each.candidate} − {each.baseline}{read}", ends, _made(test.ci)))
         rows += [
-            (f"{estimate_word(one.name, language)} ({read})",
+            (f"{estimate_word(one.name, language)}{read}",
              span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
             for one in test.estimates
         ]  # fmt: skip
@@ -261,12 +279,13 @@ def slice_marks(each: HypothesisReport) -> tuple[str, ...]:
 def effect_lines(report: Report, language: Language) -> list[str]:
     """What deviations do, a sentence per hypothesis."""
     lines = []
-    colon = ":" if language == "zh" else ": "
+    semicolon = service.words.say("lists.semicolon", language)
     for effect in report.effects:
         parts = []
         if effect.outcome_as_run is not None and effect.outcome_planned is not None:
             parts.append(
-                f"{say('planned', language)} {outcome_word(effect.outcome_planned, language)}, "
+                f"{say('planned', language)} {outcome_word(effect.outcome_planned, language)}"
+                f"{pause(language)}"
                 f"{say('as_run', language)} {outcome_word(effect.outcome_as_run, language)}"
             )
         if effect.robust:
@@ -276,5 +295,5 @@ def effect_lines(report: Report, language: Language) -> list[str]:
                 f"{effect.tipping_items} {say('tipping', language)} {outcome_word(effect.outcome_then, language)}"
             )
         if parts:
-            lines.append(f"{effect.hypothesis}{colon}{'; '.join(parts)}")
+            lines.append(f"{effect.hypothesis}{colon(language)}{semicolon.join(parts)}")
     return lines

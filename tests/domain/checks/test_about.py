@@ -17,8 +17,8 @@ from tests.domain.checks.rank_plans import MOST_LOSE, judged, said, scores
 
 ABOUT = {"wilcoxon": "rank", "mann-whitney": "rank", "quantile-difference": "median"}
 NAMES = {
-    "rank": ("The claim is about ranks", "关于秩"),
-    "median": ("The claim is about the median", "关于中位数"),
+    "rank": ("The claim is about ranks", "针对秩"),
+    "median": ("The claim is about the median", "针对中位数"),
 }
 
 

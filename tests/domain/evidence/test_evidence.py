@@ -198,7 +198,7 @@ def test_the_card_names_the_difference_that_its_power_is_at(
     page = print_card(of_record(known(changes)))
     assert f"power at {name}: {100 * card.power:.0f} %" in page
     chinese = print_card(of_record(known(changes)), "zh")
-    assert f"在{card.power_at.zh}处的功效 {100 * card.power:.0f} %" in chinese
+    assert f"{card.power_at.zh}时的功效为 {100 * card.power:.0f} %" in chinese
 
 
 def test_the_card_shows_other_differences_as_a_curve_and_the_limit_of_the_rule() -> None:

@@ -126,7 +126,9 @@ def test_sentences_say_how_many_times_as_much_in_both_languages():
     assert told in found.sentence
     changed = plan({**SWAP, "populations.0.n": N})
     chinese = sentence(changed, found, interval_of(changed, found), language="zh")
-    assert f"C2 的花费是 C1 的 {ratio['value']:.2f} 倍(95% 区间 {low:.2f} 至 {high:.2f},n = {N})" in chinese
+    assert (
+        f"C2 的花费是 C1 的 {ratio['value']:.2f} 倍（95% 区间 {low:.2f} 至 {high:.2f}，n = {N}）" in chinese
+    )
 
 
 def test_a_printed_ratio_stays_on_its_side_of_the_threshold():

@@ -112,7 +112,7 @@ def test_a_p_beyond_every_resample_is_told_with_the_chance_of_its_signs():
     assert found.outcome == "supported"
     assert "chance makes signs so uneven with probability 0.002)" in found.sentence
     read = interval_of(plan(changes), found)
-    assert "符号如此不均的概率为 0.002)" in sentence(plan(changes), found, read, language="zh")
+    assert "符号如此不均的概率为 0.002）" in sentence(plan(changes), found, read, language="zh")
 
 
 @pytest.mark.parametrize("alternative", ["greater", "two-sided"])

@@ -48,7 +48,7 @@ ODD = st.sampled_from(
         '"',
         "\\n",
         "τ",
-        "检验:",
+        "检验：",
         "无。",
         "None.",
         "n:3",
@@ -366,7 +366,7 @@ def test_the_chinese_print_has_chinese_headings_and_labels() -> None:
         "## 多重比较",
     ):
         assert f"{expected}\n" in text
-    assert "主张:`superiority`(优效)" in text
+    assert "主张：`superiority`（优效）" in text
     assert "Hypotheses" not in text
 
 
@@ -456,7 +456,7 @@ def test_the_page_names_every_label_in_both_languages() -> None:
     page = PAGE.read_text("utf-8")
     for fields in FIELDS.values():
         for label in fields.values():
-            assert f"{label.en} {label.zh}" in page
+            assert f"{label.of('en')} {label.of('zh')}" in page
 
 
 @pytest.mark.parametrize(

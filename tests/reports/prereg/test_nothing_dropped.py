@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -208,9 +209,7 @@ def test_a_heading_opens_its_section_whatever_its_number_and_language(
 
 
 def test_each_name_of_a_section_opens_it_and_no_other() -> None:
-    names = [
-        (name, key) for key, section in SECTIONS.items() for name in (section.en, section.zh, *section.also)
-    ]
+    names = [(name, key) for key, section in SECTIONS.items() for name in section.names()]
     assert {name: section_of(f"3. {name}") for name, _ in names} == dict(names)
 
 
@@ -251,3 +250,17 @@ def test_gaps_beyond_the_most_are_counted() -> None:
         2 * MAX_GAPS + 1 + len(parse_plan("")[1])
     )  # every line, its heading, and what an empty plan lacks
     assert gaps[-1].message.startswith(f"{listed - MAX_GAPS + 1} more are not listed")
+
+
+def test_a_file_that_was_printed_with_half_width_marks_is_read_as_it_was():
+    """Chinese files of before have other marks, and other words behind two values."""
+    plan, _ = parse_plan(FILLED)
+    now = print_plan(plan, "zh")
+    before = now.translate(str.maketrans({"：": ":", "；": ";", "（": "(", "）": ")"}))
+    for value, former in (("exclude_pair", "该题在两臂中一并剔除"), ("fixed_n", "计划结果到齐后只看一次")):
+        before = re.sub(rf"(?<=`{value}`)\([^)]*\)", f"({former})", before)
+    assert len({now, before}) == 2
+    for text in (now, before):
+        again, gaps = parse_plan(text)
+        assert again == plan
+        assert {gap.code for gap in gaps} == {"MISSING_MANIFEST"}

@@ -21,12 +21,12 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import Verdict
 from service.errors import Conflict, Unavailable
 from service.reports.charts.style import Spec
-from service.reports.prereg.labels import Language
 from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import print_latex
 from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content
+from service.words import Language
 
 ReportForm = Literal["md", "html", "tex", "pdf", "json"]
 REPORTS: dict[ReportForm, str] = {

@@ -16,9 +16,9 @@ from service.api.parsing.markdown import Lang
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.access import Key
 from service.errors import NotFound
-from service.reports.prereg.labels import Language
 from service.reports.verdict.content import Report
 from service.store.plans import preregistrations
+from service.words import Language
 
 routes = router("verdicts")
 

@@ -129,12 +129,12 @@ def test_scores_have_no_percentage_points() -> None:
 @pytest.mark.parametrize(
     ("case", "en", "zh"),
     [
-        ("supported", "is supported: the rule `delta", "得到支持:规则 `delta"),
+        ("supported", "is supported: the rule `delta", "得到支持：规则 `delta"),
         ("not supported", "This does not show that the arms are equal.", "这并不表明两组相同。"),
         (
             "not supported",
             "(`m.p_value < 0.05`, `m.ci excludes 0` do not hold)",
-            "(`m.p_value < 0.05`、`m.ci excludes 0` 不成立)",
+            "（`m.p_value < 0.05`、`m.ci excludes 0` 不成立）",
         ),
         ("negative", "it lies below 0", "整体低于 0"),
         ("equivalent by the test", "rejects differences beyond its margin", "拒绝了超出界限的差异"),
@@ -146,10 +146,10 @@ def test_scores_have_no_percentage_points() -> None:
         (
             "positive within the SESOI",
             "although also within ±2.00 pp",
-            "但同时也在 ±2.00 个百分点 之内",
+            "但同时也在 ±2.00 个百分点之内",
         ),
-        ("invalid", "cannot be judged as planned, because", "无法按计划判定,因为"),
-        ("inconclusive", "the rule cannot be decided (", "规则无法判定("),
+        ("invalid", "cannot be judged as planned, because", "无法按计划判定，因为"),
+        ("inconclusive", "the rule cannot be decided (", "规则无法判定（"),
     ],
 )
 def test_each_outcome_says_why(case: str, en: str, zh: str) -> None:
@@ -279,7 +279,7 @@ def test_enough_power_has_no_such_note() -> None:
 def test_every_outcome_ends_with_what_can_be_done(case: str) -> None:
     _, _, found = said(*CASES[case][:2])
     assert found.next.en.startswith("Next: ")
-    assert found.next.zh.startswith("下一步:")
+    assert found.next.zh.startswith("下一步：")
     assert not re.search(r"\bnan\b|\binf\b|None|\+-", found.next.en + found.next.zh)
     assert not NEVER.search(found.next.en)
 
@@ -345,7 +345,7 @@ def test_where_nothing_varies_a_test_is_named_that_is_defined(
     test = {"test": "cluster-bootstrap" if clustered else "paired-bootstrap"}
     found = open_case(test, "b.p_value < 0.0011", arms, **changes)
     assert f"ask {named}, which" in found.next.en
-    assert f"使用 {named.replace(' (', '(').replace(')', ')')}," in found.next.zh
+    assert f"使用 {named.replace(' (', '（').replace(')', '）')}，" in found.next.zh
     name, *method = re.findall(r"`([\w-]+)`", named)
     test = {"id": "b", "test": name, "version": 1, "parameters": {"method": method[0]} if method else {}}
     rule = {"tests.0": test, "hypotheses.0.rule": "delta > 0 and b.p_value < 0.05"}
@@ -485,7 +485,7 @@ def test_the_arm_that_fillings_favour_is_told_as_the_endpoint_is_better(
     _, verdict, found = said(changes, outcomes(baseline, candidate))
     assert verdict.hypotheses[0].filled == "up"
     assert f"10 of them filled in for the {arm}" in found.sentences.en
-    assert f"10 个按有利于{zh}填补" in found.sentences.zh
+    assert f"10 个按有利于{zh}的取值填补" in found.sentences.zh
 
 
 def test_an_interval_and_a_test_of_another_method_are_told_apart() -> None:
@@ -497,4 +497,4 @@ def test_an_interval_and_a_test_of_another_method_are_told_apart() -> None:
         "They differ about 0 because they come from different methods: the interval from tango, the p-value from exact."
         in found.sentences.en
     )
-    assert "区间来自 tango,p 值来自 exact" in found.sentences.zh
+    assert "区间来自 tango，p 值来自 exact" in found.sentences.zh
