@@ -95,9 +95,9 @@ def name(path: Path) -> str:
 
 ORDINARY = {
     "agreement", "cumulative-effect", "describe", "effect-size", "equivalence", "power", "preference", "proportions",
-    "repeated", "sample-size", "sequential", "type-one-error",
+    "repeated", "sample-size", "sequential", "suite", "type-one-error",
 }  # fmt: skip
-"""Names of statistical tests that are also words for something else: a claim, a stopping rule, an error rate."""
+"""Names of statistical tests that are also words for something else: a claim, a stopping rule, a set of tasks."""
 
 
 def registered_tests() -> tuple[set[str], set[str]]:

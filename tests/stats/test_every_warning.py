@@ -440,6 +440,26 @@ CASES = {
         {"arms": {"a": [1], "b": [0], "c": [0]}},
     ),
     "ZEROS_AND_ONES": ("describe", {"values": [0.0, 1.0, 1.0]}, {"values": [0.0, 1.0, 0.5]}),
+    "FEW_TASKS": (
+        "suite",
+        {"tasks": [*range(9)] * 2, "values": [*range(18)], "estimand": "new_tasks"},
+        {"tasks": [*range(10)] * 2, "values": [*range(20)], "estimand": "new_tasks"},
+    ),
+    "TASK_IN_ONE_CLUSTER": (
+        "suite", {"tasks": [*"aab"], "values": [0, 1, 1]}, {"tasks": [*"aabb"], "values": [0, 1, 1, 0]},
+    ),
+    "TASK_ALIKE": ("suite", {"tasks": [*"aabb"], "values": [0, 1, 1, 1]}, {"tasks": [*"aabb"], "values": [0, 1, 1, 0]}),
+    "TASK_RANGES_UNKNOWN": (
+        "suite",
+        {"tasks": [*"aabb"], "values": [0, 1, 1, 2]},
+        {"tasks": [*"aabb"], "values": [0, 1, 1, 2], "range": {"low": 0, "high": 2}},
+    ),
+    "TASK_UNIT_TAKEN": (
+        "suite", {"tasks": [*"aabb"], "values": [0, 0.5, 1, 0]}, {"tasks": [*"aabb"], "values": [0, 1, 1, 0]},
+    ),
+    "TASK_SCALES": (
+        "suite", {"tasks": [*"aabb"], "values": [0, 1, 0, 21]}, {"tasks": [*"aabb"], "values": [0, 1, 0, 19]},
+    ),
     "UNEQUAL_CLUSTERS": (
         "clustered-mcnemar",
         {**columns([(0, 1)] * 20), "clusters": [max(k - 6, 0) for k in range(20)]},

@@ -19,7 +19,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "settings", "errors", "warnings", "reference/plan", "reference/files", "ingest", "performance", "simulations",
-        "rare-losses", "score-coverage",
+        "rare-losses", "score-coverage", "suites-coverage",
         "chaos", "soak", "map",
     ),
 }  # fmt: skip

@@ -6,6 +6,8 @@ that are left is therefore put beside the worst case, in which every missing out
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.evidence import Weighing, weigh
+from service.domain.comparison.evidence import Weighing, delta_of, weigh
 from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.records import Outcome
 from service.domain.comparison.request import ComparisonRequest
@@ -64,7 +66,7 @@ class Filling:
 
     def _of(self, pairs: Pairs) -> Extreme:
         evidence = weigh(pairs, self.weighing)
-        delta = float((pairs.candidate - pairs.baseline).mean())
+        delta = delta_of(pairs, evidence) or 0.0
         return Extreme(delta, evidence.ci, claims_of(evidence, self.weighing.margin))
 
     def of_slice(self, name: str) -> Filling:
@@ -96,8 +98,11 @@ class Attrition:
 
     def standing(self, claims: Claims) -> Claims:
         """The claims that stand: with more than `MOST` left out, those that hold in their worst case too."""
-        left_out = _share(~self.has.any(axis=1)) if self.counts_as_0 else self.share
-        if left_out <= MOST:
+        gone = ~self.has.any(axis=1) if self.counts_as_0 else ~self.has.all(axis=1)
+        tasks = self.every.against.tasks
+        if _share(gone) <= MOST and (
+            tasks is None or most_of_a_task(tasks, np.asarray(gone).tolist()) <= MOST
+        ):
             return claims
         worst, best = self.left_out.worst.claims, self.left_out.best.claims
         return Claims(
@@ -167,6 +172,12 @@ class Attrition:
 
 def _share(rows: Any) -> float:
     return float(np.mean(rows)) if len(rows) else 0.0
+
+
+def most_of_a_task(tasks: Sequence[str], gone: Sequence[bool]) -> float:
+    """The greatest share of its items that a task of a suite has lost: a small task counts as much as a large one."""
+    items, lost = Counter(tasks), Counter(task for task, lacks in zip(tasks, gone, strict=True) if lacks)
+    return max((lost[task] / count for task, count in items.items()), default=0.0)
 
 
 def attrition_of(everything: Everything, request: ComparisonRequest, weighing: Weighing) -> Attrition | None:

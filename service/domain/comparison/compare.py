@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
-from service.domain.comparison.evidence import Evidence, Weighing, mean, weigh
+from service.domain.comparison.evidence import Evidence, Weighing, delta_of, mean, weigh
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import in_points, margin_of, scale_of, scale_text
 from service.domain.comparison.sentences import STATUS, next_step, sentence
+from service.domain.comparison.suite_sentences import suite_next, suite_sentence
+from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
 from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
 from service.domain.comparison.unpaired import compare_unpaired
 
@@ -32,17 +34,20 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo."""
     sign = 1 if about is None else -1
     pairs, unpaired, everything = pair(request, lower=about is not None)
-    points = in_points(pairs, request.margin)
+    rescaled = request.suite is not None and bool(request.suite.rescale)
+    require_known(request.suite, set(everything.tasks.values()))
+    points = in_points(pairs, request.margin, rescaled=rescaled)
     margin = margin_of(request.margin, pairs, points=points)
     scale = scale_of(pairs, request.range)
-    weighing = Weighing(margin, request.alpha, scale, request.unseen)
+    weighing = Weighing(margin, request.alpha, scale, request.unseen, request.suite)
     evidence = weigh(pairs, weighing)
     carried = claims_of(evidence, margin)
     missing = attrition_of(everything, request, weighing)
     claims = carried if missing is None else missing.standing(carried)
-    delta = float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
-    outcome = claims.outcome
-    more = () if outcome != "cannot_tell" or carried != claims or delta is None else more_of(
+    delta = delta_of(pairs, evidence)
+    outcome, analysis = claims.outcome, evidence.suite
+    settled = outcome != "cannot_tell" or carried != claims or pairs.tasks is not None
+    more = () if settled or delta is None else more_of(
         evidence, delta, margin, request.alpha, request.power
     )  # fmt: skip
     slices = None
@@ -59,6 +64,12 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         if carried != claims:
             reasons["outcome"] = missing.reason
         warnings = *warnings, *missing.warnings(carried, points=points, sign=sign)
+    facts = None
+    if analysis is not None:
+        lacking = sorted(set(everything.tasks.values()) - set(pairs.tasks or ()))
+        facts = facts_of(analysis, request.suite, lacking)
+        reasons |= reasons_of(analysis)
+        warnings = *lacking_warning(lacking, arms=2), *warnings
     taken = scale if scale is None or about is None else scale_turned(scale, about)
     answer = Comparison(
         outcome=outcome,
@@ -76,8 +87,8 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         binary=pairs.n > 0 and pairs.binary,
         scale=scale,
         points=points,
-        baseline_mean=mean(pairs.baseline),
-        candidate_mean=mean(pairs.candidate),
+        baseline_mean=mean(pairs.baseline) if analysis is None else analysis.baseline_mean,
+        candidate_mean=mean(pairs.candidate) if analysis is None else analysis.candidate_mean,
         n=pairs.n,
         n_clusters=evidence.n_clusters,
         unit=evidence.unit,
@@ -86,6 +97,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         more=more,
         unpaired=unpaired,
         slices=slices,
+        suite=facts,
         reasons=reasons,
         warnings=warnings,
     )
@@ -93,7 +105,10 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     fails = (
         request.missing == "exclude_pair" and everything.one_sided and everything.zero_is_worst(request.range)
     )
-    words = {"sentence": sentence(answer, *names), "next": next_step(answer, can_fail=fails)}
+    words = {
+        "sentence": sentence(answer, *names) + suite_sentence(answer),
+        "next": suite_next(answer) or next_step(answer, can_fail=fails),
+    }
     return answer.model_copy(update=words)
 
 
@@ -101,6 +116,8 @@ def _reasons(
     pairs: Pairs, evidence: Evidence, margin: float | None, scale: ScaleTaken | None
 ) -> dict[str, str]:
     reasons: dict[str, str] = {"arms": "the arms are compared pair by pair"}
+    if pairs.tasks is None:
+        reasons["suite"] = NO_TASKS
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
     if margin is None:

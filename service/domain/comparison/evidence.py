@@ -15,6 +15,8 @@ import numpy as np
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, TestRun, Unit
+from service.domain.comparison.request import SuiteAsked
+from service.domain.comparison.suites import as_range, pair_columns, weigh_suite
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.data.pairs import tabulate
@@ -52,6 +54,15 @@ SCORES_RULE = (
     "been seen."
 )
 OBSERVED_RULE = " The t interval has a say too: each end is the further of the two."
+SUITE_RULE = (
+    "Items are of several tasks: the mean of the tasks under their weights. At each end the further of CR2 t with "
+    "Satterthwaite degrees of freedom, clusters free to span tasks, and of bounds that know of losses too rare to have "
+    "been seen."
+)
+NEW_TASKS_RULE = (
+    "Items are of several tasks, which are taken as a sample of such tasks: t on the tasks' differences under their "
+    "weights."
+)
 BOTH_DIRECTIONS = (
     " Both directions are tested, each at half of alpha; no worse is tested before better, so neither needs a "
     "correction (closed testing: Morikawa & Yoshida 1995)."
@@ -67,6 +78,8 @@ class Weighing:
     scale: ScaleTaken | None
     """Between what outcomes lie."""
     unseen: Unseen
+    suite: SuiteAsked | None = None
+    """How tasks are put together, where pairs have any."""
 
     @property
     def limit(self) -> float | None:
@@ -97,6 +110,8 @@ class Evidence:
     warnings: tuple[StatWarning, ...] = ()
     bounded: Bounded | None = None
     """What the interval rests on, where outcomes are no independent right and wrong."""
+    suite: Any = None
+    """The analysis of a suite, where pairs are of tasks."""
 
     @property
     def tie(self) -> float:
@@ -107,6 +122,8 @@ class Evidence:
 def weigh(pairs: Pairs, weighing: Weighing) -> Evidence:
     """Run the tests that fit the pairs; two pairs at least, or the interval is without ends."""
     scale = weighing.scale
+    if pairs.tasks is not None:
+        return _suite(pairs, weighing)
     if pairs.clusters is not None:
         return _clusters(pairs, weighing)
     if pairs.n and scale is not None and scale.source == "binary":
@@ -209,6 +226,61 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
         warnings=tuple(each for code, each in warnings.items() if code not in silent),
         bounded=Bounded(difference, codes, scale.high - scale.low, weighing.unseen),
     )
+
+
+def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
+    """By the mean of the tasks; what it says of each stands in its analysis."""
+    asked, tasks = weighing.suite, list(pairs.tasks or ())
+    unit: Unit = "items" if pairs.clusters is None else "clusters"
+    rule = NEW_TASKS_RULE if asked is not None and asked.estimand == "new_tasks" else SUITE_RULE
+    g = None if pairs.clusters is None else len(set(pairs.clusters))
+    if not pairs.n or g == 1:
+        why = (
+            "all items are in one cluster, which says nothing about other clusters"
+            if g
+            else "nothing is paired"
+        )
+        return nothing(rule, unit, weighing.alpha, g or 0, why)
+    scale = weighing.scale
+    options: dict[str, Any] = {"alpha": weighing.alpha}
+    if scale is not None and scale.source == "declared":
+        options["range"] = as_range(scale.low, scale.high)
+    if weighing.margin is not None:
+        shares = pairs.binary and not (asked is not None and asked.rescale)
+        options["margin"] = {"value": weighing.margin, "unit": "proportion" if shares else "score"}
+    answer = weigh_suite(pair_columns(pairs), tasks, pairs.clusters, asked, options)
+    analysis = answer.analysis
+    ci = analysis.ci or Interval(low=None, high=None, level=1 - weighing.alpha, method="none")
+    run = TestRun(
+        test=answer.test,
+        version=answer.version,
+        method=ci.method,
+        p_value=analysis.p_value,
+        bound=analysis.bounds.get("p_value"),
+        ci=analysis.ci,
+    )
+    return Evidence(
+        rule=rule + BOTH_DIRECTIONS,
+        unit=unit,
+        ci=ci,
+        tests=(run,),
+        differs=True,
+        loss_excluded=True,
+        se=analysis.se or None,
+        df=analysis.df or 1.0,
+        units=pairs.n if g is None else g,
+        n_clusters=g,
+        reasons={"ci": analysis.reasons["ci"]} if analysis.ci is None else {},
+        warnings=answer.warnings,
+        suite=analysis,
+    )
+
+
+def delta_of(pairs: Pairs, evidence: Evidence) -> float | None:
+    """Candidate minus baseline: of the suite, else of the items; None where nothing is paired."""
+    if evidence.suite is not None:
+        return float(evidence.suite.estimate)
+    return float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
 
 
 def furthest(one: Interval, other: Interval) -> Interval:

@@ -19,6 +19,7 @@ from service.stats.shared.data.score_range import ScoreRange
 Floats = NDArray[np.float64]
 SHOWN = 5
 """Ids of each kind that an answer names."""
+_LABELS = ("clusters", "slices", "tasks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Pairs:
     slices: Sequence[str | None] | None
     averaged: bool
     """Some item has several runs, of which the mean is taken."""
+    tasks: Sequence[str] | None = None
 
     @property
     def n(self) -> int:
@@ -82,6 +84,7 @@ class Everything:
     arms: tuple[ItemsOfArm, ItemsOfArm]
     clusters: Mapping[str, str]
     slices: Mapping[str, str]
+    tasks: Mapping[str, str]
 
     def has(self, arm: int, item_id: str) -> bool:
         """Whether the arm has a result of the item."""
@@ -183,6 +186,7 @@ class Everything:
             clusters,
             [self.slices.get(item_id_) for item_id_ in item_ids] if self.slices else None,
             any(arm.runs > 1 for arm in self.arms),
+            [self.tasks[item_id_] for item_id_ in item_ids] if self.tasks else None,
         )
 
 
@@ -200,9 +204,10 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
     before = group_by_item(request.baseline, "baseline.", faults)
     after = group_by_item(request.candidate, "candidate.", faults)
     every = list(dict.fromkeys([*before.values, *after.values]))
-    labels = {kind: _agreed(kind, every, (before, after), faults) for kind in ("clusters", "slices")}
+    labels = {kind: _agreed(kind, every, (before, after), faults) for kind in _LABELS}
     faults.raise_if_any()
-    everything = Everything(every, (before, after), labels["clusters"], labels["slices"])
+    require_tasks(every, labels["tasks"], "baseline.")
+    everything = Everything(every, (before, after), **labels)
     fail = request.missing == "fail"
     if fail:
         everything.require_zero_worst(request.range, lower=lower)
@@ -241,12 +246,14 @@ def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
     found: dict[str, list[float]] = {}
     count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()
-    columns = {kind: column for kind in ("clusters", "slices") if (column := getattr(rows, kind)) is not None}
+    columns = {kind: column for kind in _LABELS if (column := getattr(rows, kind)) is not None}
     labels: dict[str, dict[str, str]] = {kind: {} for kind in columns}
     for row, (item_id, value) in enumerate(zip(rows.item_ids, rows.values, strict=True)):
         key = item_id, 1 if rows.replicates is None else rows.replicates[row]
         if key in seen:
             fix = "send an item once, or number its runs in replicates"
+            if rows.tasks is not None:
+                fix += "; items of two tasks need ids of their own, such as task/item"
             faults.row(f"{path}item_ids", row, f"has item '{item_id}' again", fix)
         seen.add(key)
         values = found.setdefault(item_id, [])
@@ -257,6 +264,18 @@ def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
             if label is not None and labels[kind].setdefault(item_id, label) != label:
                 faults.row(f"{path}{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item")
     return ItemsOfArm(found, labels, max(count.values()))
+
+
+def require_tasks(items: Sequence[str], tasks: Mapping[str, str], path: str) -> None:
+    """Refuse items without a task where others have one.
+
+    Raises:
+        InvalidData: with the first of them.
+    """
+    lacking = [item_id for item_id in items if item_id not in tasks] if tasks else []
+    if lacking:
+        message = f"{len(lacking)} of {len(items)} items have no task, the first is '{lacking[0]}'"
+        raise InvalidData.field(f"{path}tasks", message, "name a task for every item, or for no item")
 
 
 def _agreed(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:

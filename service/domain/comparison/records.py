@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from service.domain.comparison.suite_records import SuiteFacts
 from service.records import Record
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.fields import ItemCount
@@ -167,6 +168,10 @@ class Comparison(Record):
         None, description="Of arms on items of their own; null: they are paired by id."
     )
     slices: Slices | None = None
+    suite: SuiteFacts | None = Field(
+        None,
+        description="The tasks, where items have any: `delta` and the means are then those of the suite.",
+    )
     reasons: dict[str, str] = Field(
         description="Null fields and why; `outcome`: why a claim that the pairs would carry does not stand."
     )

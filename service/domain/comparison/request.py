@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from service.domain.faults import Faults
 from service.errors import InvalidData
 from service.stats.shared.data.score_range import RangeField
+from service.stats.shared.data.suites import Rescale, SuiteEstimand, Weights
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
 from service.stats.shared.declaring.fields import DecidingLevel, PowerPlannedFor
@@ -19,7 +20,7 @@ Missing = Literal["exclude_pair", "fail"]
 Prefers = Literal["higher", "lower"]
 Pairing = Literal["by_id", "none"]
 ItemId = Annotated[str, Field(min_length=1, max_length=512)]
-_COLUMNS = ("values", "clusters", "slices", "replicates")
+_COLUMNS = ("values", "clusters", "slices", "tasks", "replicates")
 
 
 class ArmRows(Request):
@@ -37,6 +38,10 @@ class ArmRows(Request):
     )
     slices: Annotated[list[ItemId | None], Field(max_length=MAX_ITEMS)] | None = Field(
         None, description="Each item's slice, such as a category; every slice is compared too."
+    )
+    tasks: Annotated[list[ItemId | None], Field(max_length=MAX_ITEMS)] | None = Field(
+        None,
+        description="Each item's task: what is answered is then the mean of the tasks, under the suite's weights.",
     )
     replicates: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=MAX_ITEMS)] | None = Field(
         None, description="Which run of the item a row is; runs of an item are averaged."
@@ -63,6 +68,22 @@ class ArmRows(Request):
                 faults.add(f"covariates.{name}", message, "send one entry per row in every column")
         faults.raise_if_any()
         return self
+
+
+class SuiteAsked(Request):
+    """How the tasks make a suite."""
+
+    weights: Weights = "equal"
+    rescale: Rescale = None
+    estimand: SuiteEstimand = "these_tasks"
+
+
+SuiteField = Annotated[
+    SuiteAsked | None,
+    Field(
+        description="How items with `tasks` are put together; null: the tasks weigh alike, and are these very tasks."
+    ),
+]
 
 
 class ComparisonRequest(Request):
@@ -98,6 +119,7 @@ class ComparisonRequest(Request):
         description="What bounds in clusters take into account beyond what was seen: single items lost, in clusters "
         "like those seen; or whole `clusters`.",
     )
+    suite: SuiteField = None
     power: PowerPlannedFor = Field(0.8, description="What `more` plans for, a proportion.")
 
     @model_validator(mode="after")
@@ -110,6 +132,7 @@ class ComparisonRequest(Request):
                 raise InvalidData.field(
                     f"{name}.covariates", message, "leave them out, or send pairing 'none'"
                 )
+        self._require_suite()
         if self.pairing == "by_id":
             return self
         if self.unseen == "clusters":
@@ -119,8 +142,40 @@ class ComparisonRequest(Request):
         if self.baseline.slices is not None or self.candidate.slices is not None:
             fix = "leave slices out, or compare one slice at a time"
             raise InvalidData.field("baseline.slices", "are compared on pairs alone", fix)
+        if self.in_tasks:
+            fix = "leave tasks out, or compare one task at a time"
+            raise InvalidData.field("baseline.tasks", "are compared on pairs alone", fix)
         if set(self.baseline.covariates or ()) != set(self.candidate.covariates or ()):
             raise InvalidData.field(
                 "candidate.covariates", "are others than the baseline's", "send the same in both"
             )
         return self
+
+    @property
+    def in_tasks(self) -> bool:
+        """Whether items have tasks."""
+        return self.baseline.tasks is not None or self.candidate.tasks is not None
+
+    def _require_suite(self) -> None:
+        """Refuse what a suite cannot be asked."""
+        sliced = self.baseline.slices is not None or self.candidate.slices is not None
+        require_suite(self.suite, self.prefers, in_tasks=self.in_tasks, sliced=sliced, path="baseline.")
+        if self.in_tasks and self.unseen == "clusters":
+            raise InvalidData.field("unseen", "clusters is of one task", "leave it out, or leave tasks out")
+
+
+def require_suite(
+    suite: SuiteAsked | None, prefers: Prefers, *, in_tasks: bool, sliced: bool, path: str
+) -> None:
+    """Refuse a suite without tasks, tasks beside slices, and scales whose better end nobody said.
+
+    Raises:
+        InvalidData: with the field and the way out.
+    """
+    if suite is not None and not in_tasks:
+        raise InvalidData.field("suite", "has no tasks", f"send {path}tasks, each item's task")
+    if in_tasks and sliced:
+        raise InvalidData.field(f"{path}slices", "are of one task", "leave slices out, or leave tasks out")
+    if suite is not None and suite.rescale and prefers == "lower":
+        fix = "leave prefers out, and send as the floor of each task the score that is the worst"
+        raise InvalidData.field("suite.rescale", "says itself which end of a scale is the better one", fix)

@@ -48,8 +48,10 @@ def scale_text(scale: ScaleTaken | None) -> str:
     return f" The least and the greatest score seen, {ends}, are taken as the ends of their range: {beyond}"
 
 
-def in_points(pairs: Pairs, margin: Margin | None) -> bool:
-    """Of outcomes 0 and 1, and of their means over runs where the margin is one of proportions."""
+def in_points(pairs: Pairs, margin: Margin | None, *, rescaled: bool = False) -> bool:
+    """Of outcomes 0 and 1, and of their means over runs where the margin is one of proportions; not rescaled."""
+    if rescaled:
+        return False
     if not pairs.n:
         return margin is not None and margin.unit != "score"
     if pairs.binary:

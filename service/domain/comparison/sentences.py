@@ -175,6 +175,8 @@ def _size(comparison: Comparison) -> str:
     items, arms = _count(comparison.n, "item"), comparison.arms
     if arms is not None:
         items = f"{arms.n_candidate} items against {arms.n_baseline} others"
+    if comparison.suite is not None:
+        items += f" of {_count(comparison.suite.n_tasks, 'task')}"
     if comparison.n_clusters is not None:
         items += f" in {_count(comparison.n_clusters, 'cluster')}"
     if arms is not None and arms.covariates:

@@ -6,14 +6,17 @@ stay 0 and 1, and what has no result counts as the worst there can be where it c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from service.domain.comparison.records import Comparison, ScaleTaken, SliceResult
 from service.domain.comparison.request import ArmRows, ComparisonRequest
+from service.domain.comparison.suite_records import SuiteFacts
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
 from service.stats.shared.declaring.common import Interval
+from service.stats.shared.methods.suites import SuiteTask
 
 
 def turning_point(request: ComparisonRequest) -> float:
@@ -72,6 +75,8 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
         reversal = slices.reversal
         swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
         changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})
+    if answer.suite is not None:
+        changes["suite"] = _suite_turned(answer.suite, level)
     if answer.arms is not None:
         changes["arms"] = answer.arms.model_copy(update={"unadjusted": _minus(answer.arms.unadjusted)})
     return answer.model_copy(update=changes)
@@ -80,6 +85,28 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
 def scale_turned(scale: ScaleTaken, about: float) -> ScaleTaken:
     """A scale on the other side of the point."""
     return scale.model_copy(update={"low": about - scale.high, "high": about - scale.low})
+
+
+def _suite_turned(suite: SuiteFacts, level: Callable[[float | None], float | None]) -> SuiteFacts:
+    """Estimates and levels as they were sent; who lost stays who got worse."""
+
+    def of_task(task: SuiteTask) -> SuiteTask:
+        arms = task.arms
+        changes: dict[str, Any] = {"estimate": _minus(task.estimate)}
+        for name in ("ci", "simultaneous"):
+            interval = getattr(task, name)
+            changes[name] = None if interval is None else _mirrored(interval)
+        if arms is not None:
+            means = {name: level(getattr(arms, name)) for name in ("baseline_mean", "candidate_mean")}
+            changes["arms"] = arms.model_copy(update=means)
+        return task.model_copy(update=changes)
+
+    changes: dict[str, Any] = {"tasks": tuple(of_task(task) for task in suite.tasks)}
+    changes["item_weighted"] = _minus(suite.item_weighted)
+    unlike = suite.heterogeneity
+    if unlike is not None and unlike.prediction is not None:
+        changes["heterogeneity"] = unlike.model_copy(update={"prediction": _mirrored(unlike.prediction)})
+    return suite.model_copy(update=changes)
 
 
 def _of_slice(result: SliceResult) -> SliceResult:

@@ -339,7 +339,7 @@ def _facts(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
 
 
 def _reasons(evidence: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str] = {"suite": "told of pairs"}
     if margin is None:
         reasons["margin"] = reasons["no_worse"] = "no margin was given"
     if scale is None:

@@ -12,4 +12,11 @@ MISSING_RESULTS = WarningKind(
     "answer.",
     "Horowitz & Manski (2000), JASA 95:77",
 )
-KINDS = (MISSING_RESULTS,)
+TASKS_LACKING = WarningKind(
+    "TASKS_LACKING",
+    "serious",
+    "{count} of the suite's tasks without any item that has a result ({where}): {names}. The suite is of the others "
+    "alone, which is another suite.",
+    None,
+)
+KINDS = (MISSING_RESULTS, TASKS_LACKING)

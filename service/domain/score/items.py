@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.domain.comparison.pairing import group_by_item
+from service.domain.comparison.pairing import group_by_item, require_tasks
 from service.domain.faults import Faults
 from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
@@ -21,6 +21,7 @@ class Items:
     slices: Sequence[str | None] | None
     most_runs: int
     """Runs of the item with the most, whether they have a result or not."""
+    tasks: Sequence[str] | None = None
 
     @property
     def lacking(self) -> list[str]:
@@ -49,6 +50,7 @@ class Items:
             runs=[self.runs[row] for row in rows],
             clusters=None if self.clusters is None else [self.clusters[row] for row in rows],
             slices=None if self.slices is None else [self.slices[row] for row in rows],
+            tasks=None if self.tasks is None else [self.tasks[row] for row in rows],
         )
 
 
@@ -63,6 +65,8 @@ def group(request: ScoreRequest) -> Items:
     faults.raise_if_any()
     item_ids = list(arm.values)
     clusters, slices = arm.labels.get("clusters"), arm.labels.get("slices")
+    tasks = arm.labels.get("tasks", {})
+    require_tasks(item_ids, tasks, "")
     lacking = [] if not clusters else [item_id_ for item_id_ in item_ids if item_id_ not in clusters]
     if lacking:
         raise InvalidData.field(
@@ -76,4 +80,5 @@ def group(request: ScoreRequest) -> Items:
         [clusters[item_id_] for item_id_ in item_ids] if clusters else None,
         [slices.get(item_id_) for item_id_ in item_ids] if slices else None,
         arm.runs,
+        [tasks[item_id_] for item_id_ in item_ids] if tasks else None,
     )

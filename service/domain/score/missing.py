@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.comparison.attrition import MOST
+from service.domain.comparison.attrition import MOST, most_of_a_task
 from service.domain.comparison.pairing import SHOWN
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.score.items import Items
@@ -37,12 +37,14 @@ class Missing:
     record: MissingResults
     worst: Outcome | None
     best: Outcome | None
+    most: float = 0.0
+    """The greatest share of its items that a task has lost, of a suite."""
 
     def standing(self, told: Outcome) -> Outcome:
         """What stands: with more than a twentieth left out, an answer that its unfavourable case gives too."""
         if (
             self.record.counted == "as_worst"
-            or self.record.share <= MOST
+            or max(self.record.share, self.most) <= MOST
             or told not in ("meets", "falls_short")
         ):
             return told
@@ -60,7 +62,7 @@ class Missing:
         """What is missing and what it could change: of more than a twentieth, and where it changes the answer."""
         unfavourable = self._unfavourable(told)
         changes = unfavourable != told
-        if self.record.share <= MOST and not changes:
+        if max(self.record.share, self.most) <= MOST and not changes:
             return ()
         became = (
             "are left out" if self.record.counted == "left_out" else "count as the worst outcome there can be"
@@ -127,12 +129,16 @@ def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | N
         worst=cases[0][0],
         best=cases[1][0],
     )
-    return Missing(record, cases[0][1], cases[1][1])
+    gone = [not runs for runs in items.runs]
+    most = 0.0 if items.tasks is None else most_of_a_task(items.tasks, gone)
+    return Missing(record, cases[0][1], cases[1][1], most)
 
 
 def _filled(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
     """Of items without any result: they have one run with that outcome."""
-    found = weigh(Items(items.item_ids, [runs or [value] for runs in items.runs], items.clusters, None, 1))
+    found = weigh(
+        Items(items.item_ids, [runs or [value] for runs in items.runs], items.clusters, None, 1, items.tasks)
+    )
     outcome: Outcome = "estimate" if found.against is None else found.against.outcome
     return Filled(value=value, mean=found.mean, ci=found.ci), outcome
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from service.domain.comparison.suite_records import SuiteFacts
 from service.records import Record
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.fields import ItemCount
@@ -88,6 +89,10 @@ class Score(Record):
     n_values: int = Field(description="Their runs together, a count.")
     missing: MissingResults | None
     slices: SliceScores | None = None
+    suite: SuiteFacts | None = Field(
+        None,
+        description="The tasks, where items have any: the mean is then the suite's; null: items have no task.",
+    )
     test: str = Field(description="The registered test; `GET /v1/tests/{name}` describes it.")
     version: int
     reasons: dict[str, str] = Field(

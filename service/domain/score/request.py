@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from service.domain.comparison.request import ArmRows, Missing, Prefers
+from service.domain.comparison.request import ArmRows, Missing, Prefers, SuiteField, require_suite
 from service.stats.shared.data.score_range import RangeField
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import Finite
@@ -33,11 +33,15 @@ class ScoreRequest(ArmRows):
         description="An item without a result: left out, or counted as the worst outcome there can be (`fail`), as is "
         "then a run that other items have.",
     )
+    suite: SuiteField = None
     power: PowerPlannedFor = Field(0.8, description="What `against.more` plans for, a proportion.")
 
     @model_validator(mode="after")
     def _computable(self) -> Self:
         require_size(
             np.array([value for value in self.values if value is not None], dtype=np.float64), "values"
+        )
+        require_suite(
+            self.suite, self.prefers, in_tasks=self.tasks is not None, sliced=self.slices is not None, path=""
         )
         return self

@@ -6,11 +6,13 @@ from typing import Any
 
 from service.domain.comparison.evidence import MOST_SECONDS
 from service.domain.comparison.sentences import STATUS
+from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
 from service.domain.score.items import Items, group
 from service.domain.score.missing import kept_of, missing_of
 from service.domain.score.records import Outcome, Score
 from service.domain.score.request import ScoreRequest
 from service.domain.score.sentences import next_step, rule, sentence
+from service.domain.score.suites import SuiteAnswer, weigh_tasks
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 
@@ -26,12 +28,22 @@ def score(request: ScoreRequest) -> Score:
     kept = kept_of(items, request)
     if not kept.item_ids:
         raise InvalidData.field("values", "hold no result at all", "send at least one item with a result")
-    missing = missing_of(items, request, lambda filled: weigh(filled, request).analysis)
-    answer = weigh(kept, request)
-    found = answer.analysis
+    lacking: tuple[str, ...] = ()
+    if items.tasks is not None:
+        require_known(request.suite, set(items.tasks))
+        lacking = tuple(sorted(set(items.tasks) - set(kept.tasks or ())))
+
+    def weighed(part: Items) -> registry.Answer[Any] | SuiteAnswer:
+        return weigh(part, request) if part.tasks is None else weigh_tasks(part, request, lacking)
+
+    missing = missing_of(items, request, lambda filled: weighed(filled).analysis)
+    answer = weighed(kept)
+    found: Any = answer.analysis
     told: Outcome = "estimate" if found.against is None else found.against.outcome
     outcome = told if missing is None else missing.standing(told)
     reasons = dict(found.reasons)
+    if items.tasks is None:
+        reasons["suite"] = NO_TASKS
     if request.slices is None:
         reasons["slices"] = "no slices were named"
     if missing is None:
@@ -44,7 +56,8 @@ def score(request: ScoreRequest) -> Score:
 
         slices = slices_of(kept, request, lambda part: weigh(part, request).analysis)
     unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
-    points = unit and all(value in (None, 0, 1) for value in request.values)
+    rescaled = request.suite is not None and bool(request.suite.rescale)
+    points = unit and not rescaled and all(value in (None, 0, 1) for value in request.values)
     result = Score(
         outcome=outcome,
         sentence="",
@@ -65,10 +78,15 @@ def score(request: ScoreRequest) -> Score:
         n_values=found.n_values,
         missing=None if missing is None else missing.record,
         slices=slices,
+        suite=getattr(found, "suite", None),
         test=answer.test,
         version=answer.version,
         reasons=reasons,
-        warnings=(*answer.warnings, *(() if missing is None else missing.warnings(told, points=points))),
+        warnings=(
+            *lacking_warning(lacking, arms=1),
+            *answer.warnings,
+            *(() if missing is None else missing.warnings(told, points=points)),
+        ),
     )
     name = request.name or "the system"
     return result.model_copy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from service.domain.comparison.sentences import rounded_up
+from service.domain.comparison.suites import heaviest
 from service.domain.faults import listed
 from service.domain.score.records import Score
 from service.stats.shared.declaring.common import Interval
@@ -22,6 +23,12 @@ _RULES = {
     "furthest": "Items of a cluster are not independent: each end is the further of CR2 t and of the exact interval of "
     "an effective number of items (Korn and Graubard), since clusters are few or uneven, or the mean lies near an end.",
 }
+_SUITE_RULES = {
+    "these_tasks": "Items are of several tasks: the mean of the tasks under their weights, each end the further of CR2 "
+    "t with Satterthwaite degrees of freedom, clusters free to span tasks, and of bounds that know what was not seen.",
+    "new_tasks": "Items are of several tasks, which are taken as a sample of such tasks: t on the tasks' means under "
+    "their weights.",
+}
 _UNDECIDED = "Nothing varies, so no interval is given."
 _THRESHOLD = " Each side of the threshold is tested at half of alpha by that interval, which is the test turned around."
 
@@ -31,20 +38,23 @@ def sentence(score: Score, name: str) -> str:
     told = f"{name} has {_show(score, score.mean)} ({_interval(score, score.ci)}; {_size(score)})"
     against = score.against
     if against is None:
-        return f"Score: {told}.{_clusters(score)}{_runs(score)}"
+        return f"Score: {told}.{_clusters(score)}{_runs(score)}{_pooled(score)}"
     high, bar = score.prefers == "higher", _show(score, against.threshold)
     if score.outcome == "meets":
-        return f"{'Meets' if high else 'Keeps to at most'} {bar}: {told}.{_clusters(score)}"
+        return f"{'Meets' if high else 'Keeps to at most'} {bar}: {told}.{_clusters(score)}{_pooled(score)}"
     if score.outcome == "falls_short":
-        return f"{'Falls short of' if high else 'Exceeds'} {bar}: {told}.{_clusters(score)}"
+        return f"{'Falls short of' if high else 'Exceeds'} {bar}: {told}.{_clusters(score)}{_pooled(score)}"
     asked = f"whether it is {'at least' if high else 'at most'} {bar}"
-    return f"Cannot tell {asked}: {told}; {_open(score)}.{_more(score)}{_clusters(score)}"
+    return f"Cannot tell {asked}: {told}; {_open(score)}.{_more(score)}{_clusters(score)}{_pooled(score)}"
 
 
 def rule(found: Score) -> str:
     """What decides."""
     if found.ci is None:
-        return _UNDECIDED
+        return _UNDECIDED if found.suite is None else found.reasons.get("ci", _UNDECIDED)
+    if found.suite is not None:
+        told = _SUITE_RULES[found.suite.estimand]
+        return told + (_THRESHOLD if found.against is not None else "")
     told = _RULES[found.ci.method]
     if found.clusters is not None and found.df is not None and found.ci.method != "korn-graubard":
         told += f" It has {found.df:.1f} degrees of freedom."
@@ -81,6 +91,12 @@ def next_step(score: Score) -> str:
     attainable = None if score.against is None else score.against.attainable
     if attainable is not None and attainable.least_units > _units(score):
         return f"Plan {rounded_up(attainable.least_units)} {attainable.unit} or more: fewer cannot show it at all."
+    heavy = None if score.suite is None else heaviest(score.suite)
+    if heavy is not None:
+        return (
+            f"Add items to {heavy[0]} first, whose error is {heavy[1]:.0%} of the suite's variance; decide once, on "
+            "items that were planned."
+        )
     return "More items of other kinds would tell; these leave it open."
 
 
@@ -135,6 +151,15 @@ def _clusters(found: Score) -> str:
     )
 
 
+def _pooled(found: Score) -> str:
+    """What is not the suite's mean, though it is often printed under its name."""
+    if found.suite is None:
+        return ""
+    return (
+        f" Over all items alike, which is another quantity, it is {_show(found, found.suite.item_weighted)}."
+    )
+
+
 def _runs(found: Score) -> str:
     """The other estimand, where there are runs."""
     ci = None if found.these_items is None else found.these_items.ci
@@ -153,6 +178,8 @@ def _size(score: Score) -> str:
     items = _count(score.n, "item")
     if score.n_values > score.n:
         items += f", {score.n_values} runs"
+    if score.suite is not None:
+        items += f" of {_count(score.suite.n_tasks, 'task')}"
     return items if score.clusters is None else f"{items} in {_count(score.clusters.n_clusters, 'cluster')}"
 
 

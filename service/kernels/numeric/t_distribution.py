@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,12 @@ def t_tail(t: float, df: float, alternative: Alternative = "two-sided") -> float
 def t_quantile(q: float, df: float) -> float:
     """The q-quantile of Student's t."""
     return float(special.stdtrit(df, q))
+
+
+def to_normal(t: NDArray[np.floating[Any]], df: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """|t| with `df` degrees of freedom on the scale of the normal law, to a few thousandths (Wallace 1959)."""
+    with np.errstate(over="ignore"):
+        return np.asarray((8 * df + 1) / (8 * df + 3) * np.sqrt(df * np.log1p(t**2 / df)))
 
 
 def noncentral_t_cdf(t: float, df: float, nc: float) -> float:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csgraph
 
 from service.kernels.numeric.streams import BLOCK, block_count, coins_of, generator
+from service.kernels.numeric.t_distribution import to_normal
 from service.kernels.randomization.max_t import (
     DUST,
     FLAT,
@@ -249,7 +250,7 @@ class PartialArms:
         ]
         greatest = np.concatenate(parts)[:total]
         seen = np.full(len(df), np.nan)
-        seen[varies] = _to_normal(np.abs(self.t[varies]), df[varies])
+        seen[varies] = to_normal(np.abs(self.t[varies]), df[varies])
         adjusted, critical = judged(seen, varies, greatest, self.alpha, TIE_IN_SINGLE if single else TIE)
         bars = np.full(len(df), np.inf)
         if math.isfinite(critical):
@@ -291,7 +292,7 @@ class PartialArms:
             cross = shift if self.starts is None else signs @ (pulled * sizes).astype(kind)
             of: dict[str, NDArray[np.floating[Any]]] = {name: x.astype(kind) for name, x in fact.items()}
             t = studentized(shift, cross, of["pulled"], of["weight"], of["n"], of["units"])
-            np.maximum(greatest, _to_normal(t, of["df"]).max(axis=1), out=greatest)
+            np.maximum(greatest, to_normal(t, of["df"]).max(axis=1), out=greatest)
         return greatest
 
 
@@ -309,13 +310,7 @@ def partial(columns: Floats, codes: NDArray[np.int64] | None, alpha: float) -> P
     return PartialArms(np.where(present, columns, 0.0), present, starts, alpha)
 
 
-def _to_normal(t: NDArray[np.floating[Any]], df: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
-    """|t| with `df` degrees of freedom on the scale of the normal law, to a few thousandths (Wallace 1959)."""
-    with np.errstate(over="ignore"):
-        return np.asarray((8 * df + 1) / (8 * df + 3) * np.sqrt(df * np.log1p(t**2 / df)))
-
-
 def _from_normal(z: float, df: Floats) -> Floats:
-    """The |t| that `_to_normal` brings to `z`."""
+    """The |t| that `to_normal` brings to `z`."""
     with np.errstate(over="ignore"):
         return np.asarray(np.sqrt(df * np.expm1((z * (8 * df + 3) / (8 * df + 1)) ** 2 / df)))

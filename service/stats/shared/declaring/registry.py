@@ -67,13 +67,14 @@ Service = Literal[
     "ranked",
     "bounded",
     "scored",
+    "weighted",
     "unpaired_shares",
     "unpaired_means",
 ]
 """What the service itself asks a test for: the difference that a fourfold table from elsewhere shows, to correct the
 p-values of a family, the difference of items in clusters, a difference against a margin, that of scores by resampling,
-the order of several arms, the difference of scores that have a least and a greatest value, the mean of one arm, or the
-difference of two arms on different items, of shares or of means."""
+the order of several arms, the difference of scores that have a least and a greatest value, the mean of one arm, the
+mean of several tasks under weights, or the difference of two arms on different items, of shares or of means."""
 
 SERVED_BY: Mapping[Service, str] = {
     "fourfold": "mcnemar",
@@ -84,6 +85,7 @@ SERVED_BY: Mapping[Service, str] = {
     "ranked": "leaderboard",
     "bounded": "bounded-difference",
     "scored": "one-sample-mean",
+    "weighted": "suite",
     "unpaired_shares": "proportions",
     "unpaired_means": "unpaired-difference",
 }

@@ -1,0 +1,131 @@
+"""Bounds of a weighted mean that know of losses too rare to have been seen.
+
+The mean of a suite is a sum of rates under weights, as a directly standardized rate is: a weighted sum of counts. An
+upper bound of such a sum takes one more event of the largest weight and is the quantile of a gamma law with that mean
+and variance (Fay & Feuer 1997, Stat Med 16:791): of one task of independent items without any event it is -log(tail)/n.
+A difference is gains less losses, whose bounds are put together by the squares of their distances (Zou & Donner 2008,
+Stat Med 27:1693). Each end of an interval is the further of this and of Student's t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy import special
+
+from service.kernels.numeric.t_distribution import t_quantile, t_tail
+
+NEAREST, FARTHEST = 1e-6, 25.0
+"""z between which p-values are told: from .5 to 1e-138, and 0 below."""
+STEPS = 60
+LEAST_P = float(special.ndtr(-FARTHEST))
+WIDEST = 1e100
+"""Of what variances are widened by, so that their squares stay in range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A weighted mean of amounts of 0 and more, with its variance."""
+
+    mean: float
+    variance: float
+
+
+NONE = Rate(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rare:
+    """What moves a mean down and what moves it up, and the weight of a single item that was not seen on either side."""
+
+    down: Rate
+    up: Rate
+    unseen: float
+
+    @property
+    def turned(self) -> Rare:
+        """Of minus the mean."""
+        return Rare(self.up, self.down, self.unseen)
+
+    def reach(self, tail: float, widened: float) -> float:
+        """How far below the estimate the mean may lie. `widened`: t over z, for what is known of the variances.
+
+        Distances are widened rather than variances, of which a gamma law with a mean near 0 knows too little.
+        """
+        more, event = self.down.mean + self.unseen, self.unseen**2
+        variance = self.down.variance + event
+        # gamma with that mean and variance: shape mean^2 / variance, scale variance / mean
+        far = float(special.gammainccinv(more**2 / variance, tail)) * (variance / more) - self.down.mean
+        far *= math.sqrt((self.down.variance * min(widened, WIDEST) ** 2 + event) / variance)
+        near = 0.0
+        if self.up.mean > 0 and self.up.variance > 0:
+            spread = self.up.variance
+            least = float(special.gammaincinv(self.up.mean**2 / spread, tail)) * (spread / self.up.mean)
+            near = min((self.up.mean - least) * widened, self.up.mean)
+        return math.hypot(max(far, 0.0), max(near, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteBounds:
+    """Bounds of one weighted mean: t about it, each end the further of that and of what was not seen.
+
+    `below` and `above`: what is known of rare moves to either side; None where scores have no range. `least` and
+    `greatest`: what the mean cannot be below or above. All of it is in `unit`, what is asked and answered is not. With
+    `se` 0 and no range there are no bounds: do not ask.
+    """
+
+    mean: float
+    se: float
+    df: float
+    below: Rare | None = None
+    above: Rare | None = None
+    least: float = -math.inf
+    greatest: float = math.inf
+    unit: float = 1.0
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+        low, high = self._ends(tail)
+        return low * self.unit, high * self.unit
+
+    def p_above(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at most `mean`, by these bounds; t from .5 on, 0 below `LEAST_P`."""
+        return self._p(mean / self.unit, 0)
+
+    def p_below(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at least `mean`."""
+        return self._p(mean / self.unit, 1)
+
+    def _ends(self, tail: float) -> tuple[float, float]:
+        quantile = -t_quantile(tail, self.df)
+        z = -float(special.ndtri(tail))
+        widened = (
+            quantile / z
+        )  # what is known of the variances is worth as little to rare losses as it is to t
+        down = up = quantile * self.se
+        if self.below is not None:
+            down = max(down, self.below.reach(tail, widened))
+        if self.above is not None:
+            up = max(up, self.above.reach(tail, widened))
+        return max(self.mean - down, self.least), min(self.mean + up, self.greatest)
+
+    def _p(self, mean: float, side: int) -> float:
+        gap = (self.mean - mean) if side == 0 else (mean - self.mean)
+        if gap <= 0:
+            return max(0.5, t_tail(gap / self.se, self.df, "greater")) if self.se > 0 else 1.0
+
+        def holds(z: float) -> bool:
+            """Whether the bound at this z has not reached the value, so that the test rejects there."""
+            bound = self._ends(float(special.ndtr(-z)))[side]
+            return bound > mean if side == 0 else bound < mean
+
+        low, high = NEAREST, FARTHEST
+        if holds(high):
+            return 0.0
+        if not holds(low):
+            return 0.5
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return float(special.ndtr(-low))
