@@ -16,6 +16,10 @@ from forelock.problem import FileFault
 
 _PIECE = 1024 * 1024
 _SEPARATOR = re.compile(rb"[,;\t]")
+_COLUMNS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\[\s*[^\s\[{]')
+"""How a JSON object of columns begins."""
+_OF_ROWS = (None, "helm", "lm_eval")
+"""What the name of a column may be taken for: these formats write no arrays of texts or numbers first."""
 
 
 class UnknownFormat(FileFault):
@@ -119,7 +123,10 @@ def _format_of(path: Path) -> str | None:
     if path.suffix.lower() in (".tsv", ".txt") and head.lstrip()[:1] not in (b"{", b"["):
         return "csv" if _SEPARATOR.search(head.partition(b"\n")[0]) else None
     marked = next((form for mark, form in MARKS.items() if mark in head), None)
-    rows = path.suffix.lower() in (".ndjson", ".jsonl") or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    lines = path.suffix.lower() in (".ndjson", ".jsonl")
+    if marked in _OF_ROWS and not lines and _COLUMNS.match(head):
+        return "ndjson"
+    rows = lines or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
     return marked or ("ndjson" if rows else None)
 
 

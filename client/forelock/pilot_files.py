@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forelock import files
 from forelock.problem import FileFault
 from forelock.rows import read_rows
-
-if TYPE_CHECKING:
-    from forelock.questions.table import System
 
 SCALARS = ("hypothesis", "population", "endpoint")
 """What a part of a pilot is for, where the plan has several."""
@@ -53,34 +48,6 @@ def read_pilot(path: str) -> list[dict[str, Any]]:
         part | {name: value for name, value in zip(SCALARS, key, strict=True) if value is not None}
         for key, part in groups.items()
     ]
-
-
-def is_pilot(path: str) -> bool:
-    """Whether a file has pilot columns, by its suffix and its beginning; else it may be one of results.
-
-    Raises:
-        FileFault: it cannot be read.
-    """
-    kind = files.TYPES.get(Path(path).suffix.lower())
-    if kind is None or Path(path).is_dir():
-        return False
-    return kind == "application/json" or "baseline" in files.read_text(path).partition("\n")[0]
-
-
-def paired_pilot(systems: Sequence[System]) -> dict[str, Any]:
-    """Baseline and candidate as pilot columns: items of both, the runs of an item averaged."""
-    means = [system.means() for system in systems]
-    both = [item_id for item_id in means[0] if all(item_id in others for others in means)]
-    if not both:
-        raise FileFault("the files have no item in common")
-    pilot: dict[str, Any] = {
-        name: [own[item_id] for item_id in both]
-        for name, own in zip(("baseline", "candidate"), means, strict=True)
-    }
-    if "cluster" in systems[0].labels:
-        places = systems[0].label_of("cluster")
-        pilot["clusters"] = [places[item_id] for item_id in both]
-    return pilot
 
 
 def _number(value: object, where: str) -> float | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +23,6 @@ KNOWN = (*SCALARS, *COLUMNS)
 IDS = ("item", "id", "itemid", "question_id", "sample_id")
 """What others call `item_id`."""
 DELIMITERS = ",;\t"
-RIGHT_OR_WRONG = ("true", "false", "yes", "no", "pass", "fail", "passed", "failed", "correct", "incorrect")
-_DECIMAL = re.compile(r"[+-]?([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]+)?")
-"""As the service reads numbers: `float` takes underscores and other digits as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,63 +62,6 @@ def read_rows(
         entries = document if isinstance(document, list) else _transposed(document, path, scalars, columns)
         for number, entry in enumerate(entries, start=1):
             yield _row(entry, f"entry {number}", path)
-
-
-def read_table(path: str) -> list[Row]:
-    """The rows of a CSV with columns of any name: the same names in all of them.
-
-    Raises:
-        FileFault: naming the line that cannot be read; there is no row.
-    """
-    return table_in(files.read_text(path), path)
-
-
-def table_in(text: str, name: str) -> list[Row]:
-    """The same of a text; `name` is what faults call it."""
-    rows = list(_delimited(text, name, (), ""))
-    if not rows:
-        raise FileFault(f"{name}: holds no row")
-    return rows
-
-
-def number_in(row: Row, column: str, path: str, otherwise: str) -> float:
-    """A finite number.
-
-    Raises:
-        FileFault: naming line and column, and what to do where there is none.
-    """
-    cell = str(row.cells[column] or "").strip()
-    number = float(cell) if _DECIMAL.fullmatch(cell) else math.nan
-    if not math.isfinite(number):
-        if cell.lower() in RIGHT_OR_WRONG:
-            otherwise = "write 1 for right and 0 for wrong"
-        elif _DECIMAL.fullmatch(cell.replace(",", ".", 1)):
-            otherwise = "write it with a point"
-        raise FileFault(f"{path} {row.place}: {column} is no number; {otherwise}")
-    return number
-
-
-def cell_in(row: Row, column: str, path: str) -> str:
-    """What is written there.
-
-    Raises:
-        FileFault: nothing is.
-    """
-    cell = row.cells[column]
-    if not cell:
-        raise FileFault(f"{path} {row.place}: has no {column}")
-    return str(cell)
-
-
-def join_cluster(row: Row, item_id: str, clusters: dict[str, str], path: str) -> None:
-    """Note the item's cluster, where the row names one.
-
-    Raises:
-        FileFault: another row puts the item into another.
-    """
-    cluster = row.cells.get("cluster")
-    if cluster and clusters.setdefault(item_id, str(cluster)) != cluster:
-        raise FileFault(f"{path} {row.place}: puts item '{item_id}' into another cluster")
 
 
 def require_item_id(row: Row, path: str) -> None:

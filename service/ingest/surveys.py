@@ -224,7 +224,8 @@ class _Look:
             )
         ]
         ids.sort(key=lambda path: (_rank(path, _ID_NAMES), path != default, path))
-        least = counts.get(ids[0], 0) if ids else 0
+        by_row = self._n if self._form in TABLES else 0  # rows without an id are items by themselves
+        least = counts.get(ids[0], 0) if ids else by_row
         clusters = {
             path: n
             for path, n in counts.items()

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
-from forelock.columns import Named, Unnamed
-from forelock.problem import FileFault
-from forelock.ranking import columns_of
-from forelock.rows import table_in
+from service.api.calculators.pool import CalculatorLost, unreadable
+from service.api.calculators.questions import SECONDS, systems_in
 from service.api.http.shared import services
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
-from service.errors import ForelockError, InvalidData
+from service.errors import ForelockError
 from service.stats.shared.declaring import registry
 from service.store.jobs import jobs
 from service.web.computing import Shown, answer_to, shown
@@ -26,8 +24,6 @@ from service.web.signing import Tester
 from service.web.speech import language_of
 
 PATH = "/leaderboards"
-NAME = "table"
-"""What faults call a table that was written or uploaded."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -44,10 +40,19 @@ async def ranked(
 ) -> Response:
     """The arms of the table in order."""
     text, better = form.text("table"), form.one("better", "higher")
-    test = registry.serving("ranked")
+    test, shared = registry.serving("ranked"), services(request)
     try:
-        body, columns = await to_thread.run_sync(_body, text, better, limiter=services(request).slow)
+        table = await shared.calculators.run(
+            request,
+            systems_in,
+            str(shared.settings.data_dir / "scratch"),
+            body=[text.encode()],
+            seconds=SECONDS,
+        )
+        body = json.dumps(json.loads(table.request) | {"better": better}).encode()
         answer = await answer_to(request, visitor, test, body)
+    except CalculatorLost:
+        return refusal(request, unreadable())
     except ForelockError as error:
         if error.status not in (400, 413, 422):
             return refusal(request, error)
@@ -55,24 +60,7 @@ async def ranked(
     if isinstance(answer, jobs.Job):
         return RedirectResponse(f"/tests/{test.name}?job={answer.id}", 303, HEADERS)
     told = await shown(request, test, answer, language_of(request))
-    return _page(request, visitor, text, better, told=told, columns=columns)
-
-
-def _body(text: str, better: str) -> tuple[bytes, Named]:
-    """The table as the API's request, and which of its columns stands for what.
-
-    Raises:
-        InvalidData: naming the line of the table.
-    """
-    try:
-        arms, columns = columns_of(table_in(text, NAME), NAME)
-    except Unnamed as fault:
-        raise InvalidData(
-            f"{fault.found}: write {' and '.join(fault.roles)} above it in the first line"
-        ) from None
-    except FileFault as fault:
-        raise InvalidData(str(fault)) from None
-    return json.dumps(arms | {"better": better}).encode(), columns
+    return _page(request, visitor, text, better, told=told, remarks=table.remarks)
 
 
 def _page(
@@ -82,7 +70,7 @@ def _page(
     better: str,
     *,
     told: Shown | None = None,
-    columns: Named | None = None,
+    remarks: Sequence[str] = (),
     error: ForelockError | None = None,
 ) -> Response:
     return html(
@@ -93,6 +81,6 @@ def _page(
         text=text,
         better=better,
         told=told,
-        columns=columns,
+        remarks=remarks,
         error=error,
     )

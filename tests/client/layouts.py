@@ -84,7 +84,21 @@ def _wide(header: str, first: Callable[[int], str], arms: int = 2) -> str:
     return "\n".join([header, *(row.removeprefix(",") if not first(0) else row for row in rows)]) + "\n"
 
 
+def _columns(names: Sequence[str], **more: list[str]) -> bytes:
+    arms = {name: [(at * (arm + 2)) % 5 % 2 for at in range(N)] for arm, name in enumerate(names)}
+    return json.dumps({**more, **arms}, indent=1).encode()
+
+
+COLUMNS: dict[str, bytes] = {
+    "json columns of two": _columns(["m 0", "m 1"]),
+    "json columns of three with ids": _columns(["a", "b", "c"], item_id=[f"q{at}" for at in range(N)]),
+    "json columns of a pilot": _columns(
+        ["baseline", "candidate"], cluster=[f"c{at // 4}" for at in range(N)]
+    ),
+}
+"""Those that are one JSON object."""
 SINGLES: dict[str, bytes] = {
+    **COLUMNS,
     "long of two": _long(2).encode(),
     "long of three": _long(3).encode(),
     "long of 25": _long(25).encode(),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.layouts import SINGLES, pairs
+from tests.client.layouts import COLUMNS, SINGLES, pairs
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
 ANSWERS = (0, 10, 12)
@@ -18,7 +18,7 @@ PAIRS = pairs()
 ANSWERED = {
     "long", "pandas index", "pandas unnamed", "text", "true and false", "topics", "one item", "json array",
     "json lines", "byte order mark", "semicolons", "tabs", "tabs named csv", "percent", "utf-16", "pandas index alone",
-    "json array of numbered ids", "json lines of numbered ids", "pandas index saved twice",
+    "json columns", "json array of numbered ids", "json lines of numbered ids", "pandas index saved twice",
 }  # fmt: skip
 HELPED = {
     "words": '--metric verdict --set \'values={"bad": 0, "good": 1}\'',
@@ -37,6 +37,8 @@ HELPED_ALONE = {
     "wide by questions": "--arms gpt,claude",
     "wide of 25": "--arms m0,m1",
     "wide with a pandas index": "--arms gpt,claude",
+    "json columns of two": "--set 'item_id=(row)' --arms 'm 0,m 1'",
+    "json columns of three with ids": "--arms a,b",
 }
 
 
@@ -85,7 +87,7 @@ def test_two_tables_of_any_layout_are_compared_or_refused_with_what_helps(shell,
 
 @pytest.mark.parametrize("layout", sorted(SINGLES))
 def test_one_table_of_any_layout_is_compared_or_refused_with_what_helps(shell, layout):
-    (name,) = write({"all.csv": SINGLES[layout]})
+    (name,) = write({"all.json" if layout in COLUMNS else "all.csv": SINGLES[layout]})
     status, ways = assert_helps(shell, "gate", name)
     if layout in HELPED_ALONE:
         assert (status, HELPED_ALONE[layout] in ways) == (2, True)
@@ -110,6 +112,23 @@ def test_a_column_for_each_arm_is_compared_as_two_files_are(shell):
     assert {**by_columns, **apart} == {**by_files, **apart}
     turned = json.loads(shell("gate", "wide.csv", "--arms", "claude,gpt", "--json")[1])
     assert turned["delta"] == -by_columns["delta"]
+
+
+def test_an_object_of_columns_is_the_table_of_its_rows(shell):
+    """As a file of every question: what is answered is what the same rows as CSV give."""
+    (name,) = write({"all.json": COLUMNS["json columns of a pilot"]})
+    columns = json.loads(Path(name).read_text())
+    rows = zip(*columns.values(), strict=True)
+    Path("all.csv").write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]))
+    apart = {"read": 0, "provenance": 0}
+    for question in ("gate", "rank", "resolve", "items"):
+        by_columns, by_rows = (
+            json.loads(shell(question, file, "--json")[1]) for file in ("all.json", "all.csv")
+        )
+        assert {**by_columns, **apart} == {**by_rows, **apart}
+    assert shell("noise", "all.json")[2].replace("all.json", "") == shell("noise", "all.csv")[2].replace(
+        "all.csv", ""
+    )
 
 
 def harness_inputs():

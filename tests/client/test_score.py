@@ -74,7 +74,8 @@ def test_score_names_one_system_of_a_file_that_has_several(shell):
     Path("both.csv").write_text("\n".join(["item_id,model,value", *rows]))
     status, _, errors = shell("score", "both.csv")
     assert status == 2
-    assert "holds 2 systems, and a score is of one: gpt, claude: add --arm gpt or --arm claude" in errors
+    assert "holds 2 systems, and a score is of one ('forelock rank' has all of them): gpt, claude" in errors
+    assert errors.rstrip().endswith(": add --arm gpt or --arm claude")
     status, output, errors = shell("score", "both.csv", "--arm", "claude")
     assert (status, errors) == (0, "")
     assert output.startswith("Score: claude has")

@@ -15,6 +15,14 @@ from tests.web.samples import NOW
 
 LONG = "item_id,arm,value\n" + "\n".join(f"{i},{arm},{i % 2}" for i in range(8) for arm in ("x", "y"))
 
+_CELLS = [line.split(",") for line in WIDE.splitlines()]
+COLUMNS = json.dumps(
+    {
+        name: [row[at] if name == "item_id" else float(row[at]) for row in _CELLS[1:]]
+        for at, name in enumerate(_CELLS[0])
+    }
+)
+
 
 @pytest.fixture
 def secret(browser, new_key):
@@ -101,7 +109,11 @@ def test_another_projects_job_is_not_there(tester, database, others):
         assert page(tester, f"/tests/mcnemar?job={name}", 404)
 
 
-@pytest.mark.parametrize("table", [WIDE, LONG, WIDE.replace(",", ";")], ids=["wide", "long", "semicolons"])
+@pytest.mark.parametrize(
+    "table",
+    [WIDE, LONG, WIDE.replace(",", ";"), WIDE.replace(",", "\t"), COLUMNS],
+    ids=["wide", "long", "semicolons", "tabs", "JSON columns"],
+)
 def test_a_table_that_is_written_or_uploaded_is_ranked(tester, table):
     written = Outline(tester.post("/leaderboards", data={"table": table}).text)
     (caption,) = [each for each in written.words if each == "Systems in order"]
@@ -127,19 +139,19 @@ def test_tied_systems_are_named(tester):
 def test_columns_of_usual_names_are_taken_and_said(tester):
     """An id is no system, though its cells are numbers."""
     wide = Outline(tester.post("/leaderboards", data={"table": "id,x,y\n1,0,1\n2,0,1\n3,1,1\n"}).text)
-    assert "item_id ← id" in wide.text
-    assert "not read" not in wide.text
+    assert "items by id; --set item_id=… names another" in wide.text
+    assert "/questions" in {link.get("href") for link in wide.all("a")}
     table = "id,model,score,topic\n" + "".join(f"{n},{m},{n % 2},t{n}\n" for n in range(9) for m in "xy")
     long = Outline(tester.post("/leaderboards", data={"table": table}).text)
-    assert "item_id ← id , arm ← model , value ← score" in long.text
-    assert "Columns that were not read: topic. If items of one topic are not independent" in long.text
+    assert "items by id, arms by model" in long.text
+    assert "of 2 measures: score" in long.text or "read as metric=score" in long.text
 
 
 def test_columns_that_are_not_plain_are_asked_for_as_a_page_can(tester):
     got = tester.post("/leaderboards", data={"table": "id,model,score,match\n1,x,1,0\n1,y,0,1\n"})
     assert got.status_code == 422
     (alert,) = [text for text in Outline(got.text).words if "is not plain" in text]
-    assert "write value above it in the first line" in alert
+    assert "call the column that holds the outcomes 'value' in the first line" in alert
     assert "--set" not in got.text
 
 

@@ -25,6 +25,15 @@ def margin_of(text: str, *, binary: bool) -> Json:
     return {"value": value, "unit": unit}
 
 
+def effect_of(text: str) -> float:
+    """`2pp`, `2%` or `0.02` as a true difference, in shares or score units."""
+    points = text.endswith(("pp", "%"))
+    try:
+        return float(text.removesuffix("pp").removesuffix("%")) / (100 if points else 1)
+    except ValueError:
+        raise FileFault(f"the effect '{text}' is none: write 2pp, or 0.5 in score units") from None
+
+
 def range_of(text: str) -> Json:
     """`1..5` as the least and the greatest score there can be."""
     ends = text.split("..")

@@ -30,9 +30,16 @@ def rank(
     Raises:
         FileFault: a file that is not read, or fewer than two systems.
     """
-    sides = [[path] for path in paths]
-    reading = read_for(asked_of, sides, asked, several, lambda taken: run(request_of(taken)), columns="every")
+    reading = read_systems(asked_of, paths, asked, run)
     return run(request_of(reading)), reading
+
+
+def read_systems(
+    asked_of: Client | Local, paths: Sequence[str], asked: Asked, run: Callable[[Json], object]
+) -> Reading:
+    """The systems alone; `run` answers requests, to try what a refusal would say."""
+    sides = [[path] for path in paths]
+    return read_for(asked_of, sides, asked, several, lambda taken: run(request_of(taken)), columns="every")
 
 
 def by_slice(reading: Reading, alpha: float, run: Callable[[Json], Json]) -> list[tuple[str, Json | str]]:

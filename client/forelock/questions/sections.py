@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import SHARED, TABLES, listed
+from forelock.columns import SHARED, TABLES, fitting, listed
 from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
@@ -104,7 +104,8 @@ def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> 
         item_id, metric = section.get("item_id", "item_id"), section.get("metric", "value")
         if item_id.removeprefix("sha256:") not in (*columns, ROW):
             ways = [by_set(asked, "item_id", column) for column in columns]
-            if opened.alone and len(columns) == 1:
+            others = [role for role in ("item_id", "arm", "run", "judge") if fitting(role, columns)]
+            if opened.alone and (len(columns) == 1 or not others):
                 ways.append(replace(by_set(asked, "item_id", ROW), when="if every row is an item of its own"))
             raise _unnamed(opened, "item_id", section, ways)
         if metric not in columns and not wide:

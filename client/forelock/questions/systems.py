@@ -29,7 +29,8 @@ def one(reading: Reading, asked: Asked) -> Reading:
     ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in held]
     if asked.arms is not None:
         raise Refused(f"{name}: has no system '{asked.arms}'; it has {listed(list(held))}", ways)
-    raise Refused(f"{name}: holds {len(held)} systems, and a score is of one: {listed(list(held))}", ways)
+    said = f"holds {len(held)} systems, and a score is of one ('forelock rank' has all of them)"
+    raise Refused(f"{name}: {said}: {listed(list(held))}", ways)
 
 
 def two(reading: Reading, asked: Asked) -> Reading:

@@ -14,7 +14,7 @@ MOST_LINES = 20
 """Times that one option may be sent."""
 FLAGS = frozenset({"lower", "common", "unpaired", "items"})
 """Options that are `true` or `false`."""
-REPEATED = frozenset({"set", "allow-different", "covariate"})
+REPEATED = frozenset({"set", "allow-different", "covariate", "effect"})
 """Options that may be sent more than once."""
 _FILES = ("metric", "set", "format")
 _SHARED = ("cluster", "slice", *_FILES, "lower", "alpha")
@@ -30,6 +30,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
         *("cluster", "allow-different", "alpha", *_FILES),
     ),
     "items": ("arms", "allow-different", *_FILES),
+    "resolve": ("arms", "effect", "cluster", "allow-different", "alpha", *_FILES),
 }
 """By question the options of `forelock QUESTION` that a stranger may set: none names a file or an address."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import tempfile
@@ -17,6 +18,8 @@ from service.errors import InvalidData
 
 SECONDS = 60.0
 """An answer may take so long; readers look through the files some times where they refuse them with a way out."""
+TABLE = "table"
+"""What faults call a table that was written or uploaded."""
 _NAME = 80
 _REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
 """What argparse says of an option's value."""
@@ -65,11 +68,8 @@ def ask(
     Raises:
         InvalidData: what the command would say: the files or the options are refused, with the way out.
     """
-    from forelock.problem import ForelockError, ForelockProblem
-    from forelock.text import problem_text
-
     begin(SECONDS)
-    with _folder(scratch) as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+    with _folder(scratch) as folder, contextlib.redirect_stdout(io.StringIO()), _refused():
         start = 0
         for name, size in zip(names, sizes, strict=True):
             (folder / name).write_bytes(body[start : start + size])
@@ -77,13 +77,57 @@ def ask(
         said = io.StringIO()
         try:
             with contextlib.redirect_stderr(said):
-                return _answered(arguments, printed)
+                return _answered(arguments)
         except SystemExit:
             raise _refusal(said.getvalue().strip().rpartition("error: ")[2], arguments[0]) from None
-        except ForelockProblem as problem:
-            raise InvalidData(problem_text(problem)) from None
-        except ForelockError as fault:
-            raise InvalidData(str(fault)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A table's systems as the request of a leaderboard, and what its reading decided by itself."""
+
+    request: str = field(repr=False)
+    remarks: Sequence[str] = field(repr=False)
+
+
+def systems_in(body: bytes, scratch: str) -> Ranked:
+    """The systems of one table, as `forelock rank` reads them.
+
+    Args:
+        body: CSV, JSON lines, a JSON array of rows or an object of columns.
+        scratch: where a folder may be made for as long as this takes.
+
+    Raises:
+        InvalidData: what the table lacks, with what to write into it.
+    """
+    from forelock.local import Local
+    from forelock.problem import FileFault
+    from forelock.questions.asked import Asked
+    from forelock.questions.rank import read_systems, request_of
+
+    def offer_nothing(_request: object) -> None:
+        raise FileFault("the page of one table has no options")
+
+    begin(SECONDS)
+    form = "ndjson" if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
+    with _folder(scratch) as folder, _refused():
+        (folder / TABLE).write_bytes(body)
+        reading = read_systems(Local(), [TABLE], Asked(form=form), offer_nothing)
+        return Ranked(json.dumps(request_of(reading)), list(reading.remarks))
+
+
+@contextlib.contextmanager
+def _refused() -> Iterator[None]:
+    """The client's refusals as the service's."""
+    from forelock.problem import ForelockError, ForelockProblem
+    from forelock.text import problem_text
+
+    try:
+        yield
+    except ForelockProblem as problem:
+        raise InvalidData(problem_text(problem)) from None
+    except ForelockError as fault:
+        raise InvalidData(str(fault)) from None
 
 
 def _refusal(said: str, question: str) -> InvalidData:
@@ -94,15 +138,11 @@ def _refusal(said: str, question: str) -> InvalidData:
     return InvalidData.field(named[1], named[2], f"forelock {question} --help says what it takes")
 
 
-def _answered(arguments: Sequence[str], printed: io.StringIO) -> Answered:
+def _answered(arguments: Sequence[str]) -> Answered:
     from forelock import cli
     from forelock.text import json_text
 
-    answers = cli.ask(arguments)
-    if not answers:  # one that prints text alone
-        headline, _, rest = printed.getvalue().partition("\n\n")
-        return Answered(headline, None, [], rest.splitlines(), [], [], "", "", "")
-    form, document, remarks = answers[0]
+    form, document, remarks = cli.ask(arguments)[0]
     return Answered(
         headline=form.headline,
         svg=None if form.picture is None else form.picture.svg(form.headline),

@@ -14,6 +14,7 @@ from typing import Any
 from service.domain.plans.imports import Readable, TableImport
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
+from service.ingest.harnesses.columns_object import columns_in
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.json_values import Buffer, loads
@@ -75,6 +76,12 @@ class TableFile(Reader):
             raise unreadable("", "the file is not UTF-8: save it as UTF-8") from None
 
     def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        columns = columns_in(self._files.read(self._name))
+        if columns is not None:
+            names = list(columns)
+            for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
+                yield f"entry {number}", dict(zip(names, cells, strict=True))
+            return
         for where, line in self._objects():
             row = loads(line, where)
             if not isinstance(row, dict):
@@ -190,8 +197,8 @@ HARNESS = Harness(
         title="CSV, NDJSON, Parquet",
         reads="columns",
         by_itself=(
-            "`item_id`, `value`; commas, semicolons, tabs or `|`; UTF-8 or UTF-16; percent signs; an index "
-            "without a name is `Unnamed: 0`"
+            "`item_id`, `value`; commas, semicolons, tabs or `|`; JSON lines, an array of rows, an object of columns; "
+            "UTF-8 or UTF-16; percent signs; an index without a name is `Unnamed: 0`"
         ),
         to_say=(
             '`true`; ids that are numbers (`"integer_ids": "text"`); `status` where a column has it; '

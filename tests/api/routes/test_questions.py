@@ -28,6 +28,8 @@ RUNS = "item_id,run,value\n" + "".join(
     f"q{i},{run},{int((i + run) % 4 > 0)}\n" for i in range(9) for run in (1, 2, 3)
 )
 
+COLUMNS = json.dumps({"old": [int(i % 4 > 0) for i in range(60)], "new": [int(i % 3 > 0) for i in range(60)]})
+
 
 @pytest.fixture
 def database_url(sqlite_url):
@@ -54,6 +56,8 @@ def asked(client, question, files, status=200, **options):
         ("gate", {"old.csv": OLD, "new.csv": NEW}, {"items": "true", "lower": "true"}, ["--items", "--lower"]),
         ("rank", {"both.csv": BOTH}, {"common": "true"}, ["--common"]),
         ("noise", {"runs.csv": RUNS}, {"set": ["replicate=run"]}, ["--set=replicate=run"]),
+        ("resolve", {"old.csv": OLD, "new.csv": NEW}, {"effect": ["2pp", "5pp"]}, ["--effect=2pp", "--effect=5pp"]),
+        ("rank", {"both.json": COLUMNS}, {}, []),
         ("items", {"both.csv": BOTH}, {"arms": "old,new,third"}, ["--arms=old,new,third"]),
     ],
 )  # fmt: skip

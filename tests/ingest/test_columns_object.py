@@ -1,0 +1,75 @@
+"""A JSON object of columns is the table of its rows; what only looks like one is not taken for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.errors import ForelockError
+from service.ingest.harnesses import columns_object
+from service.ingest.harnesses.columns_object import columns_in
+
+CELLS = st.one_of(st.none(), st.booleans(), st.integers(-(2**40), 2**40), st.text(max_size=5))
+TABLES = st.integers(0, 5).flatmap(
+    lambda n: st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_characters='"\\'), max_size=8),
+        st.lists(CELLS, min_size=n, max_size=n),
+        min_size=1,
+        max_size=5,
+    )
+)
+
+
+@given(TABLES, st.sampled_from([None, 1]))
+def test_columns_are_read_as_they_were_written(table, indent):
+    plain = {name: cells for name, cells in table.items() if name not in columns_object._SINGULAR}
+    if not plain:
+        return
+    for text in (json.dumps(plain, indent=indent), "\ufeff \n" + json.dumps(plain, ensure_ascii=False)):
+        assert columns_in(text.encode()) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "[[1]]",
+        '{"a": 1}',
+        '{"a": [1], "b": 2}',
+        '{"tags": ["x"], "item_id": "q1", "value": 1}\n{"tags": ["y"], "item_id": "q2", "value": 0}',
+        '{"results": {"a": [1]}}',
+    ],
+)
+def test_rows_and_other_objects_are_none(text):
+    assert columns_in(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": [1, 2], "b": [1]}', "'b' has 1 values where 'a' has 2"),
+        ('{"a": [1], "a": [2]}', "'a' stands there twice"),
+        ('{"a": [1], "b": [1', "cut off"),
+        ('{"a": [1, }', "not JSON"),
+        ('{"a": [1] "b": [2]}', "not JSON"),
+        ('{"a": ["\udc80"]}', "not UTF-8"),
+    ],
+)
+def test_what_is_no_table_is_refused(text, said):
+    with pytest.raises(ForelockError, match=said):
+        columns_in(text.encode("utf-8", "surrogateescape"))
+
+
+def test_the_names_of_requests_are_those_of_tables():
+    text = '{"item_ids": ["a"], "values": [1], "value": [2], "clusters": ["c"]}'
+    assert columns_in(text.encode()) == {"item_id": ["a"], "values": [1], "value": [2], "cluster": ["c"]}
+
+
+def test_more_than_is_read_at_once_is_refused(monkeypatch):
+    monkeypatch.setattr(columns_object, "MOST_BYTES", 100)
+    with pytest.raises(ForelockError, match="object of columns"):
+        columns_in(json.dumps({"a": [1] * 100}).encode())
