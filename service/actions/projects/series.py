@@ -107,6 +107,7 @@ def add(
         Conflict: `series_moved`, another run came in since it was made ready.
         TooMany: the project has as many series as it may.
     """
+    series.hold(session, caller.project_id)
     known = ready.known
     if known is None:
         if series.count(session, caller.project_id) >= MOST_SERIES:

@@ -15,13 +15,19 @@ from service.api.examples import series as examples
 from service.api.http.answers.answers import Page, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, Shared, Submitter
-from service.api.http.requests.idempotency import OptionalOnce
+from service.api.http.requests.idempotency import Once, OptionalOnce
 from service.api.http.serving.route import refuses, router
+from service.api.http.shared import Services
+from service.domain.access import Key
 from service.domain.series import NewRun
+from service.errors import Conflict
 from service.store.database import clock
 from service.store.projects import series
 
 routes = router("series")
+
+TRIES = 8
+"""Times that a run is judged when others keep coming in meanwhile; then its sender is asked to send it again."""
 
 SeriesName = Annotated[
     str, Path(min_length=1, max_length=100, description="Name of the series, its own in the project.")
@@ -46,6 +52,17 @@ def post_point(
     The first run begins the series and is its reference. Every run is compared with all before it since the reference;
     the answer may be looked at after each. To post the same run again changes nothing.
     """
+    for _ in range(TRIES - 1):
+        try:
+            return _post(caller, once, shared, name, body)
+        except Conflict as conflict:
+            # another run came in between: this one is judged anew, among the runs that are there now
+            if conflict.problem_code != "series_moved":
+                raise
+    return _post(caller, once, shared, name, body)
+
+
+def _post(caller: Key, once: Once, shared: Services, name: str, body: NewRun) -> Response:
     with shared.database.read() as session:
         ready = actions.prepare(session, caller, name, body)
     # no transaction is open while the chances are computed
