@@ -80,10 +80,16 @@ def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: 
 def test_a_series_is_begun_and_read_as_its_page_says(desk: Path) -> None:
     for name in ("2027-01-01.csv", "2027-01-04.csv"):
         shutil.copy(ROOT / "examples" / "gate" / "words.csv", desk / name)
+    for system in ("words", "bm25"):
+        header, *rows = (ROOT / "examples" / "gate" / f"{system}.csv").read_text().splitlines()
+        for number, part in enumerate((rows[:1500], rows[1500:]), start=1):
+            (desk / f"{system}-{number}.csv").write_text("\n".join([header, *part]) + "\n")
     printed = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of("docs/series.md"))
     assert "Nothing is shown: 1 reference run" in printed
     assert "No drop is shown in 1 run" in printed
     assert (desk / "nightly.series.json").exists()
+    assert "confidence sequence" in printed
+    assert len(json.loads((desk / "words.look.json").read_text())["looks"]) == 2
 
 
 def test_the_first_command_of_the_readme_runs_as_it_stands(

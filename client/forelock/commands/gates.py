@@ -55,6 +55,14 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--reference", action="store_true", help="the run is one that later ones are compared with"
     )
+    parser.add_argument(
+        "--look", metavar="NAME", help="add the items to a comparison that may be read after every addition, kept in "
+        "the file NAME.look.json: a confidence sequence takes the interval's place",
+    )  # fmt: skip
+    parser.add_argument(
+        "--largest-cluster", type=int, metavar="N",
+        help="with --look: items that a cluster may ever have (default: of the largest at the first look)",
+    )  # fmt: skip
     parser.add_argument("--items", nargs="?", const="", metavar="FILE",
                         help="also list gained and lost items; all of them into FILE, as CSV")  # fmt: skip
     add_options(parser)
@@ -74,6 +82,10 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         return _by_series(options, asked_of)
     if options.run is not None or options.reference:
         raise FileFault("--run and --reference are of a series: name it with --series")
+    if options.look is not None:
+        return _by_look(options, asked_of)
+    if options.largest_cluster is not None:
+        raise FileFault("--largest-cluster is of a comparison that grows: name it with --look")
     if len(options.inputs) > 2:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.plan is not None:
@@ -112,10 +124,41 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     return exit_code(answer)
 
 
+def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """More items for a comparison that may be read after each addition."""
+    others = ("plan", "slice", "items", "unpaired", "covariate")
+    named = [f"--{name}" for name in others if getattr(options, name) not in (None, False, [])]
+    if named or options.unseen != "items":
+        raise FileFault(f"--look goes without {named[0] if named else '--unseen'}")
+    if len(options.inputs) > 2:
+        raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
+    if options.largest_cluster is not None and options.largest_cluster < 1:
+        raise FileFault("--largest-cluster is a count of items, 1 or more")
+    from forelock.questions.asked import Asked
+    from forelock.questions.form import show_answer
+    from forelock.questions.gate_form import EXITS
+    from forelock.questions.look import look
+    from forelock.questions.look_form import form_of
+
+    answer, reading = look(
+        asked_of,
+        options.inputs,
+        Asked.of(options),
+        name=options.look,
+        alpha=options.alpha,
+        missing=options.missing,
+        margin=options.margin,
+        scores=options.range,
+        largest_cluster=options.largest_cluster,
+    )
+    show_answer(options, form_of(answer), answer, reading)
+    return EXITS[str(answer["outcome"])]
+
+
 def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """A run among those before it."""
-    if options.plan is not None or options.slice is not None:
-        raise FileFault("--series takes neither --plan nor --slice")
+    if options.plan is not None or options.slice is not None or options.look is not None:
+        raise FileFault("--series takes neither --plan nor --slice nor --look")
     from forelock.questions.asked import Asked
     from forelock.questions.form import show_answer
     from forelock.questions.series import watch

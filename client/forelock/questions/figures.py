@@ -27,6 +27,7 @@ METHODS = {
     "melded": "melded",
     "boschloo": "Boschloo",
     "miettinen-nurminen": "Miettinen-Nurminen",
+    "hedged capital, running intersection": "hedged capital",
 }
 
 

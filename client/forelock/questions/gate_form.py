@@ -20,7 +20,7 @@ from forelock.text import plain
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
-_MARKS = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}
+MARKS = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}
 _LACKING = {
     "only_baseline": "only in the baseline",
     "only_candidate": "only in the candidate",
@@ -47,7 +47,7 @@ def form_of(answer: Json) -> Form:
     return Form(
         question="gate",
         headline=answer["sentence"],
-        mark=_MARKS[answer["outcome"]],
+        mark=MARKS[answer["outcome"]],
         answer={
             "outcome": answer["outcome"],
             "estimate": answer["delta"],
