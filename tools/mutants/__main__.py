@@ -100,9 +100,10 @@ def draw_faults(count: int, seed: int, only: list[str] | None) -> list[Fault]:
 
 
 def copy_checkout() -> Path:
-    """What git knows of the checkout, as it is now, where faults do no harm."""
+    """What git keeps of the checkout or would add to it, as it is now, where faults do no harm."""
     checkout = PLACE / "checkout"
-    command = ["git", "ls-files", "-z"]
+    # A test that was just written is chosen as any other, so that it has to be there.
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603
     for name in filter(None, listed.split("\0")):
         source, copy = ROOT / name, checkout / name
