@@ -16,7 +16,7 @@ from service.store.plans import plans
 from service.store.plans import populations as items_store
 from tests.journeys.plans import small_plan
 
-from .conftest import N, NOW, World
+from .conftest import NOW, N, World
 
 
 def propose(world: World, record: Preregistration, **changes: object) -> amendments.Proposed:
