@@ -50,11 +50,22 @@ def drifting(rng: np.random.Generator, nights: int) -> Floats:
     return np.round(np.clip(middle + noise[:, None] * rng.uniform(-1.5, 1.5, (nights, ITEMS)), 0, 1), 2)
 
 
-def together(rng: np.random.Generator, nights: int) -> Floats:
-    """A strict or a lenient judge: one item in fifty changes sides on a usual night, all in one direction."""
-    shares = rng.beta(0.6, 0.3, ITEMS)
-    shift = rng.normal(0, 0.01, nights)
-    return (rng.random((nights, ITEMS)) < np.clip(shares + shift[:, None], 0, 1)).astype(np.float64)
+def together(deviation: float, kept: float = 0.0) -> Nights:
+    """A strict or a lenient judge: items change sides on a usual night, all in one direction.
+
+    Args:
+        deviation: standard deviation of a night's shift, a proportion.
+        kept: share of a night's shift that the next night keeps: 0 draws every night anew.
+    """
+
+    def draw(rng: np.random.Generator, nights: int) -> Floats:
+        shares = rng.beta(0.6, 0.3, ITEMS)
+        shift = rng.normal(0, deviation, nights)
+        for night in range(1, nights):
+            shift[night] = kept * shift[night - 1] + math.sqrt(1 - kept**2) * shift[night]
+        return (rng.random((nights, ITEMS)) < np.clip(shares + shift[:, None], 0, 1)).astype(np.float64)
+
+    return draw
 
 
 @dataclass(frozen=True)
@@ -75,8 +86,14 @@ WORLDS = (
     World("clusters, not declared", clustered),
     World("noise that drifts (scores)", drifting, share=0.1),
     World("noise that drifts (scores), margin 1 pp", drifting, margin=0.01, share=0.1),
-    World("nights that move all items (SD 1 pp)", together),
-    World("nights that move all items, margin 3 pp", together, margin=0.03),
+    World("nights that move all items, SD 1 pp", together(0.01)),
+    World("nights that move all items, SD 1 pp, margin 3 pp", together(0.01), margin=0.03),
+    World("nights that move all items, SD 3 pp", together(0.03)),
+    World("nights that move all items, SD 3 pp, margin 9 pp", together(0.03), margin=0.09),
+    World("nights that move all items and drift, SD 1 pp", together(0.01, kept=0.9)),
+    World(
+        "nights that move all items and drift, SD 1 pp, margin 3 pp", together(0.01, kept=0.9), margin=0.03
+    ),
 )
 
 
@@ -95,9 +112,9 @@ def count_alarms(values: Floats, world: World, reference: int) -> int:
 
 
 def nightly_gate(values: Floats, reference: int) -> NDArray[np.bool_]:
-    """Nights on which a one-sided exact test against one reference run, or a z test against several, has p < .05."""
+    """Nights with p < .05 against the reference: one-sided, exact for 0 and 1 against one run, else by z."""
     after = values[reference:]
-    if reference == 1:
+    if reference == 1 and bool(np.isin(values, (0, 1)).all()):
         lost = ((values[0] == 1) & (after == 0)).sum(axis=1)
         won = ((values[0] == 0) & (after == 1)).sum(axis=1)
         return np.asarray(stats.binom.cdf(won, lost + won, 0.5) < 0.05)

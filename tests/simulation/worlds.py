@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.simulation.boards import GRADED, Body, Draw, arms, preferences, skewed_arms, tied_arms, with_gaps
+from tests.simulation.unpaired import conversations, graded, rarely_lost, with_covariate
 
 
 @dataclass(frozen=True)
@@ -471,6 +472,29 @@ WORLDS = {
             "graded-arms-gaps", "Five arms that differ, 200 right/wrong items, a third missing",
             "The arms that differ; each lacks a third of the items, at random.",
             with_gaps(arms(GRADED, 200), 1 / 3), 0.0,
+        ),
+        World(
+            "unpaired-scores", "Unpaired arms, 50 and 70 scores",
+            "Scores between 0 and 1, beta(4, 1), of different items in either arm.", graded(50, 70), 0.0,
+        ),
+        World(
+            "unpaired-rare-losses", "Unpaired arms, 60 scores each, rare losses",
+            "Scores between .9 and 1, but 0 for three items in a hundred, of different items in either arm.",
+            rarely_lost(60, 60), 0.0,
+        ),
+        World(
+            "unpaired-clusters", "Unpaired arms, 12 and 15 conversations",
+            "Right and wrong in conversations of 3 to 12 questions with an intraclass correlation of .2.",
+            conversations(12, 15), 0.0,
+        ),
+        World(
+            "unpaired-few-clusters", "Unpaired arms, 5 and 6 conversations", "The same in 5 and 6 conversations.",
+            conversations(5, 6), 0.0,
+        ),
+        World(
+            "unpaired-covariate", "Unpaired arms, 60 scores each, and what was known before",
+            "Scores of which a number known before explains half; the difference is adjusted by it.",
+            with_covariate(60, 60), 0.0,
         ),
     )
 }  # fmt: skip

@@ -12,6 +12,8 @@ from service.kernels.pairs.mean_bounds import ExactShare, GaffkeMean
 from service.kernels.unpaired.melded import Melded
 from service.kernels.unpaired.regression import difference
 from service.kernels.unpaired.unconditional import fisher_p
+from tests.simulation.reads import coverage, errors
+from tests.simulation.rows import Batch
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
@@ -237,11 +239,19 @@ def degenerate():
     yield body([0.0, 1.0, 1.0], [1.0, 0.0], covariates={"x": line})
 
 
+def simulated():
+    reads = (errors(), coverage())
+    for world in ("unpaired-scores", "unpaired-rare-losses", "unpaired-covariate"):
+        yield Batch(world, NAME, reads, simulations=500)  # Gaffke's bounds are slow
+    for world in ("unpaired-clusters", "unpaired-few-clusters"):
+        yield Batch(world, NAME, reads)
+
+
 CASES = Cases(
     degenerate=degenerate,
     growing=[lambda k: body(np.linspace(0, 1, 5000 * k), np.linspace(0, 1, 5000 * k))],
     unmirrored="a range binds its scores, which are no free numbers; the arms are swapped in its own tests",
-    unsimulated="its level is tried by test_level_where_rare_outcomes_carry_the_mean, a slow one",
+    simulated=simulated,
 )
 
 
