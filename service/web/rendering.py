@@ -18,7 +18,7 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import pieces
-from service.web.speech import COOKIE, Say, language_of
+from service.web.speech import COOKIE, Say, language_of, translated
 from service.words import LANGUAGES
 
 HERE = Path(__file__).parent
@@ -86,6 +86,7 @@ def html(
     page = _TEMPLATES.get_template(template).render(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
+        sentence=lambda room, english: translated(room, english, language),
         finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from fastapi import Request
+from markupsafe import Markup
 
 import service.words
 from service.words import LANGUAGES, Language
@@ -13,6 +14,8 @@ from service.words import LANGUAGES, Language
 COOKIE = "forelock_language"
 MOST_ACCEPTED = 1000
 """Characters of `Accept-Language` that are read."""
+MOST_READ = 4000
+"""Characters of a sentence that is looked up: a longer one quotes more than it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,25 @@ class Say:
 
 
 ENGLISH = Say()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer as a page shows it."""
+
+    text: str
+    lang: Markup
+    """The attribute that says it is English, on a page in another language; else empty."""
+
+
+def translated(room: str, english: str, language: Language) -> Sentence:
+    """An English sentence in a language, where a template of the room gave it; else as it is, marked as English."""
+    if language == "en":
+        return Sentence(english, Markup())
+    known = service.words.read(room, english) if len(english) <= MOST_READ else None
+    return (
+        Sentence(english, Markup(' lang="en"')) if known is None else Sentence(known.text(language), Markup())
+    )
 
 
 def language_of(request: Request) -> Language:

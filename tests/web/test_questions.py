@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -77,6 +78,21 @@ def test_what_is_refused_stays_in_the_form_with_the_way_out(tester, fields, cont
     assert said in outline.text
     assert "scratch" not in outline.text
     assert outline.all("script") == []
+
+
+def test_a_comparison_is_said_in_the_language_of_the_page(tester):
+    files = {"first": ("old.csv", RIGHT), "second": ("new.csv", WRONG)}
+    fields = {"question": "gate", "margin": "2pp"}
+    got = tester.post("/questions?lang=zh", data=fields, files=files)
+    assert got.status_code == 200
+    (state,) = [
+        attributes for _, attributes in Outline(got.text).elements if attributes.get("class") == "state"
+    ]
+    assert "lang" not in state
+    assert re.search(
+        r"(?:更好|不劣|更差|无法判定)：new\.csv 与 old\.csv 之差为 -[\d.]+ 个百分点（95% 区间 ", got.text
+    )
+    assert re.search(r"<p><strong>下一步：</strong>", got.text)
 
 
 def test_without_a_file_the_page_asks_for_one(tester):

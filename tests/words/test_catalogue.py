@@ -15,8 +15,10 @@ from service.words.catalogue import HOME, Template, templates
 
 ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
 OTHERS = [language for language in LANGUAGES if language != "en"]
-READ_BACK = ("findings", "multiplicity", "reasons")
+READ_BACK = ("comparison", "findings", "multiplicity", "reasons")
 """Rooms whose English is stored."""
+WITHOUT_WORDS = {"comparison.score"}
+"""A number by itself."""
 CHINESE = re.compile("[\u4e00-\u9fff]")
 GLOSSARY: dict[str, dict[str, Any]] = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
 OWN_MARKS = {("notes", "opened")}
@@ -129,7 +131,7 @@ def test_the_template_that_gave_a_stored_sentence_reads_it_back(room: str, count
         for name, spec in template.specs.items():
             if catalogue.room_of(spec, room) is None:
                 assert known.values[name] == values[name]
-        assert CHINESE.search(known.text("zh")), code
+        assert CHINESE.search(known.text("zh")) or known.code in WITHOUT_WORDS, code
 
 
 @given(st.text(alphabet="ab '`{}7", max_size=40), st.text(alphabet="ab {}", min_size=1, max_size=10))

@@ -24,6 +24,7 @@ from service.domain.comparison.scale import scale_of
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.sentences import amount, level_text
+from service.words import Message, message
 
 MOST = 0.05
 """Share of the items above which a claim has to hold in its worst case too."""
@@ -121,7 +122,7 @@ class Attrition:
     @property
     def reason(self) -> str:
         """Why a claim that the pairs would carry does not stand."""
-        return f"{self.summary}, and the worst case of what is missing does not carry as much"
+        return message("comparison.missing_withheld", missing=self._missing).text("en")
 
     def warnings(self, claims: Claims, *, points: bool, sign: int = 1) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than `MOST`, and wherever the answer would be another.
@@ -160,14 +161,21 @@ class Attrition:
     @property
     def summary(self) -> str:
         """How many items have no result, and where."""
+        return self._missing.text("en")
+
+    @property
+    def _missing(self) -> Message:
         lacking, n = ~self.has, len(self.has)
         counts = {
-            "the baseline": int((lacking[:, 0] & ~lacking[:, 1]).sum()),
-            "the candidate": int((lacking[:, 1] & ~lacking[:, 0]).sum()),
-            "both arms": int(lacking.all(axis=1).sum()),
+            "baseline": int((lacking[:, 0] & ~lacking[:, 1]).sum()),
+            "candidate": int((lacking[:, 1] & ~lacking[:, 0]).sum()),
+            "both": int(lacking.all(axis=1).sum()),
         }
-        parts = [f"{count} in {where}" for where, count in counts.items() if count]
-        return f"{int(lacking.any(axis=1).sum())} of {n} items without a result ({', '.join(parts)})"
+        parts = [message(f"comparison.in_{arms}", count=count) for arms, count in counts.items() if count]
+        *before, where = parts or [message("comparison.in_both", count=0)]
+        for part in reversed(before):
+            where = message("comparison.in_several", first=part, rest=where)
+        return message("comparison.missing", lacking=int(lacking.any(axis=1).sum()), n=n, where=where)
 
 
 def _share(rows: Any) -> float:

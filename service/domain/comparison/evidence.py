@@ -24,8 +24,8 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.registry import Service
 from service.stats.shared.methods.bounded import Bounded, Unseen
+from service.words import say
 
-ALIKE = "every score is the same, so nothing tells how far others could lie apart"
 MOST_SECONDS = 60.0
 """Longest computation of one test, by its estimate."""
 _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
@@ -166,20 +166,18 @@ def _clusters(pairs: Pairs, weighing: Weighing) -> Evidence:
     g = len(set(labels))
     rule = CLUSTERS_RULE if weighing.unseen == "items" else WHOLE_CLUSTERS_RULE
     if g < 2 or weighing.scale is None:
-        why = (
-            "all items are in one cluster, which says nothing about other clusters"
-            if g
-            else "nothing is paired"
-        )
-        return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else ALIKE)
+        why = say("comparison.one_cluster" if g else "comparison.nothing_paired")
+        return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else say("comparison.alike"))
     return _bounded(pairs, labels, rule, weighing, weighing.scale)
 
 
 def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
     scale = weighing.scale
     if pairs.n < 2 or scale is None:
-        why = "a single item is paired" if pairs.n else "nothing is paired"
-        return nothing(SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else ALIKE)
+        why = say("comparison.single_item" if pairs.n else "comparison.nothing_paired")
+        return nothing(
+            SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else say("comparison.alike")
+        )
     rule = SCORES_RULE + (OBSERVED_RULE if scale.source == "observed" else "")
     return _bounded(pairs, list(range(pairs.n)), rule, weighing, scale)
 
@@ -205,7 +203,7 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
         ci = furthest(ci, robust.analysis.ci)
     if unit == "clusters" and 2.0**-units >= alpha / 2:
         ci = Interval(low=None, high=None, level=1 - alpha, method=ci.method)
-        reasons["ci"] = f"{units} {unit} are too few for sign flips to reject any difference at this level"
+        reasons["ci"] = say(f"comparison.too_few_{unit}", units=units)
     silent = _OF_CLUSTERS if unit == "items" else ("UNSEEN_CLUSTERS",)
     warnings = {warning.code: warning for warning in (*answer.warnings, *robust.warnings, *flips.warnings)}
     codes = None if pairs.clusters is None else codes_of(labels)
@@ -235,11 +233,7 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
     rule = NEW_TASKS_RULE if asked is not None and asked.estimand == "new_tasks" else SUITE_RULE
     g = None if pairs.clusters is None else len(set(pairs.clusters))
     if not pairs.n or g == 1:
-        why = (
-            "all items are in one cluster, which says nothing about other clusters"
-            if g
-            else "nothing is paired"
-        )
+        why = say("comparison.one_cluster" if g else "comparison.nothing_paired")
         return nothing(rule, unit, weighing.alpha, g or 0, why)
     scale = weighing.scale
     options: dict[str, Any] = {"alpha": weighing.alpha}

@@ -14,7 +14,6 @@ from typing import Any
 from service.domain.comparison.attrition import MOST, Extreme
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.evidence import (
-    ALIKE,
     BOTH_DIRECTIONS,
     OBSERVED_RULE,
     Evidence,
@@ -41,6 +40,7 @@ from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.sentences import amount, level_text
+from service.words import say
 
 SHARES_RULE = (
     "Nothing is paired. Outcomes are 0 or 1 and items are taken as independent: Miettinen and Nurminen's score "
@@ -93,7 +93,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     if claims.no_worse:
         warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
     if worst is not None and best is not None:
-        reasons |= {"outcome": _WITHHELD} if claims != carried else {}
+        reasons |= {"outcome": say("comparison.withheld")} if claims != carried else {}
         extreme = best if carried.outcome == "worse" else worst
         if _share(arms) > MOST or extreme.claims.outcome != carried.outcome:
             warnings = *warnings, _missing(arms, extreme, carried, points=points, sign=sign)
@@ -146,7 +146,6 @@ _NONE_UNPAIRED = Unpaired(
     neither=0,
     neither_ids=(),
 )
-_WITHHELD = "results are missing, and the worst case of what is missing does not carry as much"
 
 
 def _spanned(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
@@ -163,12 +162,12 @@ def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: Sca
     adjusted = bool(arms[0].covariates)
     rule = FURTHEST_RULE if clusters or adjusted else MEANS_RULE
     if any(len(arm.values) == 0 for arm in arms):
-        return Weighed(nothing(rule, unit, alpha, 0, "an arm has no result"))
+        return Weighed(nothing(rule, unit, alpha, 0, say("comparison.no_result")))
     plain = float(arms[1].values.mean() - arms[0].values.mean())
     if scale is None:
-        return Weighed(nothing(rule, unit, alpha, 0, ALIKE), plain)
+        return Weighed(nothing(rule, unit, alpha, 0, say("comparison.alike")), plain)
     if clusters and any(len(set(arm.clusters or ())) < 2 for arm in arms):
-        why = "an arm has a single cluster, which says nothing about others"
+        why = say("comparison.single_cluster")
         return Weighed(nothing(rule, unit, alpha, 0, why), plain)
     if scale.source == "binary" and not clusters and not adjusted:
         return Weighed(_shares(arms, margin, alpha), plain)
@@ -227,7 +226,7 @@ def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: str, un
         ci, rule = furthest(ci, analysis.intervals["t"]), rule + OBSERVED_RULE
     if unit == "clusters" and analysis.min_attainable_p >= alpha:
         ci = None
-        reasons["ci"] = "so few clusters show no difference at this level, however large it is"
+        reasons["ci"] = say("comparison.so_few_clusters")
     if ci is None:
         ci = Interval(low=None, high=None, level=1 - alpha, method="none")
         reasons.setdefault("ci", analysis.reasons.get("ci", "these data decide nothing"))
