@@ -130,6 +130,15 @@ def test_whole_clusters_are_resampled():
     np.testing.assert_array_equal(drawn[:300], resampled_quantiles(columns, labels, 0.5, 300, 1))
 
 
+@pytest.mark.parametrize(
+    ("clusters", "warned"), [(0, set()), (9, {"FEW_CLUSTERS"}), (10, {"CAUTION"}), (30, set())]
+)
+def test_few_clusters_are_warned_of_and_few_items_are_none(clusters, warned):
+    said = codes(ask(NAME, world(3, 30, clusters), n_resamples=1000))
+    assert said & {"FEW_CLUSTERS", "CAUTION"} == warned
+    assert not codes(ask(NAME, world(3, 12), n_resamples=1000)) & {"FEW_CLUSTERS", "CAUTION"}
+
+
 @pytest.mark.parametrize("of", ["arms", "differences"])
 def test_swapped_arms_negate_the_median(of):
     body = world(9)

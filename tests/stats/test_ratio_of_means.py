@@ -167,14 +167,15 @@ def test_what_cannot_be_used_is_refused(body, message):
 
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("path", [("ratio", "ci"), ("ratio", "value"), ("p_value",)])
-def test_fields_on_simulated_sets_are_those_of_the_test(clustered, path):
+@pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
+def test_fields_on_simulated_sets_are_those_of_the_test(clustered, path, alternative):
     test, rng = registry.find(NAME), np.random.default_rng(9)
     sizes = rng.integers(1, 5, 12) if clustered else np.ones(30, dtype=np.int64)
     codes_ = np.repeat(np.arange(len(sizes)), sizes)
     before, after = np.exp(rng.normal(size=(2, 4, len(codes_))))
     sums = [np.add.reduceat(x, np.cumsum(sizes) - sizes, axis=1) for x in (before, after)]
     units = Units(sizes, sums[1] - sums[0], None, clustered, 1, {}, (sums[0], sums[1]))
-    options = {"null": 0.9, "alternative": "less", "level": 0.9, "method": "fieller"}
+    options = {"null": 0.9, "alternative": alternative, "level": 0.9, "method": "fieller"}
     found = test.plan.simulated.fields(units, Asked(options.get, None), path)
     for at in range(4):
         body = {"baseline": before[at].tolist(), "candidate": after[at].tolist(), **options}
@@ -194,6 +195,16 @@ def test_simulated_bootstraps_are_near_those_of_the_test():
     low, high = test.plan.simulated.fields(units, Asked(options.get, None), ("ratio", "ci"))
     found = analyse(NAME, body, **options)
     assert [low[0], high[0]] == pytest.approx([*ends(found)], rel=0.03)
+    for null in (found.ratio.value * 0.9, found.ratio.value, found.ratio.value * 1.15):
+        p = {}
+        for alternative in ("two-sided", "greater", "less"):
+            asked = options | {"null": null, "alternative": alternative}
+            (p[alternative],) = test.plan.simulated.fields(units, Asked(asked.get, None), ("p_value",))
+            # 999 resamples know a share to 0.016, and a two-sided p is twice one.
+            assert p[alternative] == pytest.approx(analyse(NAME, body, **asked).p_value, abs=0.12)
+        assert p["two-sided"] == pytest.approx(min(1.0, 2 * min(p["greater"], p["less"])))
+        # Every resample is on one side, and the data itself on both.
+        assert p["greater"] + p["less"] == pytest.approx(1 + 1 / 1000)
 
 
 def bodies():

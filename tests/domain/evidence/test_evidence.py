@@ -223,3 +223,29 @@ def test_a_sentence_of_the_card_shows_the_names_of_the_plan_as_they_are() -> Non
     changed = card.model_copy(update={"hypotheses": (hypothesis.model_copy(update={"sentences": said}),)})
     assert r"  - H: \<b>a_b\</b> \*better\* \[here\](x)" in print_card(changed)
     assert r"  - H: \<b>a_b\</b> \*好\*" in print_card(changed, "zh")
+
+
+@pytest.mark.parametrize(
+    ("interval", "holds"),
+    [
+        ({"low": 0.01, "high": 0.05}, True),
+        ({"low": 0.01, "high": None}, True),
+        ({"low": None, "high": 0.05}, True),
+        ({"low": None, "high": None}, False),
+        (None, False),
+    ],
+)
+def test_an_interval_is_computed_where_it_has_an_end(interval: dict[str, Any] | None, holds: bool) -> None:
+    base = known(CLUSTERED, judged=True)
+    assert base.verdict is not None
+    (hypothesis, *others) = base.verdict.hypotheses
+    analyses = {
+        test: {**answer, "analysis": {**answer["analysis"], "ci": interval}}
+        for test, answer in hypothesis.analyses.items()
+    }
+    altered = hypothesis.model_copy(update={"analyses": analyses})
+    card = of_record(
+        replace(base, verdict=base.verdict.model_copy(update={"hypotheses": (altered, *others)}))
+    )
+    (piece,) = [each for each in card.pieces if each.id == "clustered_interval"]
+    assert piece.checks[-1].holds is holds
