@@ -23,7 +23,7 @@ from service.domain.power.rule import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses, analyse
-from service.domain.verdicts.joint import joint_family, sign_tests
+from service.domain.verdicts.joint import joint_family, seconds, sign_tests
 from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
@@ -110,6 +110,15 @@ def test_analyses_keep_it_through_json():
     assert (
         json.loads(verdict_of(rows).model_dump_json())["hypotheses"][0]["family"]["joint"]["reason"] is None
     )
+
+
+def test_shared_signs_are_expected_to_take_longer_the_more_items_they_flip():
+    waits = [seconds(plan_of(), n) for n in (10, 10_000, 1_000_000)]
+    # Every item's sign is drawn as often as there are draws, whatever a draw costs here.
+    assert waits == sorted(set(waits))
+    assert (waits[2] - waits[0]) / (waits[1] - waits[0]) == pytest.approx(100, rel=0.01)
+    assert waits[2] > 10 * waits[0] > 0
+    assert seconds(plan_of("holm"), 1_000_000) == 0
 
 
 def test_other_policies_keep_their_bytes():
