@@ -63,7 +63,13 @@ KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 @pytest.mark.parametrize(
     ("page", "answers"),
-    [("docs/questions.md", 4), ("docs/gate.md", 3), ("docs/score.md", 2), ("docs/ranking.md", 3)],
+    [
+        ("docs/questions.md", 4),
+        ("docs/gate.md", 3),
+        ("docs/score.md", 2),
+        ("docs/ranking.md", 3),
+        ("docs/suites.md", 4),
+    ],
 )
 def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():

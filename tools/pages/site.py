@@ -8,7 +8,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELVES: dict[str, tuple[str, ...]] = {
-    "Start": ("index", "quickstart", "questions", "score", "gate", "ranking", "unpaired", "items", "series", "hooks"),
+    "Start": (
+        "index", "quickstart", "questions", "score", "gate", "suites", "ranking", "unpaired", "items", "series",
+        "hooks",
+    ),
     "How to": (
         "imports", "prereg-markdown", "deviations", "charts", "sharing", "verifying", "code-hosts", "trackers",
         "webhooks", "deployment", "operations", "scale",

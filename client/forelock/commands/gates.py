@@ -12,7 +12,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.options import add_options
+from forelock.questions.options import OF_SUITES, add_options
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -66,6 +66,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--items", nargs="?", const="", metavar="FILE",
                         help="also list gained and lost items; all of them into FILE, as CSV")  # fmt: skip
     add_options(parser)
+    add_options(parser, *OF_SUITES)
 
     parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
     parser.add_argument(
@@ -95,6 +96,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.form import show_answer
     from forelock.questions.gate import compare, with_covariates
     from forelock.questions.gate_form import exit_code, form_of
+    from forelock.questions.tasks import with_suite
 
     request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
     request |= {"unseen": options.unseen} if options.unseen != "items" else {}
@@ -106,7 +108,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         request["pairing"] = "none"
         if options.items is not None:
             raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
-    asked = with_covariates(Asked.of(options), options.covariate)
+    asked = with_covariates(with_suite(Asked.of(options), options), options.covariate)
     if options.unpaired:  # the same id may well be another item there
         asked = replace(asked, allowed=(*asked.allowed, "content"))
     answer, reading = compare(
@@ -126,7 +128,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """More items for a comparison that may be read after each addition."""
-    others = ("plan", "slice", "items", "unpaired", "covariate")
+    others = ("plan", "slice", "suite", "items", "unpaired", "covariate")
     named = [f"--{name}" for name in others if getattr(options, name) not in (None, False, [])]
     if named or options.unseen != "items":
         raise FileFault(f"--look goes without {named[0] if named else '--unseen'}")
@@ -157,8 +159,9 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """A run among those before it."""
-    if options.plan is not None or options.slice is not None or options.look is not None:
-        raise FileFault("--series takes neither --plan nor --slice nor --look")
+    others = (options.plan, options.slice, options.look, options.suite)
+    if any(other is not None for other in others):
+        raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
     from forelock.questions.asked import Asked
     from forelock.questions.form import show_answer
     from forelock.questions.series import watch

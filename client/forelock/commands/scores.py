@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
-from forelock.questions.options import add_options
+from forelock.questions.options import OF_SUITES, add_options
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -31,6 +31,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
                         help="items without a result: leave out, or count as the worst there can be")  # fmt: skip
     add_options(parser, without=("allow-different",))
+    add_options(parser, *OF_SUITES)
 
 
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -39,6 +40,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.form import show_answer
     from forelock.questions.score import score
     from forelock.questions.score_form import exit_code, form_of
+    from forelock.questions.tasks import with_suite
 
     if options.at_least is not None and (options.at_most is not None or options.lower):
         raise FileFault("--at-least is for scores of which higher is better: name --at-most where lower is")
@@ -49,6 +51,8 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
             "threshold": threshold_of(bar),
             "prefers": "higher" if options.at_most is None else "lower",
         }
-    answer, reading = score(asked_of, options.inputs, Asked.of(options), request, scores=options.range)
+    answer, reading = score(
+        asked_of, options.inputs, with_suite(Asked.of(options), options), request, scores=options.range
+    )
     show_answer(options, form_of(answer), answer, reading)
     return exit_code(answer)

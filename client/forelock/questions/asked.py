@@ -35,6 +35,10 @@ class Asked:
     """Lower values are better; None: the files may say it."""
     allowed: tuple[str, ...] = ()
     """Aspects in which results may differ."""
+    takes_suite: bool = False
+    """The command has an option `--suite`."""
+    together: Mapping[str, Any] = field(default_factory=dict)
+    """How tasks make a suite, where `suite` says them."""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Asked:
@@ -47,6 +51,7 @@ class Asked:
         }
         return cls(
             **labels,
+            takes_suite="suite" in said,
             metric=said.get("metric"),
             lower=said.get("lower"),
             allowed=tuple(said.get("allow_different") or ()),
@@ -74,6 +79,8 @@ class Piece:
     form: str
     one: OneImport
     survey: Json = field(repr=False)
+    task: str = ""
+    """What the files call their task, or their own name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,8 @@ class Opened:
 
     paths: Sequence[str]
     sides: Sequence[Sequence[Piece]]
+    by_task: bool = False
+    """Files are of several tasks, each of which is read in its own way."""
 
     @property
     def pieces(self) -> list[Piece]:
@@ -103,9 +112,23 @@ class Opened:
         """What wrote them, each once."""
         return list(dict.fromkeys(piece.form for piece in self.pieces))
 
-    def surveys(self, form: str | None = None) -> list[Json]:
-        """What the files of a format hold, or those of all."""
-        return [piece.survey for piece in self.pieces if form in (None, piece.form)]
+    def key_of(self, piece: Piece) -> str:
+        """What is read alike: the files of a format, or those of a task."""
+        return piece.task if self.by_task else piece.form
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What is read alike, each once, and its format."""
+        return {self.key_of(piece): piece.form for piece in reversed(self.pieces)}
+
+    @property
+    def key(self) -> str:
+        """That of the first file."""
+        return self.key_of(self.first)
+
+    def surveys(self, key: str | None = None) -> list[Json]:
+        """What the files that are read alike hold, or those of all."""
+        return [piece.survey for piece in self.pieces if key in (None, self.key_of(piece))]
 
     @property
     def alone(self) -> bool:

@@ -9,6 +9,7 @@ from forelock.hints import Refused, Way
 from forelock.questions.asked import Asked, Piece
 from forelock.questions.options import ASPECTS
 from forelock.questions.table import Reading, System
+from forelock.questions.tasks import lacking
 from forelock.text import plain
 
 WORDS = {
@@ -50,13 +51,16 @@ def compared(reading: Reading, asked: Asked) -> Reading:
             way = Way(f"--allow-different {name}", allowed, "if that is meant")
             raise Refused(f"not_comparable: {said}", [way])
     remarks = [] if alone and not known else [_sentence(states, told, len(others), alone=alone)]
+    remarks += lacking(reading.systems)
     return replace(reading, comparable=states, remarks=[*reading.remarks, *filter(None, remarks)])
 
 
 def _settings(reading: Reading, name: str) -> Iterator[str | None]:
     """What the files of each system say."""
-    for system in reading.systems:
-        pieces: Sequence[Piece] = reading.opened.sides[system.side]
+    sides = [reading.opened.sides[system.side] for system in reading.systems]
+    common = set.intersection(*({piece.task for piece in side} for side in sides))
+    for side in sides:
+        pieces: Sequence[Piece] = [piece for piece in side if not reading.by_task or piece.task in common]
         values = {piece.survey.get("about", {}).get(name) for piece in pieces}
         yield values.pop() if len(values) == 1 else " and ".join(sorted(map(str, values)))
 

@@ -11,6 +11,7 @@ from forelock.text import plain
 COLUMNS = 61
 LINES = ("├", "─", "●", "┤", "│", "┊")
 ASCII = ("[", "-", "o", "]", "|", ":")
+DIAMOND, ASCII_DIAMOND = ("╞", "═", "◆", "╡"), ("<", "=", "#", ">")
 _WIDTH, _ROW, _LEFT = 640, 28, 20
 
 
@@ -32,6 +33,8 @@ class Bar:
     estimate: float
     high: float
     label: str = ""
+    diamond: bool = False
+    """What the others together give: drawn as a diamond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Picture:
     def drawn(self, encoding: str | None = "utf-8") -> str:
         """In characters; those of ASCII where the encoding has no others."""
         start, line, dot, end, zero, edge = LINES if prints(encoding) else ASCII
+        diamond = DIAMOND if prints(encoding) else ASCII_DIAMOND
         marks = {"zero": zero, "edge": edge, "none": " "}
         least, most = self.ends
 
@@ -65,10 +69,11 @@ class Picture:
             cells = [" "] * COLUMNS
             for bound in self.bounds:
                 cells[column(bound.value)] = marks[bound.kind]
+            first, fill, middle, last = (start, line, dot, end) if not bar.diamond else diamond
             for at in range(column(bar.low), column(bar.high) + 1):
-                cells[at] = line if cells[at] == " " else cells[at]
-            cells[column(bar.low)], cells[column(bar.high)] = start, end
-            cells[column(bar.estimate)] = dot
+                cells[at] = fill if cells[at] == " " else cells[at]
+            cells[column(bar.low)], cells[column(bar.high)] = first, last
+            cells[column(bar.estimate)] = middle
             lines.append(f"  {''.join(cells)}  {plain(bar.label)}".rstrip())
         labels = [" "] * (COLUMNS + 24)
         taken = -1
@@ -102,10 +107,14 @@ class Picture:
             )
         for row, bar in enumerate(self.bars):
             y = _ROW * (row + 1)
-            parts.append(
-                f'<line x1="{at(bar.low)}" x2="{at(bar.high)}" y1="{y}" y2="{y}" stroke="#1d4ed8" stroke-width="3"/>'
-                f'<circle cx="{at(bar.estimate)}" cy="{y}" r="5" fill="#1d4ed8"/>'
-            )
+            if bar.diamond:
+                corners = f"{at(bar.low)},{y} {at(bar.estimate)},{y - 8} {at(bar.high)},{y} {at(bar.estimate)},{y + 8}"
+                parts.append(f'<polygon points="{corners}" fill="#1d4ed8"/>')
+            else:
+                parts.append(
+                    f'<line x1="{at(bar.low)}" x2="{at(bar.high)}" y1="{y}" y2="{y}" stroke="#1d4ed8" '
+                    f'stroke-width="3"/><circle cx="{at(bar.estimate)}" cy="{y}" r="5" fill="#1d4ed8"/>'
+                )
             if bar.label:
                 parts.append(
                     f'<text x="{_WIDTH - _LEFT - 7 * labelled + 8}" y="{y + 4}" fill="#111827">'
@@ -122,7 +131,7 @@ class Picture:
 def prints(encoding: str | None) -> bool:
     """Whether an encoding has the characters that pictures are drawn with."""
     try:
-        "".join(LINES).encode(encoding or "ascii")
+        "".join((*LINES, *DIAMOND)).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -13,6 +13,7 @@ from forelock.questions.asked import Asked
 from forelock.questions.reading import read_for
 from forelock.questions.systems import two
 from forelock.questions.table import Reading, System
+from forelock.questions.tasks import suite_body
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -41,7 +42,8 @@ def compare(
         FileFault: a file that is not read, a measure or margin that is not there, or other than two systems.
     """
     reading = read_pair(asked_of, paths, asked, request, margin=margin, scores=scores)
-    answer = asked_of.compare(body_of(reading, request, margin=margin, scores=scores))
+    whole = {**request, **suite_body(reading, asked)}
+    answer = asked_of.compare(body_of(reading, whole, margin=margin, scores=scores))
     left = answer["unpaired"]
     if answer["n"] == 0 and left["only_baseline"] and left["only_candidate"]:
         names = [system.name for system in reading.systems]
@@ -71,8 +73,12 @@ def read_pair(
 ) -> Reading:
     """Baseline and candidate, in this order."""
 
+    def body(reading: Reading) -> Json:
+        whole = {**request, **suite_body(reading, asked)}
+        return body_of(reading, whole, margin=margin, scores=scores)
+
     def attempt(reading: Reading) -> None:
-        answer = asked_of.compare(body_of(reading, request, margin=margin, scores=scores))
+        answer = asked_of.compare(body(reading))
         if request.get("pairing") == "none":
             return
         unpaired = answer["unpaired"]

@@ -16,6 +16,7 @@ from forelock.questions.figures import (
     show_p,
 )
 from forelock.questions.form import Form
+from forelock.questions.suite_form import forest_of, has_lost, suite_numbers, task_lines
 from forelock.text import plain
 
 Json = Mapping[str, Any]
@@ -35,10 +36,10 @@ _TOGETHER = {
 
 
 def exit_code(answer: Json) -> int:
-    """0 better or no worse, 10 worse (or a slice that is shown worse, or to lose the margin), 12 cannot tell."""
+    """0 better or no worse, 10 worse (or a slice or task that is shown to lose), 12 cannot tell."""
     slices = answer.get("slices") or {}
     lost = slices.get("outcome") == "fail" or any(each["shown_worse"] for each in slices.get("results", ()))
-    return 10 if lost else EXITS[str(answer["outcome"])]
+    return 10 if lost or has_lost(answer) else EXITS[str(answer["outcome"])]
 
 
 def form_of(answer: Json) -> Form:
@@ -59,7 +60,7 @@ def form_of(answer: Json) -> Form:
         },
         picture=picture_of(answer),
         numbers=[*_numbers(answer)],
-        parts=[*_slices(answer)],
+        parts=[*_slices(answer), *(task_lines(answer) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -77,6 +78,8 @@ def picture_of(answer: Json) -> Picture | None:
         loss = margin if answer.get("prefers") == "lower" else -margin
         bounds.append(Bound(loss, show_difference(loss, points=answer["points"])))
     bounds.sort(key=lambda bound: bound.value)
+    if answer.get("suite"):
+        return forest_of(answer, bounds)
     return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds)
 
 
@@ -87,6 +90,8 @@ def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
         yield "difference", f"{amount}, {show_interval(answer['ci'], points=points, difference=True)}"
         means = [show_level(answer[f"{side}_mean"], points=points) for side in ("baseline", "candidate")]
         yield "means", f"baseline {means[0]}, candidate {means[1]}"
+    if answer.get("suite"):
+        yield from suite_numbers(answer)
     clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
     arms = answer.get("arms")
     if arms is None:

@@ -19,7 +19,14 @@ _OPTIONS: dict[str, Adds] = {
         "--slice", metavar="NAME", help="also answer for every slice, e.g. category"
     ),
     "suite": lambda parser: parser.add_argument(
-        "--suite", metavar="NAME", help="where the files say which task an item is of"
+        "--suite", metavar="NAME", help="answer for a suite: where the files say which task an item is of; `task` is "
+        "each file's own where there is no such column",
+    ),
+    "weights": lambda parser: parser.add_argument(
+        "--weights", metavar="HOW", help="with --suite: equal (default), items, or a JSON file of weights by task"
+    ),
+    "new-tasks": lambda parser: parser.add_argument(
+        "--new-tasks", action="store_true", help="with --suite: speak of tasks like these, not of these alone"
     ),
     "metric": lambda parser: parser.add_argument(
         "--metric", metavar="NAME", help="which measure, where the files have several"
@@ -54,7 +61,9 @@ _OPTIONS: dict[str, Adds] = {
         "--ascii", action="store_true", help="draw with plain characters"
     ),
 }  # fmt: skip
-SHARED = tuple(name for name in _OPTIONS if name != "suite")
+OF_SUITES = ("suite", "weights", "new-tasks")
+"""Those of several tasks at once."""
+SHARED = tuple(name for name in _OPTIONS if name not in OF_SUITES)
 """Those that every question has that does not say otherwise."""
 
 

@@ -12,7 +12,7 @@ from forelock.formats import FORMATS
 from forelock.hints import MOST_TRIED, Refused, Way, helped
 from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
-from forelock.questions import wide
+from forelock.questions import tasks, wide
 from forelock.questions.asked import Asked, Opened, Piece
 from forelock.questions.comparable import compared
 from forelock.questions.sections import (
@@ -118,8 +118,25 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], asked: 
     except UnknownFormat as unknown:
         ways = [Way(f"--format {form}", replace(asked, form=form)) for form in FORMATS]
         raise Refused(str(unknown), ways) from None
-    pieces = [[Piece(form, one, read(asked_of, one, form)["survey"]) for form, one in side] for side in told]
+    whole = [one for side in told for one in side]
+    told = [[(form, part) for form, one in side for part in tasks.split(form, one)] for side in told]
+    parts = [one for side in told for one in side]
+    if asked.suite is None and len(parts) > len(whole):
+        together = Way(
+            f"--suite {tasks.OWN}", replace(asked, suite=tasks.OWN), "if together they are a suite"
+        )
+        ways = [together] if asked.takes_suite else []
+        path, most = max(
+            ((paths[0], len(side)) for paths, side in zip(sides, told, strict=True)), key=lambda each: each[1]
+        )
+        raise Refused(f"{path}: holds {most} tasks", ways, "name the files of one")
+    pieces = [[_piece(asked_of, form, one) for form, one in side] for side in told]
     return Opened([paths[0] for paths in sides], pieces)
+
+
+def _piece(asked_of: Client | Local, form: str, one: OneImport) -> Piece:
+    survey = read(asked_of, one, form)["survey"]
+    return Piece(form, one, survey, tasks.task_of(form, one, survey))
 
 
 def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:
@@ -136,18 +153,43 @@ def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneI
 
 
 def _read(asked_of: Client | Local, opened: Opened, asked: Asked, wanted: wide.Wanted) -> Reading:
+    if tasks.by_files(opened, asked):
+        opened, asked = replace(opened, by_task=True), replace(asked, suite=None)
     sections = sections_of(opened, asked)
-    columns = wide.columns_of(opened, sections[opened.form], asked, wanted)
+    columns = wide.columns_of(opened, sections[opened.key], asked, wanted)
     if columns:
-        sections[opened.form] = wide.section_of(opened, sections[opened.form], columns)
-    require_told(opened, sections[opened.form], asked, wide=bool(columns))
-    systems = _systems(asked_of, opened, sections, asked, columns)
+        sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
+    require_told(opened, sections[opened.key], asked, wide=bool(columns))
+    systems = _in_tasks(asked_of, opened, sections, asked, columns)
     remarks = remarks_of(opened, sections, asked, columns)
     lower = asked.lower
     if lower is None:
-        lower = any(is_lower(piece.survey, sections[piece.form]) for piece in opened.pieces)
+        lower = any(is_lower(piece.survey, sections[opened.key_of(piece)]) for piece in opened.pieces)
         remarks += ["lower values are better, as the files say; --no-lower turns it round"] if lower else []
     return Reading(systems, sections, remarks, opened, lower)
+
+
+def _in_tasks(
+    asked_of: Client | Local,
+    opened: Opened,
+    sections: Mapping[str, Json],
+    asked: Asked,
+    columns: Sequence[str],
+) -> list[System]:
+    """The systems; ids that begin anew in every task of a column are no runs of one item."""
+    try:
+        return _systems(asked_of, opened, sections, asked, columns)
+    except Refused:
+        if asked.suite is None or any("replicate" in section for section in sections.values()):
+            raise
+        numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
+        try:
+            told = tasks.renumbered(_systems(asked_of, opened, numbered, asked, columns))
+        except Refused:
+            told = None
+        if told is None:
+            raise
+        return told
 
 
 def _systems(
@@ -167,6 +209,10 @@ def _systems(
     for label in others:
         again = _tables(asked_of, opened, _labelled(opened, sections, asked, label), asked, columns, label)
         columns_by_label[label] = [table["clusters"] for table in again]
+    if opened.by_task:
+        columns_by_label["suite"] = [table["tasks"] for table in tables]
+    if "suite" in columns_by_label:
+        tasks.called_apart(tables, columns_by_label["suite"])
     return [
         System(
             table["arm"],
@@ -198,8 +244,8 @@ def _labelled(
     if label is None:
         return dict(sections)
     return {
-        form: {**section, "cluster": place_of(asked.labels[label], opened.surveys(form))}
-        for form, section in sections.items()
+        key: {**section, "cluster": place_of(asked.labels[label], opened.surveys(key))}
+        for key, section in sections.items()
     }
 
 
@@ -216,14 +262,16 @@ def _tables(
     for at, (path, side) in enumerate(zip(opened.paths, opened.sides, strict=True)):
         arms: dict[str, Json] = {}
         for piece in side:
-            section = sections[piece.form]
+            section = sections[opened.key_of(piece)]
             named = None if "arm" in section else path
             answer = read(asked_of, piece.one, piece.form, section, named)
             if answer["problem"] is not None:
                 raise open_ends(piece, answer["problem"], opened, asked, label or "cluster")
             for table in answer["table"]:
                 name = wide.name_of(table, columns)
-                arm = arms.setdefault(name, {"arm": name, "side": at, **{column: [] for column in _COLUMNS}})
+                empty: Json = {column: [] for column in (*_COLUMNS, "tasks")}
+                arm = arms.setdefault(name, {"arm": name, "side": at, **empty})
+                arm["tasks"] += [piece.task] * len(table["item_ids"])
                 for column in _COLUMNS:
                     arm[column] += table.get(column) or [None] * len(table["item_ids"])
         if not arms:
@@ -237,7 +285,7 @@ def _shared_source(taken: Reading, asked: Asked, reading: Callable[[Asked], Read
     opened = taken.opened
     if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:
         return None
-    for path in shared_places(opened.surveys(), taken.sections[opened.form], asked)[:PLACES_TRIED]:
+    for path in shared_places(opened.surveys(), taken.sections[taken.opened.key], asked)[:PLACES_TRIED]:
         try:
             systems = reading(replace(asked, cluster=path)).systems
         except ForelockError:

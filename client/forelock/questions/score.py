@@ -10,6 +10,7 @@ from forelock.questions.asked import Asked
 from forelock.questions.reading import read_for
 from forelock.questions.systems import one
 from forelock.questions.table import Reading
+from forelock.questions.tasks import suite_body
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -40,7 +41,7 @@ def score(
         (system,) = reading.systems
         scale = {} if scores is None else {"range": range_of(scores)}
         prefers = {"prefers": "lower"} if reading.lower else {}
-        return {**system.columns(), **scale, **prefers, **request}
+        return {**system.columns(), **scale, **prefers, **suite_body(reading, asked), **request}
 
     reading = read_for(asked_of, [paths], asked, one, lambda reading: asked_of.score(body(reading)))
     return asked_of.score(body(reading)), reading

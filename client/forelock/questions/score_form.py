@@ -8,6 +8,7 @@ from typing import Any
 from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends, show_ids, show_interval, show_level, show_p
 from forelock.questions.form import Form
+from forelock.questions.suite_form import forest_of, suite_numbers, task_lines
 from forelock.text import plain
 
 Json = Mapping[str, Any]
@@ -44,7 +45,7 @@ def form_of(answer: Json) -> Form:
         },
         picture=picture_of(answer),
         numbers=[*_numbers(answer)],
-        parts=[*_slices(answer)],
+        parts=[*_slices(answer), *(task_lines(answer) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -66,9 +67,11 @@ def picture_of(answer: Json) -> Picture | None:
         ]
     if answer["against"] is not None:
         threshold = answer["against"]["threshold"]
-        return Picture(bars, [Bound(threshold, show_level(threshold, points=points))])
+        bounds = [Bound(threshold, show_level(threshold, points=points))]
+        return forest_of(answer, bounds) if answer.get("suite") else Picture(bars, bounds)
     ends = sorted({ci["low"], ci["high"]})
-    return Picture(bars, [Bound(end, show_level(end, points=points), "none") for end in ends])
+    bounds = [Bound(end, show_level(end, points=points), "none") for end in ends]
+    return forest_of(answer, bounds) if answer.get("suite") else Picture(bars, bounds)
 
 
 def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
@@ -82,6 +85,8 @@ def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
     yield "items", f"{answer['n']}{runs}{within}"
     if clusters is not None:
         yield from _clusters(answer, clusters)
+    if answer.get("suite"):
+        yield from suite_numbers(answer)
     for name, beside in answer["intervals"].items():
         if answer["ci"] is None or name != answer["ci"]["method"]:
             says = " (as many harnesses print)" if name == "cr0_z" else ""

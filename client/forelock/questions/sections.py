@@ -12,6 +12,7 @@ from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
 from forelock.questions.asked import Asked, Opened
+from forelock.questions.tasks import readings_of
 from forelock.questions.ways import (
     ROW,
     by_metric,
@@ -32,7 +33,7 @@ _BESIDE = frozenset({"cluster", *SHARED})
 
 
 def sections_of(opened: Opened, asked: Asked) -> dict[str, Json]:
-    """By format how its files are read.
+    """By format, or by task, how its files are read.
 
     Raises:
         FileFault: there is no such measure or line.
@@ -42,12 +43,12 @@ def sections_of(opened: Opened, asked: Asked) -> dict[str, Json]:
     if strange is not None:
         known = sorted(set().union(*lines.values()) - {"format"})
         raise FileFault(f"--set takes {', '.join(known)} of such files, and not '{strange}'")
-    return {form: _section(form, lines[form], opened, asked) for form in opened.forms}
+    return {key: _section(key, lines[form], opened, asked) for key, form in opened.keys.items()}
 
 
-def _section(form: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
+def _section(key: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
     """What the first file suggests, filled from the others, and what the command line says."""
-    surveys = opened.surveys(form)
+    surveys = opened.surveys(key)
     section: Json = {}
     for survey in surveys:
         section = {**survey["section"], **section}
@@ -55,7 +56,7 @@ def _section(form: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
         section.pop("arm", None)  # the file is the arm
     section.pop("cluster", None)
     if asked.metric is not None:
-        section |= _measure(form, opened, asked)
+        section |= _measure(key, opened, asked)
     if asked.cluster is not None:
         section["cluster"] = place_of(asked.cluster, surveys)
     for name, value in asked.fields.items():
@@ -68,13 +69,13 @@ def _section(form: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
     return section
 
 
-def _measure(form: str, opened: Opened, asked: Asked) -> Json:
-    name, names = asked.metric or "", list(opened.surveys(form)[0]["measures"])
+def _measure(key: str, opened: Opened, asked: Asked) -> Json:
+    form, name, names = opened.keys[key], asked.metric or "", list(opened.surveys(key)[0]["measures"])
     if name not in names:
         close = [each for each in names if each.partition(",")[0] == name]
         if len(close) != 1:
             if any(name in survey["measures"] for survey in opened.surveys()):
-                return {}  # it is a measure of files of another format
+                return {}  # it is a measure of files of another format or task
             ways = [by_metric(asked, each) for each in close or names]
             raise Refused(f"there is no measure '{name}'; the file has {', '.join(names) or 'none'}", ways)
         name = close[0]
@@ -155,6 +156,8 @@ def shared_places(surveys: Sequence[Json], section: Json, asked: Asked) -> list[
 def remarks_of(opened: Opened, sections: dict[str, Json], asked: Asked, columns: Sequence[str]) -> list[str]:
     """What the reading decided by itself, in sentences; `columns` are those of systems."""
     remarks = [f"a run {survey['partial']}" for survey in opened.surveys() if survey["partial"]]
+    if opened.by_task:
+        return list(dict.fromkeys([*remarks, readings_of(sections)]))
     for form, section in sections.items():
         of = f" (in files of {form})" if len(sections) > 1 else ""
         remarks += [remark + of for remark in _remarks(opened.surveys(form), section, asked, columns)]

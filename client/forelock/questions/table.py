@@ -11,6 +11,8 @@ from forelock.problem import FileFault
 from forelock.questions.asked import Opened
 
 Json = dict[str, Any]
+_COLUMNS = {"suite": "tasks"}
+"""What a request calls a label's column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class System:
             "item_ids": list(self.item_ids),
             "values": list(self.values),
         }
-        arm |= {f"{label}s": list(column) for label, column in self.labels.items()}
+        arm |= {_COLUMNS.get(label, f"{label}s"): list(column) for label, column in self.labels.items()}
         if max(self.replicates, default=1) > 1:
             arm["replicates"] = list(self.replicates)
         return arm
@@ -89,6 +91,11 @@ class Reading:
     def read(self) -> Json:
         """The section of the only format, or those of all by format."""
         return next(iter(self.sections.values())) if len(self.sections) == 1 else dict(self.sections)
+
+    @property
+    def by_task(self) -> bool:
+        """Files are of several tasks of a suite."""
+        return self.opened.by_task
 
     @property
     def binary(self) -> bool:

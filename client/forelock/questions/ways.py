@@ -19,6 +19,8 @@ _LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')
 _NEAR_NUMBER = re.compile(r"[-+]?[0-9.]+\s*%|[-+]?[0-9.]*,[0-9]+")
 """Percentages, and numbers with a decimal comma."""
 PLACES_TRIED = 6
+TASK_NAMES = ("task", "benchmark", "subset", "dataset")
+"""What people call a column of tasks."""
 ROW = "(row)"
 """Where an item goes by the number of its row."""
 _MOST_WORDS = 10
@@ -46,6 +48,11 @@ def _ways_of(fault: Json, piece: Piece, opened: Opened, asked: Asked, label: str
             yield by_set(asked, "item_id", path)
         yield from arms_elsewhere(opened, asked) if opened.alone else ()
     for name, alternatives in _LINE.findall(fault["fix"]):
+        if name == "replicate" and asked.takes_suite and asked.suite is None:
+            places = [path for path in survey["clusters"] if path.rpartition(".")[2] in TASK_NAMES]
+            for place in places:
+                way = Way(f"--suite {shlex.quote(place)}", replace(asked, suite=place))
+                yield replace(way, when="if ids begin anew in every task")
         when = "if an item's rows are runs of it" if name == "replicate" else ""
         for value in re.findall(r'"([^"{}]*)"', alternatives):
             yield replace(by_set(asked, name, value), when=when)

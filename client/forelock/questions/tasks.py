@@ -1,0 +1,187 @@
+"""Tasks of a suite: the files of each, what each is called, and items whose ids begin anew in every task."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from forelock.formats import TOGETHER
+from forelock.import_files import OneImport
+from forelock.problem import FileFault
+from forelock.questions.asked import Asked, Opened
+from forelock.questions.table import Reading, System
+
+Json = dict[str, Any]
+OWN = "task"
+"""`--suite task`: the column of that name, or else each file's own task."""
+_OF_MODEL = ("model", "model_deployment")
+_SAMPLES, _RESULTS = "samples_", "results"
+
+
+def split(form: str, one: OneImport) -> list[OneImport]:
+    """The files of several tasks that would be one import, task by task; as it is where they are of one."""
+    if form not in TOGETHER:
+        return [one]
+    if form == "lm_eval":
+        samples = [path for path in one.paths if path.name.startswith(_SAMPLES)]
+        return (
+            [OneImport((path, *_results(path, one.paths))) for path in samples] if len(samples) > 1 else [one]
+        )
+    runs = sorted({path.parent for path in one.paths if path.name == "per_instance_stats.json"})
+    if form != "helm" or len(runs) < 2:
+        return [one]
+    return [OneImport(tuple(path for path in one.paths if path.parent == run)) for run in runs]
+
+
+def _results(samples: Path, paths: Sequence[Path]) -> Iterator[Path]:
+    """The results file of the same run: of its folder, and of its time where there are several."""
+    beside = [path for path in paths if path.parent == samples.parent and path.name.startswith(_RESULTS)]
+    timed = [path for path in beside if samples.stem.endswith(path.stem.removeprefix(_RESULTS))]
+    yield from (timed or beside)[:1]
+
+
+def task_of(form: str, one: OneImport, survey: Json) -> str:
+    """What a file's task is called: by the harness where the file says it, else the file's name."""
+    if form == "helm" and (names := survey["arms"].get("name")):
+        name, colon, rest = names[0].partition(":")
+        kept = [part for part in rest.split(",") if part and part.partition("=")[0] not in _OF_MODEL]
+        return f"{name}{colon}{','.join(kept)}" if kept else str(name)
+    told = survey.get("about", {}).get("task")
+    if isinstance(told, str) and told and not told.startswith(("{", "[", "sha256:")):
+        return told
+    path = one.paths[0]
+    if form == "lm_eval" and path.stem.startswith(_SAMPLES):  # samples_TASK_2026-11-21T23-20-38.480968
+        return path.stem.removeprefix(_SAMPLES).rpartition("_")[0] or path.stem
+    return path.stem
+
+
+def by_files(opened: Opened, asked: Asked) -> bool:
+    """Whether tasks are those of the files, rather than a column of theirs."""
+    if asked.suite != OWN:
+        return False
+    columns = [path for path in opened.first.survey["clusters"] if path.rpartition(".")[2] == OWN]
+    return not columns or any(len({piece.task for piece in side}) > 1 for side in opened.sides)
+
+
+def readings_of(sections: Mapping[str, Json]) -> str:
+    """How each task's files are read, those that are read alike together."""
+    tasks: dict[str, list[str]] = {}
+    for task, section in sections.items():
+        chosen = {name: section[name] for name in ("scorer", "metric", "filter", "split") if name in section}
+        said = ", ".join(f"{name}={_short(value)}" for name, value in chosen.items())
+        tasks.setdefault(said, []).append(task)
+    return "; ".join(f"{', '.join(names)} read as {said}" for said, names in tasks.items() if said)
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def renumbered(systems: Sequence[System]) -> list[System] | None:
+    """The rows of ids that were read as runs because they begin anew in every task; None where a task has one twice."""
+    told = []
+    for system in systems:
+        rows = list(zip(system.labels["suite"], system.item_ids, strict=True))
+        if len(set(rows)) < len(rows):
+            return None
+        told.append(replace(system, replicates=[1] * len(rows)))
+    return told
+
+
+def called_apart(tables: Sequence[Json], suites: Sequence[Sequence[str | None]]) -> None:
+    """Where one id is in several tasks, call every item of the tables by its task too.
+
+    Raises:
+        FileFault: an item has no task.
+    """
+    tasks: dict[str, set[str]] = {}
+    for table, suite in zip(tables, suites, strict=True):
+        for item_id, task in zip(table["item_ids"], suite, strict=True):
+            if task is None:
+                raise FileFault(
+                    f"{table['arm']}: item '{item_id}' has no task, and others have; name one for every item"
+                )
+            tasks.setdefault(item_id, set()).add(task)
+    if all(len(each) == 1 for each in tasks.values()):
+        return
+    for table, suite in zip(tables, suites, strict=True):
+        named = zip(suite, table["item_ids"], strict=True)
+        table["item_ids"] = [f"{task}/{item_id}" for task, item_id in named]
+
+
+def lacking(systems: Sequence[System]) -> list[str]:
+    """Sentences on tasks that some system has no row of."""
+    if not systems or "suite" not in systems[0].labels:
+        return []
+    held = {system.name: {task for task in system.labels["suite"] if task is not None} for system in systems}
+    every = sorted(set().union(*held.values()))
+    told = []
+    for name, tasks in held.items():
+        gone = [task for task in every if task not in tasks]
+        if gone:
+            listed = ", ".join(gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
+            told.append(f"'{name}' lacks {len(gone)} of {len(every)} tasks: {listed}")
+    return told
+
+
+def suite_body(reading: Reading, asked: Asked) -> Json:
+    """How the tasks that were read make a suite, as a part of a request; nothing without tasks."""
+    return {"suite": dict(asked.together)} if "suite" in reading.systems[0].labels else {}
+
+
+def with_suite(asked: Asked, options: argparse.Namespace) -> Asked:
+    """What is asked of the files, with how their tasks make a suite.
+
+    Raises:
+        FileFault: weights of no suite, or a suite and slices.
+    """
+    if asked.suite is None:
+        if options.weights is not None or options.new_tasks:
+            raise FileFault("--weights and --new-tasks are of a suite: name it with --suite")
+        return asked
+    if asked.slice is not None:
+        raise FileFault("--slice is of one task: leave it or --suite out")
+    return replace(asked, together=suite_of(options.weights, new_tasks=options.new_tasks))
+
+
+def suite_of(weights: str | None, *, new_tasks: bool) -> Json:
+    """`equal`, `items` or a file of weights, and perhaps of scales, as the body of a request.
+
+    Raises:
+        FileFault: the file is none of weights.
+    """
+    asked: Json = {"estimand": "new_tasks"} if new_tasks else {}
+    if weights is None or weights in ("equal", "items"):
+        return {**asked, "weights": weights or "equal"}
+    return {**asked, **_from_file(Path(weights))}
+
+
+def _from_file(path: Path) -> Json:
+    """A JSON object of tasks to weights, or to `weight`, `floor` and `ceiling`."""
+    way = 'write a JSON object such as {"code": 2, "maths": {"weight": 1, "floor": 0.25, "ceiling": 1}}'
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise FileFault(
+            f"--weights takes equal, items or a file, and {path} cannot be read: {error.strerror}"
+        ) from error
+    except ValueError:
+        raise FileFault(f"{path}: is no JSON; {way}") from None
+    if not isinstance(told, dict) or not told:
+        raise FileFault(f"{path}: has no weights; {way}")
+    weights: Json = {}
+    scales: Json = {}
+    for task, each in told.items():
+        line = each if isinstance(each, dict) else {"weight": each}
+        numbers = {name: value for name, value in line.items() if type(value) in (int, float)}
+        strange = set(line) - {"weight", "floor", "ceiling"} or set(line) - set(numbers)
+        if strange or ("floor" in line) != ("ceiling" in line):
+            raise FileFault(f"{path}: task '{task}' has no weight that can be read; {way}")
+        weights[task] = numbers.get("weight", 1)
+        if "floor" in numbers:
+            scales[task] = {"floor": numbers["floor"], "ceiling": numbers["ceiling"]}
+    return {"weights": weights, **({"rescale": scales} if scales else {})}
