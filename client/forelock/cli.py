@@ -107,6 +107,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     first = arguments[0] if arguments else ""
     if first in LOCAL:  # pydantic looks for plugins in the metadata of every distribution there is
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if first == "--version":  # it needs no command
+        return _parser_of((), server=False)[0]
     for noun, names in NOUNS.items():
         if first in names:
             return _parser_of((noun,), server=False)[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.faults import Faults
-from service.domain.results.batches import STATUSES, OnDuplicate, ReceivedBatch
+from service.domain.results.batches import OnDuplicate, ReceivedBatch
 from service.domain.results.secret_rows import SecretRows
+from service.domain.results.statuses import STATUSES
 from service.errors import InvalidData
 from service.ingest import columns
 from service.ingest.formats import read

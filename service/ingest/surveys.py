@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
 from service.domain.plans.imports import FORMATS, ImportMapping, Readable, UnreadImport
-from service.domain.results.batches import STATUSES
+from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.fingerprints import content_finder, settings_of

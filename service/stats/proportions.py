@@ -184,7 +184,8 @@ class ProportionsAnalysis(Analysis):
 def _cost(request: ProportionsRequest) -> float:
     n = request.table.n0 + request.table.n1
     sides = (2 if request.alternative == "two-sided" else 1) * (1.0 if request.method == "boschloo" else 0.01)
-    return 0.01 + 3e-5 * n * (sides + (0.0 if request.margin is None else 1.0))
+    sides += 0.0 if request.margin is None else 1.0
+    return 0.005 + sides * (1.1e-3 * math.sqrt(n) + 6e-7 * n)  # only tables within a few SD are weighed
 
 
 @stat_test(

@@ -121,3 +121,39 @@ def test_rank_says_who_is_meant_and_carries_the_envelope(shell):
     assert (answer["question"], answer["answer"]["outcome"]) == ("rank", "ranked")
     assert {"cautions", "next", "provenance", "headline", "analysis"} <= set(answer)
     assert answer["provenance"]["files"][0]["path"] == "wide.csv"
+
+
+def test_what_is_missing_counts_as_wrong_where_that_is_asked(shell):
+    """As the same table with its gaps written as 0: in a column of its own, and as rows that are not there."""
+    wide = "item_id,x,y,repo\n" + "".join(
+        f"q{at},{at % 2},{'' if at % 5 == 0 else at % 3 % 2},r{at % 3}\n" for at in range(30)
+    )
+    whole = "item_id,x,y,repo\n" + "".join(
+        f"q{at},{at % 2},{0 if at % 5 == 0 else at % 3 % 2},r{at % 3}\n" for at in range(30)
+    )
+    long = "item_id,arm,value,repo\n" + "".join(
+        f"q{at},{arm},{value},r{at % 3}\n"
+        for at in range(30)
+        for arm, value in (("x", at % 2), ("y", at % 3 % 2))
+        if arm == "x" or at % 5
+    )
+    answers = []
+    for name, content, options in (
+        ("gaps.csv", wide, ("--missing", "fail")),
+        ("long.csv", long, ("--missing", "fail")),
+        ("whole.csv", whole, ()),
+    ):
+        Path(name).write_text(content)
+        status, output, _ = shell("rank", name, "--cluster", "repo", "--slice", "repo", *options, "--json")
+        answers.append(
+            {key: value for key, value in json.loads(output).items() if key not in ("provenance", "read")}
+        )
+        assert status == 0
+    assert answers[0] == answers[1] == answers[2]
+    assert (
+        "note: 6 results that are not there count as wrong"
+        in shell("rank", "gaps.csv", "--missing", "fail")[1]
+    )
+    Path("scores.csv").write_text("item_id,x,y\n" + "".join(f"q{at},{at},{at / 2}\n" for at in range(9)))
+    status, _, errors = shell("rank", "scores.csv", "--missing", "fail")
+    assert (status, "no worst is known" in errors) == (2, True)

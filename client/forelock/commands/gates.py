@@ -75,6 +75,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--arms", metavar="A,B,…", help="which systems (default: all)")
     parser.add_argument("--common", action="store_true",
                         help="only the items that all systems have (default: those that every two have)")  # fmt: skip
+    parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
+                        help="results that a system does not have: leave out, or count as wrong")  # fmt: skip
     add_options(parser)
 
 
@@ -219,7 +221,7 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
         return asked_of.run(LEADERBOARD, whole, timeout=options.timeout)
 
     try:
-        answer, reading = rank(asked_of, options.inputs, asked, run)
+        answer, reading = rank(asked_of, options.inputs, asked, run, filled=options.missing == "fail")
     except ForelockProblem as problem:
         if problem.code == "not_found":
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault, ForelockProblem
@@ -20,17 +21,25 @@ MOST_SLICES = 50
 
 
 def rank(
-    asked_of: Client | Local, paths: Sequence[str], asked: Asked, run: Callable[[Json], Json]
+    asked_of: Client | Local,
+    paths: Sequence[str],
+    asked: Asked,
+    run: Callable[[Json], Json],
+    *,
+    filled: bool = False,
 ) -> tuple[Json, Reading]:
     """The leaderboard of the systems in some files, and how they were read: one file of all, or a file for each.
 
     Args:
         run: answers the request of a leaderboard.
+        filled: a result that a system does not have counts as wrong.
 
     Raises:
-        FileFault: a file that is not read, or fewer than two systems.
+        FileFault: a file that is not read, or fewer than two systems; scores that are to be filled.
     """
     reading = read_systems(asked_of, paths, asked, run)
+    if filled:
+        reading = _filled(reading)
     return run(request_of(reading)), reading
 
 
@@ -40,6 +49,49 @@ def read_systems(
     """The systems alone; `run` answers requests, to try what a refusal would say."""
     sides = [[path] for path in paths]
     return read_for(asked_of, sides, asked, several, lambda taken: run(request_of(taken)), columns="every")
+
+
+def _filled(reading: Reading) -> Reading:
+    """The same with the worst share there can be in place of every result that is not there.
+
+    Raises:
+        FileFault: outcomes are scores, of which no worst is known.
+    """
+    if not reading.binary:
+        said = (
+            "--missing fail counts what is missing as wrong, and these are scores, of which no worst is known"
+        )
+        raise FileFault(f"{reading.opened.name}: {said}; leave it out")
+    worst, n = float(reading.lower), 0
+    item_ids = list(dict.fromkeys(item_id for system in reading.systems for item_id in system.item_ids))
+    systems = []
+    for system in reading.systems:
+        present = set(system.item_ids)
+        absent = [item_id for item_id in item_ids if item_id not in present]
+        n += len(absent) + sum(value is None for value in system.values)
+        systems.append(
+            replace(
+                system,
+                item_ids=[*system.item_ids, *absent],
+                values=[
+                    *(worst if value is None else value for value in system.values),
+                    *[worst] * len(absent),
+                ],
+                replicates=[*system.replicates, *[1] * len(absent)],
+                labels={
+                    name: [*column, *_of_others(reading, name, absent)]
+                    for name, column in system.labels.items()
+                },
+            )
+        )
+    remarks = [*reading.remarks, f"{n} results that are not there count as wrong"] if n else reading.remarks
+    return replace(reading, systems=systems, remarks=remarks)
+
+
+def _of_others(reading: Reading, label: str, item_ids: Sequence[str]) -> list[str | None]:
+    """What the systems that have them say of items."""
+    said = {item_id: name for system in reading.systems for item_id, name in system.label_of(label).items()}
+    return [said[item_id] for item_id in item_ids]
 
 
 def by_slice(reading: Reading, alpha: float, run: Callable[[Json], Json]) -> list[tuple[str, Json | str]]:

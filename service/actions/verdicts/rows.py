@@ -15,8 +15,9 @@ from service.actions.results.unblinding import seals
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import STATUSES, PlacedBatch
+from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
+from service.domain.results.statuses import STATUSES
 from service.store.plans import plan_keys
 from service.store.results import batches
 

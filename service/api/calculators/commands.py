@@ -24,7 +24,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
         *("margin", "range", "arms", "missing", "unseen", "unpaired", "covariate", "items"),
         *("allow-different", *_SHARED),
     ),
-    "rank": ("arms", "common", "allow-different", *_SHARED),
+    "rank": ("arms", "common", "missing", "allow-different", *_SHARED),
     "noise": (
         *("arms", "cost-item", "cost-run", "cost-judge", "budget", "most-items", "at-least"),
         *("cluster", "allow-different", "alpha", *_FILES),

@@ -23,8 +23,6 @@ from service.domain.plans.population import Manifest
 from service.domain.results.secret_rows import SecretRows
 from service.errors import Fault, InvalidData
 
-STATUSES = ("ok", "error", "missing")
-"""Status words by their code; a value is null unless the status is ok."""
 OnDuplicate = Literal["refuse", "skip"]
 """What becomes of a row whose cell is in already: the batch is refused, or the row is left out, whatever it says."""
 PLAIN = bytes(range(0x20, 0x7F)).translate(None, b'"\\')
