@@ -41,6 +41,7 @@ class Absence:
             pause = self._pauses[min(self._met, len(self._pauses) - 1)]
             self._met += 1
             new, self._said = sentence != self._said, sentence
+        # Logged and waited for outside the lock: other threads meet the same absence meanwhile.
         if new:
             log.warning("%s; waiting for it", sentence)
         self._wait(pause)

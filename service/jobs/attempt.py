@@ -74,7 +74,7 @@ class Attempt:
         self._looked = self._beaten = time.monotonic()
 
     def compute(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """One call's value."""
+        """Run one function in the pool and return its value; raises what `each` raises."""
         values: list[Any] = []
         self.each([Call(function, arguments)], lambda _call, value: values.append(value))
         return values[0]
@@ -101,7 +101,7 @@ class Attempt:
                     raise PutBack
                 while waiting and not leaving and self._take():
                     self._start(waiting)
-                for future in self._finished():
+                for future in self._wait_for_any():
                     flight = self._land(future)
                     try:
                         value = future.result()
@@ -114,6 +114,7 @@ class Attempt:
                         landed += 1
                         done(flight.call, value)
         finally:
+            # However it ends, permits go back: a runner that keeps them would starve every other job.
             for future in list(self._flying):
                 self._land(future)
                 future.cancel()
@@ -131,13 +132,13 @@ class Attempt:
     def _start(self, waiting: deque[Call]) -> None:
         call = waiting.popleft()
         try:
-            future = self._submitted(call)
+            future = self._submit(call)
         except BaseException:
             self._slots.give(self.job.project_id)
             raise
         self._flying[future] = _Flight(call, time.monotonic())
 
-    def _submitted(self, call: Call) -> Future[Any]:
+    def _submit(self, call: Call) -> Future[Any]:
         """Hand the call to the pool. To start one, or to send much, takes longer than a lease: it is kept meanwhile."""
         handed: Future[Future[Any]] = Future()
         threading.Thread(target=_hand, args=(handed, self._pool, call), name="submit", daemon=True).start()
@@ -145,6 +146,7 @@ class Attempt:
             while not wait([handed], TICK_SECONDS).done:
                 self._keep()
         except BaseException:
+            # The thread goes on handing over; what it then gets for nobody is cancelled.
             handed.add_done_callback(_forget)
             raise
         return handed.result()
@@ -153,7 +155,7 @@ class Attempt:
         self._slots.give(self.job.project_id)
         return self._flying.pop(future)
 
-    def _finished(self) -> Iterable[Future[Any]]:
+    def _wait_for_any(self) -> Iterable[Future[Any]]:
         done = wait(self._flying, TICK_SECONDS, FIRST_COMPLETED).done if self._flying else set()
         self._keep()
         return done
@@ -167,9 +169,11 @@ class Attempt:
             if not future.done() and now - flight.begun > self._limit:
                 self._pool.abandon(future)
                 raise TimeLimit("the job computed longer than FORELOCK_JOB_ATTEMPT_SECONDS allows")
+        # A third of the lease: two signs of life may fail before another runner takes the job.
         if now - self._beaten >= (self.job.lease_seconds or 0) / 3:
             self._beaten = self._looked = now
             self.write(lambda session: job_leases.heartbeat(session, self.job))
+        # A read, which holds up no writer; the heartbeat above tells of a lost lease as well.
         elif now - self._looked >= LOOK_SECONDS:
             self._looked = now
             with self.database.read() as session:
@@ -185,6 +189,6 @@ def _hand(handed: Future[Future[Any]], pool: Pool, call: Call) -> None:
 
 
 def _forget(handed: Future[Future[Any]]) -> None:
-    """What was handed over for nobody."""
+    """Cancel a call that was handed to the pool when nobody waited for it any more."""
     if handed.exception() is None:
         handed.result().cancel()

@@ -10,20 +10,21 @@ from service.domain.calibration.calibration import Calibrator, conclude
 from service.domain.calibration.case import unpack
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
-from service.jobs.computations import at_once, drawn, stored
+from service.jobs.computations import at_once, draw_missing, read_stored
 from service.store.jobs import job_leases
 
 
 class CalibrationJob:
-    """Runs one stored case."""
+    """The handler of calibrations: runs one stored case block by block and stores what it shows."""
 
     def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
         """Run the blocks that are not stored yet, then conclude."""
         job = attempt.job
-        sent, shards = stored(attempt)
+        sent, shards = read_stored(attempt)
         blocks, seconds = int(job.params["blocks"]), float(job.params["seconds"])
+        # -(-a // b) rounds up: no shard is so long that a worker has none.
         size = min(at_once(blocks, seconds), -(-blocks // attempt.workers))
-        values = drawn(attempt, shards, blocks, size, (draw, (sent,)), outranked)
+        values = draw_missing(attempt, shards, blocks, size, (draw, (sent,)), outranked)
         result = json.loads(attempt.compute(answer, sent, values))
         attempt.write(lambda session: job_leases.finish(session, job, result))
 

@@ -27,7 +27,7 @@ class TestJob:
     def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
         """Compute what is not stored yet, then the answer."""
         job = attempt.job
-        sent, shards = stored(attempt)
+        sent, shards = read_stored(attempt)
         about = (job.kind, job.params["version"], sent)
         if job.params["blocks"] == 0:
             answer = attempt.compute(tasks.whole, *about)
@@ -44,14 +44,15 @@ def _in_shards(
     usual = at_once(needed, seconds)
     while True:
         size = _even(usual, needed, attempt.workers)
-        values = drawn(attempt, shards, needed, size, (tasks.draw, about), outranked)
+        values = draw_missing(attempt, shards, needed, size, (tasks.draw, about), outranked)
         result: int | str = attempt.compute(tasks.conclude, *about, needed, values)
+        # A number says that p is too near to alpha with these draws: so many blocks are wanted in all.
         if isinstance(result, str):
             return result
         needed = result
 
 
-def stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
+def read_stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
     """The job's input as it travels to workers, and the shards that are there already."""
     with attempt.database.read() as session:
         body, shards = (
@@ -63,7 +64,7 @@ def stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
     return body if len(body) <= INLINE_BYTES else Data(body), shards
 
 
-def drawn(
+def draw_missing(
     attempt: Attempt,
     shards: list[Shard],
     needed: int,
@@ -75,6 +76,7 @@ def drawn(
     function, about = draw
 
     def store(call: Call, value: bytes) -> None:
+        # As `missing` below appends them.
         first, blocks = call.arguments[-2:]
         shard = Shard(int(str(first)), int(str(blocks)), value)
         shards.append(shard)
@@ -94,6 +96,7 @@ def at_once(blocks: int, seconds: float) -> int:
 
 def _even(usual: int, blocks: int, workers: int) -> int:
     """Blocks per shard, so that the workers end together where the job is short."""
+    # Whole rounds of all workers, of shards about as long as usual and never five times as long.
     rounds = max(1, round(blocks / (usual * workers)))
     return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * usual))
 
@@ -101,6 +104,7 @@ def _even(usual: int, blocks: int, workers: int) -> int:
 def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
     """The blocks that no stored shard has, in pieces of at most `size`."""
     at = 0
+    # The empty range at the end closes the last gap.
     for have in [
         *sorted((shard.which for shard in shards), key=lambda which: which.start),
         range(needed, needed),

@@ -132,10 +132,11 @@ class DaskPool:
             return
         future.cancel()
         try:
-            busy = [each for each, keys in client.processing().items() if remote.key in keys]
+            # Asked before the cancellation: afterwards the scheduler no longer knows who computes it.
+            busy = [address for address, keys in client.processing().items() if remote.key in keys]
             remote.cancel()
-            for each in busy:
-                _end(client, each)
+            for address in busy:
+                _end(client, address)
         except Exception as error:  # noqa: BLE001 - a pool that is gone has abandoned it already
             log.warning("an abandoned call could not be ended: %s", type(error).__name__)
 
@@ -211,6 +212,7 @@ class DaskPool:
             self._cluster = LocalCluster(
                 n_workers=self.workers,
                 threads_per_worker=1,
+                # No nanny ends a worker for its memory: the deployment's limits hold for all processes together.
                 memory_limit=0,
                 processes=True,
                 host="127.0.0.1",
@@ -251,6 +253,7 @@ class DaskPool:
     def _on_workers(self, client: Client, data: Data) -> Remote:
         remote = self._sent.get(data)
         if remote is None or remote.status in ("cancelled", "lost", "error"):
+            # Without hash Dask gives it a fresh name: the content, outcomes among it, is not hashed into one.
             (remote,) = client.scatter([data.value], hash=False)
             self._sent[data] = remote
         return remote
@@ -294,6 +297,7 @@ def _settle(future: Future[Any], remote: Remote) -> None:
     """Hand the outcome over, in words that do not need Dask."""
     from distributed import KilledWorker
 
+    # False: it was abandoned, and nobody waits for the outcome.
     if not future.set_running_or_notify_cancel():
         return
     try:

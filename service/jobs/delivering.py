@@ -35,7 +35,7 @@ SENDERS = 4
 """Deliveries that one runner sends side by side; the last of them is for a project that has none under way."""
 LEASE = timedelta(minutes=5)
 """Longer than all calls of one delivery may take together."""
-WAITS = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200))
+WAITS = tuple(timedelta(seconds=seconds) for seconds in (5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200))
 UNSIGNED_WAIT, UNSIGNED_MOST = timedelta(seconds=2), timedelta(minutes=1)
 """How often, and how long at most, a message waits for a signed checkpoint of what it tells of."""
 KEPT = timedelta(days=30)
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class Delivering:
-    """Sends whatever is due."""
+    """Sends the deliveries that are due, some side by side, until it is told to stop."""
 
     def __init__(
         self,
@@ -142,6 +142,8 @@ class Delivering:
                 return None
         with self._guard:
             busy = [project for project, count in self._busy.items() if count]
+            # The last sender is kept for a project that has none under way: a slow target of one holds up nobody
+            # else.
             is_last = sum(self._busy.values()) >= SENDERS - 1
         with self._database.write() as session:
             now = clock.now(session)
@@ -161,6 +163,8 @@ class Delivering:
             outcome = Outcome(delivered=False, error="it cannot be made; the runner's log says more")
         with self._database.write() as session:
             now = clock.now(session)
+            # Guarded by the number of the attempt: where the lease ran out and another sends it by now, nothing is
+            # written.
             if outcome.delivered or outcome.final or now - due.asked_at >= self._gives_up_after:
                 deliveries.finish(
                     session,
@@ -173,9 +177,10 @@ class Delivering:
                 if not outcome.delivered:
                     log.warning("delivery %s is given up: %s", due.id, outcome.error)
                 return
+            # Attempts count from 1, this one included.
             wait = self._waits[min(due.attempts, len(self._waits)) - 1]
-            said = outcome.error or ""
-            deliveries.fail(session, due, status=outcome.status, error=said, now=now, wait=wait)
+            problem = outcome.error or ""
+            deliveries.fail(session, due, status=outcome.status, error=problem, now=now, wait=wait)
 
     def _is_ready(self, due: Due) -> bool:
         """Whether what it tells of is signed, or has waited for that long enough."""
@@ -208,6 +213,7 @@ class Delivering:
                 body = webhook_body(session, due, self._public_url)
         if signing is None or body is None:
             return Outcome(delivered=False, error="the webhook is gone", final=True)
+        # Kept before it is sent: a repetition after a death has the same bytes under the same id.
         if due.body is None:
             with self._database.write() as session:
                 deliveries.keep_body(session, due, body)
@@ -219,7 +225,7 @@ class Delivering:
         ):
             sealed.append(signing.previous)
         info = seal_info("webhook", due.project_id, due.target)
-        secrets = [sealing.unwrap_key(each, self._seal_private, info).decode() for each in sealed]
+        secrets = [sealing.unwrap_key(secret, self._seal_private, info).decode() for secret in sealed]
         try:
             status = post(self._client(), signing.url, secrets, due.id, int(now.timestamp()), body)
         except Forbidden:

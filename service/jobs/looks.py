@@ -38,6 +38,8 @@ class LookJob:
         nothing = {"preregistration_id": prereg_id, "stop": None}
 
         def store(session: Session) -> bool:
+            # The rows were read without a lock: what changed while the worker computed is seen here, under the
+            # record's.
             current = preregistrations.get(session, job.project_id, prereg_id, for_update=True)
             if inputs is None or reading is None or current.state != "collecting":
                 return job_leases.finish(session, job, nothing)  # it has ended: the verdict is the answer

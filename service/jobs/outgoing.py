@@ -42,7 +42,7 @@ COMMAND = (sys.executable, "-m", "service.main", "outgoing")
 
 
 class Sender(Protocol):
-    """Deliveries or witnesses."""
+    """What calls the outside for as long as it runs: the sender of deliveries, or that of witnesses."""
 
     def run(self, stopping: Event) -> None:
         """Go on until told to stop."""
@@ -60,7 +60,7 @@ class Restarts:
         return self._clock() >= self._not_before
 
     def begin(self) -> None:
-        """One is started."""
+        """Note that the process is started now."""
         self._started = self._clock()
 
     def end(self) -> None:
@@ -112,12 +112,14 @@ class OutgoingProcess:
 
     def _start(self) -> None:
         self._line, its = socket.socketpair()
+        # Our copy of its end is closed: then its death closes the line, and ours tells it that the runner is gone.
         with its:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 self._command, stdin=its.fileno(), start_new_session=True
             )
         self._restarts.begin()
         self._heard = time.monotonic()
+        # The settings may be larger than a socket's buffer, so sending waits for the process to read; not for ever.
         self._line.settimeout(self._silent_seconds)
         with contextlib.suppress(OSError):  # it has ended, which is seen
             self._line.sendall(self._told + b"\n")
@@ -156,12 +158,14 @@ def received_settings() -> Settings:
 def serve(senders: Sequence[Sender]) -> None:
     """In the process: send and ask, and say every second that it is there; returns once the runner is gone."""
     with contextlib.suppress(OSError, ValueError):
+        # A stranger's answer that swells costs this process alone.
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     stopping = Event()
     for sender in senders:
         threading.Thread(target=sender.run, args=(stopping,), name=type(sender).__name__, daemon=True).start()
     runner = sys.stdin.fileno()
     with contextlib.suppress(OSError):
+        # Nothing is sent to here after the settings: the line becomes readable when it is closed.
         while not select.select([runner], [], [], BEAT_SECONDS)[0]:
             os.write(runner, b".")
     stopping.set()

@@ -235,7 +235,7 @@ class Runner:
             stopping=self._stopping.is_set,
         )
         try:
-            self._handlers[job.kind].run(attempt, lambda: self._outranked(job))
+            self._handlers[job.kind].run(attempt, lambda: self._is_outranked(job))
         except LeaseLost:
             return "lost its lease, or was cancelled"
         except PutBack:
@@ -251,14 +251,14 @@ class Runner:
             if job.attempts < self._settings.job_max_attempts:
                 self._put_back(job, counts=True)
                 return "was put back: its worker died"
-            return self._failed(job, error)
+            return self._fail(job, error)
         except Exception as error:  # noqa: BLE001 - whatever a computation raises ends its job, not the runner
             log.error("job %s failed: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
-            return self._failed(job, error)
+            return self._fail(job, error)
         self._no_pool.over()
         return "succeeded"
 
-    def _outranked(self, job: Job) -> bool:
+    def _is_outranked(self, job: Job) -> bool:
         """True when every thread is busy and another project's turn has come."""
         if self._busy < self._threads:
             return False
@@ -269,7 +269,7 @@ class Runner:
         with self._database.write() as session:
             job_leases.release(session, job, counts=counts, why=why)
 
-    def _failed(self, job: Job, error: Exception) -> str:
+    def _fail(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:
             job_leases.fail(session, job, problem_of(error, job.kind))
         return "failed"

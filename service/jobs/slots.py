@@ -21,6 +21,7 @@ class Slots:
             ticket = _Ticket(project_id)
             self._waiting.append(ticket)
             taken = self._changed.wait_for(lambda: self._free > 0 and self._next() is ticket, seconds)
+            # By identity: requests of one project are equal as texts.
             self._waiting = [other for other in self._waiting if other is not ticket]
             if taken:
                 self._free -= 1
@@ -29,7 +30,7 @@ class Slots:
             return taken
 
     def give(self, project_id: str) -> None:
-        """Return a permit."""
+        """Return a permit that a call of that project held, and wake who waits for one."""
         with self._changed:
             self._free += 1
             self._held[project_id] -= 1
@@ -41,6 +42,7 @@ class Slots:
         return len(self._waiting)
 
     def _next(self) -> str:
+        # min takes the first of equals, and the list is in the order of asking.
         return min(self._waiting, key=lambda ticket: self._held[ticket])
 
 

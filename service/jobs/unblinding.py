@@ -24,6 +24,7 @@ class UnblindingJob:
         job = attempt.job
 
         def store(session: Session) -> bool:
+            # Held until the key is let go: a withdrawal or an erasure comes before or after, not in between.
             record = preregistrations.get(
                 session, job.project_id, job.params["preregistration_id"], for_update=True
             )

@@ -17,7 +17,7 @@ from service.store.jobs.jobs import Job
 
 
 class VerdictJob:
-    """Judges one complete preregistration."""
+    """The handler of verdicts: opens the rows of one complete record, has them judged and stores the verdict."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
@@ -47,6 +47,7 @@ class VerdictJob:
                 clock.moment(session),
                 seal_private=self._seal_private,
             )
+            # Last in the transaction: where the lease was lost this is false, and the verdict is rolled back with it.
             return job_leases.finish(session, job, result)
 
         attempt.write(store)

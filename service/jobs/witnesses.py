@@ -32,8 +32,8 @@ def witnesses_of(settings: Settings) -> list[Witness]:
     elif settings.witness_tsa_ca_file:
         raise UnusableSetting("FORELOCK_WITNESS_TSA_CA_FILE is of no use without FORELOCK_WITNESS_TSA_URL")
     if settings.witness_ots_calendars:
-        given = [each for each in re.split(r"[,\s]+", settings.witness_ots_calendars) if each]
-        witnesses.append(Calendars(_urls("WITNESS_OTS_CALENDARS", given), outgoing))
+        addresses = [address for address in re.split(r"[,\s]+", settings.witness_ots_calendars) if address]
+        witnesses.append(Calendars(_urls("WITNESS_OTS_CALENDARS", addresses), outgoing))
     return witnesses
 
 
@@ -49,9 +49,9 @@ def outgoing_of(settings: Settings) -> Outgoing:
         raise UnusableSetting(f"FORELOCK_OUTGOING_ALLOW: {fault}") from None
 
 
-def _urls(name: str, given: Iterable[str]) -> list[str]:
+def _urls(name: str, addresses: Iterable[str]) -> list[str]:
     try:
-        return [require_url(each) for each in given]
+        return [require_url(address) for address in addresses]
     except Forbidden as fault:
         raise UnusableSetting(f"FORELOCK_{name}: {fault}") from None
 

@@ -28,7 +28,7 @@ log = logging.getLogger("forelock.witness")
 LOOK_SECONDS = 5.0
 """How often a runner looks whether something is due: one or two reads by index."""
 LEASE = timedelta(minutes=10)
-WAITS = tuple(timedelta(seconds=each) for each in (30, 60, 120, 300, 900, 1800, 3600))
+WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 60, 120, 300, 900, 1800, 3600))
 UPGRADE_EVERY = timedelta(minutes=15)
 UPGRADES_AT_ONCE = 20
 
@@ -38,7 +38,7 @@ class Witness(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What it gives."""
+        """The kind of stamp that it gives."""
 
     def stamp(self, data: bytes) -> bytes:
         """A stamp of the bytes that holds."""
@@ -87,13 +87,14 @@ class Witnessing:
             if not stamps.is_time(session, kind, now=clock.now(session)):
                 return 0
             due, self._looked[kind] = stamps.due(session, kind, self._looked.get(kind, 0))
+        # The turn is taken before the outside is asked, and no transaction is open while it is.
         if due is None or not self._take(kind):
             return 0
         note = due.note.encode()
         try:
             stamp = witness.stamp(note)
         except (OutgoingFault, WitnessFault) as fault:
-            self._failed(kind, fault)
+            self._fail(kind, fault)
             return 0
         self._keep(witness, due, stamp)
         with self._database.write() as session:
@@ -115,11 +116,12 @@ class Witnessing:
             except (OutgoingFault, WitnessFault) as fault:
                 faults.append(fault)
                 continue
+            # A stamp that has not grown is not kept again: every one is a row for good.
             if upgraded != stored.content:
                 self._keep(witness, stored.checkpoint, upgraded)
                 kept += 1
         if faults:
-            self._failed(turn, faults[0])
+            self._fail(turn, faults[0])
             return kept
         with self._database.write() as session:
             stamps.end_turn(session, turn, next_at=clock.now(session) + self._upgrade_every)
@@ -141,7 +143,7 @@ class Witnessing:
                 now=clock.now(session),
             )
 
-    def _failed(self, turn: str, fault: Exception) -> None:
+    def _fail(self, turn: str, fault: Exception) -> None:
         with self._database.write() as session:
             wait = stamps.fail_turn(session, turn, now=clock.now(session), waits=self._waits)
         log.warning("witness (%s): %s; asked again in %d s", turn, fault, wait.total_seconds())

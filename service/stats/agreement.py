@@ -180,7 +180,8 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     rated = np.array([sum(x is not None for x in rating) for rating in request.ratings])
     known = dict.fromkeys(x for rating in request.ratings for x in rating if x is not None)
     names = {
-        name: place for place, name in enumerate(_ordered(known) if request.scale == "ordinal" else known)
+        name: place
+        for place, name in enumerate(_sort_ratings(known) if request.scale == "ordinal" else known)
     }
     every = _Rated.of(request, np.flatnonzero(rated >= 1), names)
     shared = _Rated.of(request, np.flatnonzero(rated >= 2), names)
@@ -188,7 +189,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     reasons: dict[str, str] = {}
     coefficients = {
         name: _coefficient(name, each, request.level, reasons)
-        for name, each in _asked(request, every, shared, len(names), reasons).items()
+        for name, each in _compute_coefficients(request, every, shared, len(names), reasons).items()
     }
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
         coefficients.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
@@ -199,6 +200,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     units = len(rows) if n_clusters is None else n_clusters
     if units < FEWEST:
         warnings.append(FEW_RATED(n=units, unit="items" if n_clusters is None else "clusters with items"))
+    # Share of the commonest category among all ratings given; at 1 the coefficients are undefined and say so already.
     ruling = float(np.unique(table[table >= 0], return_counts=True)[1].max() / np.count_nonzero(table >= 0))
     if request.scale == "nominal" and RARE <= ruling < 1:
         warnings.append(ONE_CATEGORY_RULES(share=ruling))
@@ -238,6 +240,7 @@ class _Rated:
 
 def _counts(table: NDArray[np.int64], q: int) -> Floats:
     """Raters of each item per category (n, q)."""
+    # One bincount for all items: category c of item i is bin i q + c, and the last bin takes the ratings left out.
     flat = np.where(table >= 0, table + np.arange(len(table))[:, None] * q, len(table) * q)
     counts = np.bincount(flat.ravel(), minlength=len(table) * q + 1)[:-1]
     return counts.reshape(len(table), q).astype(np.float64)
@@ -254,11 +257,11 @@ def _plain(table: NDArray[np.int64]) -> float:
     return float((agree / (rated * (rated - 1) / 2)).mean())
 
 
-def _ordered(known: Iterable[Any]) -> list[float]:
+def _sort_ratings(known: Iterable[Any]) -> list[float]:
     return sorted(known)
 
 
-def _asked(
+def _compute_coefficients(
     request: AgreementRequest,
     every: _Rated,
     shared: _Rated,
@@ -287,10 +290,13 @@ def _asked(
             [[np.nan if x is None else float(x) for x in request.ratings[place]] for place in shared.items]
         )
         known = numbers[np.isfinite(numbers)]
+        # Alpha is a ratio of squared differences: moving and scaling cancel, and squares of large numbers stay
+        # precise.
         scale = float(np.abs(known - known.mean()).max()) or 1.0
         spread = kernel.interval((numbers - known.mean()) / scale)
         return {"krippendorff_alpha": of_sums(spread, kernel.alpha_interval)}
     counts = _counts(table, q)
+    # Items of one rater enter the shares of Fleiss and Gwet (Gwet 2008, missing ratings), no pair of ratings.
     pairs = kernel.pairwise(_counts(every.table, q))
     asked = {"fleiss_kappa": of_sums(pairs, kernel.fleiss, every.codes)}
     if q > 1:
@@ -317,6 +323,8 @@ def _coefficient(
         for part in ("se", "low", "high"):
             reasons[f"{name}.{part}"] = "it rests on a single item or cluster"
         return Coefficient(value=value, se=None, low=None, high=None)
+    # Jackknife t with G - 1 degrees of freedom; a coefficient is at most 1 by definition, the low end has no such
+    # bound.
     half = t_quantile(0.5 + level / 2, len(without) - 1) * se
     return Coefficient(value=value, se=se, low=value - half, high=min(value + half, 1.0))
 

@@ -85,7 +85,7 @@ class TEvidence(Request):
 
     @property
     def df(self) -> int:
-        """Degrees of freedom."""
+        """The degrees of freedom of t: n1 - 1 for one sample or pairs, n1 + n2 - 2 for two samples."""
         return self.n1 - 1 if self.n2 is None else self.n1 + self.n2 - 2
 
 
@@ -242,11 +242,12 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
     bounds: dict[str, str] = {}
     bf10 = bf01 = None
     if finite:
-        bf10, bf01 = _capped("bf10", log_bf, bounds), _capped("bf01", -log_bf, bounds)
+        bf10, bf01 = _cap("bf10", log_bf, bounds), _cap("bf01", -log_bf, bounds)
     else:
         warnings = (*warnings, INFINITE_BAYES_FACTOR())
         reasons = dict.fromkeys(("bf10", "log_bf10", "log_bf10_error"), "infinite")
         bf01 = 0.0
+    # bf odds / (1 + bf odds) in logs: neither factor overflows, and an infinite log_bf gives exactly 1.
     posterior = float(special.expit(log_bf + math.log(request.prior_odds)))
     if not request.direction_match:
         posterior, warnings = 0.0, (*warnings, DIRECTION_MISMATCH())
@@ -272,6 +273,7 @@ def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, .
     """The log Bayes factor of a summary statistic, its method in words, and its warnings."""
     match evidence:
         case TEvidence(t=t, n1=n1, n2=n2, rscale=rscale):
+            # Rouder et al. (2009), eq. 1; for two samples with N = n1 n2 / (n1 + n2).
             effective = n1 if n2 is None else n1 / (n1 + n2) * n2
             factor = kernel.jzs_t(t, effective, evidence.df, rscale)
             design = "one-sample or paired" if n2 is None else "two-sample"
@@ -300,7 +302,7 @@ def label_of(log_bf: float) -> Label:
     return next((word for limit, word in LABELS if abs(log_bf) <= math.log(limit)), "extreme")
 
 
-def _capped(name: str, log_bf: float, bounds: dict[str, str]) -> float:
+def _cap(name: str, log_bf: float, bounds: dict[str, str]) -> float:
     """exp(log_bf), or the bound it passes."""
     limit = math.log(CAP)
     if abs(log_bf) <= limit:
@@ -329,6 +331,7 @@ def _at_most(log_bf: float) -> str:
     """The bound of a p-value, which never speaks for H0."""
     if log_bf == 0:
         return "The data are at most as likely with an effect as without (BF10 at most 1)"
+    # exp(690) is about 1e299.7, below the cap of 1e300: what is larger is printed as a power of ten.
     factor = f"{math.exp(log_bf):.4g}" if log_bf < 690 else f"10^{log_bf / math.log(10):.0f}"
     label = label_of(log_bf)
     return (

@@ -90,7 +90,7 @@ def _cost(request: BootstrapDifferenceRequest) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """A distribution, its BCa constants, p and its Monte-Carlo standard error."""
 
     distribution: BootstrapDistribution
@@ -99,19 +99,22 @@ class _Found:
     se: float
 
 
-def _read(request: BootstrapDifferenceRequest, distribution: BootstrapDistribution) -> _Found:
+def _read(request: BootstrapDifferenceRequest, distribution: BootstrapDistribution) -> _Reading:
     samples = request.arrays()
     delta = moments(samples[1]).mean - moments(samples[0]).mean
     constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None
     p = p_of(bootstrap_intervals.tails(distribution, delta, request.method, constants), request.alternative)
     if p is None or not isinstance(distribution, bootstrap.Drawn):
-        return _Found(distribution, constants, p, 0.0)
+        return _Reading(distribution, constants, p, 0.0)
     sides = 2 if request.alternative == "two-sided" else 1
+    # p is `sides` times one drawn share: the binomial error of the share counts as often.
     tail = p / sides
-    return _Found(distribution, constants, p, sides * math.sqrt(tail * (1 - tail) / distribution.values.size))
+    return _Reading(
+        distribution, constants, p, sides * math.sqrt(tail * (1 - tail) / distribution.values.size)
+    )
 
 
-def _drawn(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Found:
+def _drawn(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Reading:
     return _read(request, bootstrap.in_order(request.arrays(), drawn["estimates"][:draws]))
 
 
@@ -120,6 +123,8 @@ def _draws(request: BootstrapDifferenceRequest, drawn: Drawn | None) -> int:
     draws = request.n_resamples
     while drawn is not None and draws <= len(drawn["estimates"]):
         result = _drawn(request, drawn, draws)
+        # Only what was drawn before decides how many more are drawn, so that the blocks are the same for any number
+        # of workers.
         resolved = result.p is None or abs(result.p - request.alpha) > 3 * result.se
         if resolved or draws * 2 > RAISED_UP_TO * request.n_resamples:
             break
@@ -189,6 +194,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     p_value = None
     if ci is not None and raw_p is not None:
         p_value = floored(raw_p, "p_value", bounds)
+        # The distribution cannot tell a p below its rarest resample: that probability is printed as a bound instead.
         if raw_p < least:
             p_value = floored(sides * least, "p_value", bounds)
             bounds["p_value"] = bound_text(p_value)
@@ -198,6 +204,8 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
         within, undecided = _drawn_within(request, distribution, delta, constants)
     warnings = list(told)
     chance = None if p_value is None else _chance_of_ranks(request, delta)
+    # No resample lies beyond 0. Labels dealt by chance would be as uneven that often, and rules may not read p as
+    # smaller.
     if p_value is not None and chance is not None and chance >= SIGNS:
         seen = 0.0 if "p_value" in bounds else p_value
         within["p_value"] = open_up(seen, chance, within.get("p_value"))
@@ -302,10 +310,12 @@ def _drawn_within(
 ) -> tuple[dict[str, Range], dict[str, str]]:
     """What the drawn ends and p are known to lie in, and what nothing is known of."""
     draws, tail, within = drawn.values.size, (1 - request.level) / 2, dict[str, Range]()
+    # z0 = ndtri(share of resamples below delta), so its Monte-Carlo range is that of the share, through ndtri.
     biases = (0.0, 0.0)
     if constants is not None:
         middle = certainty.of_share(float(special.ndtr(constants[0])), draws)
         biases = float(special.ndtri(middle[0])), float(special.ndtri(middle[1]))
+    # The basic interval is the percentile one mirrored at delta: its low end is 2 delta minus the upper quantile.
     turned = request.method == "basic"
     for end, q in (("ci.low", 1 - tail if turned else tail), ("ci.high", tail if turned else 1 - tail)):
         levels = [q, q] if constants is None else [bca_level(q, z0, constants[1]) for z0 in biases]
@@ -315,19 +325,23 @@ def _drawn_within(
         bounds = certainty.of_quantile(drawn.quantile, draws, low, high)
         if bounds is not None:
             within[end] = (2 * delta - bounds[1], 2 * delta - bounds[0]) if turned else bounds
+    # (candidate better, worse): the basic interval touches 0 where a quantile is 2 delta, the percentile one where it
+    # is 0.
     shares = drawn.at_least(2 * delta), drawn.at_most(2 * delta)
     if not turned:
         shares = drawn.at_most(0.0), drawn.at_least(0.0)
     better, worse = (certainty.of_share(share, draws) for share in shares)
     if constants is not None:
         a = constants[1]
+        # bca_tail rises in the share and falls in z0: the least p takes the least share with the greatest bias.
         better = bca_tail(better[0], biases[1], a), bca_tail(better[1], biases[0], a)
-        # of the other side the mirror image
+        # The other side is the mirror image: 1 - tail of the complement.
         worse = 1 - bca_tail(1 - worse[0], biases[0], a), 1 - bca_tail(1 - worse[1], biases[1], a)
     least, most = ((p_of(tails, request.alternative) or 0.0) for tails in zip(better, worse, strict=True))
     within["p_value"] = least, most
     undecided = {end: certainty.DRAWN for end in ("ci.low", "ci.high") if end not in within}
     ends = [within.get(end, (-math.inf, math.inf)) for end in ("ci.low", "ci.high")]
+    # All four corners of the two ranges must agree on whether the interval excludes 0.
     if len({low > 0 or high < 0 for low in ends[0] for high in ends[1]}) > 1:
         undecided["excludes_zero"] = certainty.DRAWN
     return within, undecided
@@ -352,9 +366,11 @@ def _chance_of_ranks(request: BootstrapDifferenceRequest, delta: float) -> float
     smaller, n = min(first.size, second.size), first.size + second.size
     sides = 2 if request.alternative == "two-sided" else 1
     if least > 0:  # every run of one arm is beyond every run of the other
+        # Of the C(n, smaller) ways to deal the labels one separates the arms this way, and one the other way.
         return sides / math.comb(n, smaller)
     if reached or smaller * n**3 > MOST_RANKS:
         return None
+    # Mid-ranks are halves: doubled they are whole numbers, on which rank sums are counted exactly.
     doubled = np.round(2 * ranks.midranks(np.concatenate([first, second]))[0]).astype(np.int64)
     part = doubled[: first.size] if first.size == smaller else doubled[first.size :]
     tails = ranks.tail_probabilities(ranks.subset_sums(doubled, smaller), int(part.sum()))

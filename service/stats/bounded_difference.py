@@ -63,7 +63,7 @@ class BoundedDifferenceRequest(PairedItems):
 
     @property
     def scale(self) -> ScoreRange:
-        """Between what scores lie."""
+        """The least and the greatest score there can be: as sent, else 0 and 1."""
         return UNIT if self.range is None else self.range
 
     @cached_property
@@ -135,6 +135,7 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
         return None
     above, below = sets.above(0.0), sets.below(0.0)
     sides = {"greater": above, "less": below}
+    # Two-sided: twice the smaller one-sided p, the level at which an interval with equal tails touches 0.
     both = np.minimum(2 * np.minimum(above, below), 1.0)
     return np.asarray(sides.get(asked.parameter("alternative"), both))
 
@@ -251,5 +252,7 @@ def _warnings(request: BoundedDifferenceRequest, clusters: int | None) -> tuple[
         warnings += cluster_warnings(sizes.astype(np.float64))
         if request.unseen == "items":
             tail = (1 - request.level) / 2
+            # A kind of cluster with share s is in none of G with probability (1 - s)^G: that is `tail` at s = 1 -
+            # tail^(1/G).
             warnings.append(UNSEEN_CLUSTERS(n_clusters=clusters, share=1 - tail ** (1 / clusters)))
     return tuple(warnings)

@@ -43,11 +43,13 @@ class ClusterBootstrapRequest(ClusteredColumns, Resampled):
     def weighted(self) -> ClusterSums:
         """The clusters as the estimand weights them."""
         groups = self.pairs.groups
+        # A mean of cluster means is the item-weighted mean of clusters of size 1: everything below reads sums /
+        # sizes.
         return groups if self.estimand == "item_weighted" else groups.by_cluster()
 
     @property
     def delta(self) -> float:
-        """The observed difference."""
+        """The observed difference of the estimand, candidate minus baseline, outcome units."""
         return self.weighted.item_weighted
 
     @cached_property
@@ -106,6 +108,7 @@ def _analysis(
         request,
         delta,
         resampling.resolution_of(distribution, pairs.groups.n_clusters),
+        # Delete-one-cluster (Efron & Tibshirani 1993, eq. 14.15): the cluster is the unit that was sampled.
         acceleration=units.acceleration() if request.method == "bca" else None,
         se=units.standard_error(),
         support=Support.of_units(weighted.sums, weighted.sizes),
@@ -114,6 +117,7 @@ def _analysis(
     warnings: list[StatWarning] = [*read.pop("warnings"), *pairs.warnings()]
     if n_discordant == 0:
         warnings.append(NO_DISCORDANT())
+    # No spread between clusters: the interval would be one point, which `flat` keeps from deciding anything.
     if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
         resampling.flat(read, differs=delta != 0)
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []

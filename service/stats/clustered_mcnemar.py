@@ -174,6 +174,8 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     if method == "sign_flip":
         p = units.swapped_p(alternative)
     elif method in SIMULATED_CHI_SQUARES:
+        # Chi-square(1) is a squared normal: its root with the sign of delta gives both one-sided p, and two-sided the
+        # same p.
         root = np.sqrt(chi_squares(method, units.sums, units.sizes))  # type: ignore[arg-type]
         p = simulated.normal_tail(np.copysign(root, delta), alternative)
     elif method in ("cr1_t", "cr2_t", "cv3_t"):
@@ -182,6 +184,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     else:
         return None
     won = units.won
+    # No discordant item is p = 1 by definition, as below, although the statistic is 0/0 there.
     nothing = (won[0] + won[1]).sum(axis=1) == 0 if won else (units.sums == 0).all(axis=1)
     return np.where(nothing, 1.0, p)
 
@@ -289,6 +292,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         statistic = _chi_square(request.method, groups, baseline, candidate, pairs.codes)
         if request.method == "eliasziw_donner":
             warnings += _inflation(statistic, delta, errors["cr1"].se, n_discordant, len(baseline))
+        # Chi-square(1) is a squared normal: one-sided p is the tail of its root, with the sign of delta.
         p = None if statistic is None else _normal_tail(math.copysign(math.sqrt(statistic), delta), request)
     else:
         df = error.df
@@ -310,6 +314,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         warnings.append(LOW_DF(df=error.df))
     least = None
     if request.method == "sign_flip":
+        # Clusters with sum 0 have no sign to flip. Two of the 2^k patterns are extreme two-sided, one is one-sided.
         least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
         least = floored(least, "min_attainable_p", bounds)
         if facts.n_nonzero and least >= request.alpha:
@@ -375,6 +380,8 @@ def _inflation(
     """INFLATION_TOO_SMALL where clusters spread more than the method's inflation of McNemar's variance says."""
     if not statistic or not delta:
         return ()
+    # (b - c)^2 / (b + c), and beside it CR1's variance of b - c over the b + c that McNemar takes for it: what the
+    # clusters show of the factor that Eliasziw & Donner (1991) estimate from all four cells.
     mcnemar = (delta * n) ** 2 / n_discordant
     inflation, shown = mcnemar / statistic, (se * n) ** 2 / n_discordant
     if shown <= EXCESS * inflation:
@@ -384,6 +391,7 @@ def _inflation(
 
 def _normal_tail(z: float, request: ClusteredMcNemarRequest) -> float:
     if request.alternative == "two-sided":
+        # The same tail as 2 ndtr(-|z|), from the upper tail itself: no 1 - p that would cancel.
         return float(special.chdtrc(1, z * z))
     return float(special.ndtr(-z if request.alternative == "greater" else z))
 

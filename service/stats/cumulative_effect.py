@@ -197,6 +197,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
         margin = float(request.margin.for_endpoint(binary=data.binary))
     start, last = _start(request, len(data.sums)), len(data.sums)
     units = chosen(start, last, request.max_points)
+    # `units` counts from 1, the cumulative sums from 0.
     items = np.cumsum(data.sizes)[units - 1].astype(np.int64)
     delta = np.cumsum(data.sums)[units - 1] / items
     band = _pointwise(request, data, units, start)
@@ -209,6 +210,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
     if np.isnan(band.low).any():
         for name in ("points.band_low", "points.band_high"):
             reasons[name] = "the differences do not vary so far, so their spread measures nothing"
+    # Of items, not of clusters, hence `items - 1`.
     wins, losses = (counts[items - 1].astype(int).tolist() for counts in running_counts(data.difference))
     points = Points(
         n=items.tolist(),
@@ -250,6 +252,7 @@ def _start(request: CumulativeEffectRequest, n_units: int) -> int:
     """Units at the first point."""
     if request.convention == "seed":
         return SEED_FIRST
+    # A spread between clusters needs two of them.
     return min(request.first if request.clusters is None else 2, n_units)
 
 

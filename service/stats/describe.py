@@ -134,7 +134,7 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
         reasons["bootstrap_se"] = "no bootstrap was asked for" if request.method == "t" else reasons["ci"]
     warnings = []
     if request.method != "t" and 1 < m.n < ENOUGH:
-        warnings.append(BOOTSTRAP_FEW_VALUES(n=m.n, rate=_missed(m.n)))
+        warnings.append(BOOTSTRAP_FEW_VALUES(n=m.n, rate=_compute_miss_rate(m.n)))
     if is_binary(values):
         warnings.append(ZEROS_AND_ONES())
     if ci is not None:
@@ -144,6 +144,7 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
         mean=m.mean,
         ci=ci,
         sd=m.sd,
+        # sqrt(sum of squares / n) from sqrt(sum of squares / (n - 1)).
         sd_population=(m.sd or 0.0) * float(np.sqrt((m.n - 1) / m.n)),
         se=m.se,
         median=median,
@@ -206,8 +207,9 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
     return BLOCKS.whole(request)
 
 
-def _missed(n: int) -> float:
+def _compute_miss_rate(n: int) -> float:
     """How often the 95% normal-theory bootstrap interval of n normal values misses: its SD has ddof 0."""
+    # The interval is mean +- 1.96 s sqrt((n - 1)/n) / sqrt(n); (mean - mu) / (s / sqrt(n)) is Student's t with n - 1.
     return t_tail(NORMAL_975 * float(np.sqrt(1 - 1 / n)), n - 1)
 
 

@@ -272,6 +272,8 @@ def convert(effect: Effect) -> _Converted:
             se, other = kernel.rank_biserial_errors(r, n1, n2)
             alternatives = {"se_reference_code": other}
             d = kernel.d_from_correlation(r)
+            # The document gives a rank-biserial correlation the d of a correlation and the error of a d; both are
+            # kept, labelled.
             return _Converted(r, "rank_biserial", se, d, n1 + n2, alternatives, (RANK_BISERIAL_SE(),))
         case BinomialEffect(n=n, p0=p0):
             return _proportion(effect, n, p0)
@@ -282,19 +284,20 @@ def convert(effect: Effect) -> _Converted:
 def _correlation(effect: CorrelationEffect) -> _Converted:
     if effect.z is not None:
         z: float | None = effect.z
+        # d = 2 r / sqrt(1 - r^2) is 2 sinh(z): taken from z itself, since tanh(20) is already 1 in floats.
         r, d = math.tanh(effect.z), kernel.d_from_fisher_z(effect.z)
     else:
         r = effect.r or 0.0
         z, d = kernel.fisher_z(r), kernel.d_from_correlation(r)
     se = kernel.fisher_z_standard_error(effect.n) if effect.n is not None else None
-    return _Converted(z, "fisher_z", se, d, effect.n or 1, {"r": r}, _unsized(effect.n))
+    return _Converted(z, "fisher_z", se, d, effect.n or 1, {"r": r}, _warn_without_size(effect.n))
 
 
 def _table(effect: TableEffect) -> _Converted:
     if effect.table is None:
         log_or = effect.log_or or 0.0
         d = kernel.d_from_log_odds(log_or)
-        return _Converted(log_or, "log_odds_ratio", None, d, effect.n or 1, {}, _unsized(effect.n))
+        return _Converted(log_or, "log_odds_ratio", None, d, effect.n or 1, {}, _warn_without_size(effect.n))
     (a, b), (c, d_) = effect.table
     cells, empty = kernel.haldane_anscombe((a, b, c, d_))
     log_or, se = kernel.log_odds_ratio(*cells)
@@ -304,9 +307,10 @@ def _table(effect: TableEffect) -> _Converted:
 
 
 def _proportion(effect: BinomialEffect, n: int | None, p0: float) -> _Converted:
+    # The validator has seen to it that n comes with k; `or` is for the types alone.
     p = effect.p if effect.p is not None else (effect.k or 0) / (n or 1)
     se = math.sqrt(p * (1 - p) / n) if n is not None else None
-    warnings: tuple[StatWarning, ...] = (PROPORTION_D(), *_unsized(n))
+    warnings: tuple[StatWarning, ...] = (PROPORTION_D(), *_warn_without_size(n))
     if se == 0:
         warnings = (*warnings, ZERO_STANDARD_ERROR())
     alternatives = {"cohens_h": kernel.cohens_h(p, p0)}
@@ -314,7 +318,7 @@ def _proportion(effect: BinomialEffect, n: int | None, p0: float) -> _Converted:
     return _Converted(p, "proportion", se, d, n or 1, alternatives, warnings)
 
 
-def _unsized(n: int | None) -> tuple[StatWarning, ...]:
+def _warn_without_size(n: int | None) -> tuple[StatWarning, ...]:
     return () if n is not None else (NO_N_EFF(),)
 
 

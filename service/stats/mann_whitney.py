@@ -103,6 +103,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     if method == "exact" or (method == "auto" and 2 * n <= EXACT_BY_DEFAULT):
         return Least(min(Fraction(sides_of(parameter), math.comb(2 * n, n)), Fraction(1)), n, unit, by)
     # furthest out, and least varied by ties: two values, one per arm
+    # Two groups of n ties lose 2 (n^3 - n) / (N (N - 1)) of the variance n n / 12 (N + 1), N = 2n (as in _variance).
     lost = 2 * (n**3 - n) / (2 * n * (2 * n - 1))
     spread = n * n / 12 * (2 * n + 1 - lost)
     return least_of_normal(parameter, n * n / 2 / math.sqrt(spread), n, unit, by)
@@ -174,6 +175,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
     if method == "exact" and total > EXACT_AT_MOST:
         raise InvalidData.field("method", f"'exact' is for at most {EXACT_AT_MOST} runs", "use 'auto'")
     rank, ties = ranks.midranks(np.concatenate([baseline, candidate]))
+    # The candidate's rank sum less the least it can be (Mann & Whitney 1947).
     u = float(rank[n0:].sum()) - n1 * (n1 + 1) / 2
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
@@ -226,8 +228,10 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
 
 
 def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative) -> float:
+    # Mid-ranks are halves: doubled they are whole, and the sums of all subsets are counted exactly, ties included.
     doubled = np.rint(2 * rank).astype(np.int64)
-    swap = n0 < n1  # sum the ranks of the smaller arm
+    swap = n0 < n1
+    # The ranks of the smaller arm: fewer subsets, and its high sums are the other arm's low ones.
     part = doubled[:n0] if swap else doubled[n0:]
     low, high = ranks.tail_probabilities(ranks.subset_sums(doubled, part.size), int(part.sum()))
     better, worse = (low, high) if swap else (high, low)
@@ -239,6 +243,7 @@ def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative
 def _variance(n0: int, n1: int, ties: NDArray[np.float64] | NDArray[np.int64]) -> float:
     total = n0 + n1
     sizes = ties.astype(np.float64)
+    # Hollander, Wolfe & Chicken (2014), 4.1, with ties: n0 n1 / 12 (N + 1 - sum(t^3 - t) / (N (N - 1))).
     lost = float(np.sum(sizes**3 - sizes)) / (total * (total - 1))
     return max(n0 * n1 / 12 * (total + 1 - lost), 0.0)
 
@@ -247,10 +252,13 @@ def _interval(shifts: Ordered, n0: int, n1: int, level: float) -> Interval:
     """The untied null distribution of U tells how many extreme differences to leave out on each side."""
     if n0 + n1 <= EXACT_AT_MOST:
         size = min(n0, n1)
+        # Rank sums begin at size (size + 1) / 2, where U is 0: the slice turns their law into that of U.
         pmf = ranks.subset_sums(np.arange(1, n0 + n1 + 1), size)[size * (size + 1) // 2 :]
         k = ranks.order_statistic_index(pmf, (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
+        # Hollander, Wolfe & Chicken (2014), 4.3: C = n0 n1 / 2 - z sd(U) differences are left out below, and as many
+        # above.
         k = max(0, math.floor(shifts.count / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
     return shifts.interval(k, level)
 

@@ -139,7 +139,7 @@ def _ratio(above: Ints, below: Ints, otherwise: float = np.nan) -> Floats:
     return np.where(below > 0, above / np.maximum(below, 1), otherwise)
 
 
-def _said(text: str) -> dict[str, Any]:
+def _read_method(text: str) -> dict[str, Any]:
     """A sentence that names SciPy's binomtest means the exact test."""
     return {"method": "exact"} if re.search(r"binomtest|exact|精确", text, re.IGNORECASE) else {}
 
@@ -149,7 +149,7 @@ PLAN = PlanUse(
     shows=SHOWS,
     least_p=_least_p,
     cells=_cells,
-    spoken=Spoken("mcnemar", r"mcnemar", "mcnemar", frozenset({False}), rank=1, parameters=_said),
+    spoken=Spoken("mcnemar", r"mcnemar", "mcnemar", frozenset({False}), rank=1, parameters=_read_method),
     resort=Resort("exact", frozenset({"binary"}), frozenset({False})),
     flips_signs=lambda parameter: parameter("method") == "exact",
     differences_alone=True,
@@ -253,6 +253,7 @@ def _warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...]:
 
 def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
     """Least p with m discordant items: all of them on one side."""
+    # All m on the candidate's side: by symmetry this is also the least p of `less`.
     return max(kernel.p_value(m, 0, method, alternative if alternative != "less" else "greater"), P_FLOOR)
 
 
@@ -260,6 +261,8 @@ def _odds_ratio(b: int, c: int, level: float, reasons: dict[str, str]) -> OddsRa
     """Clopper-Pearson on b/m, carried to the odds; a null end has its reason in `reasons`."""
     m, tail = b + c, (1 - level) / 2
     ends: list[float | None] = [None, None]
+    # Clopper-Pearson of the share b / m by beta quantiles; o = p / (1 - p) rises in p, so ends carry over to the
+    # odds.
     if m:
         low = 0.0 if b == 0 else float(special.betaincinv(b, c + 1, tail))
         high = None if c == 0 else float(special.betaincinv(b + 1, c, 1 - tail))

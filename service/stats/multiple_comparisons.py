@@ -126,12 +126,15 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     Example:
         The 15 p-values of Benjamini & Hochberg (1995): bh rejects 4 at .05, Bonferroni 3.
     """
+    # What never ran enters as 1, so that the family keeps the size it was planned with.
     p = np.array([1.0 if value is None else value for value in request.p_values])
     adjusted = multiplicity.ADJUST[request.method](p)
     reject = adjusted < request.alpha
     missing = sum(value is None for value in request.p_values)
     bounds: dict[str, str] = {}
-    told = tuple(floored(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted))
+    printed = tuple(
+        floored(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted)
+    )
     warnings = []
     if bounds:
         warnings.append(ZERO_P(count=len(bounds)))
@@ -145,7 +148,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     )
     count = int(reject.sum())
     return MultipleComparisonsAnalysis(
-        adjusted=told,
+        adjusted=printed,
         reject=tuple(bool(value) for value in reject),
         n_rejected=count,
         n=p.size,

@@ -110,12 +110,12 @@ class OneSampleMeanRequest(Request):
 
     @cached_property
     def runs(self) -> list[list[float]]:
-        """Outcomes by item."""
+        """The outcomes of every item's runs, in score units: one list per item, in the order sent."""
         return [value if isinstance(value, list) else [value] for value in self.values]
 
     @property
     def flat(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """All outcomes."""
+        """The outcomes of all runs of all items in one column, in score units."""
         return np.array([x for run in self.runs for x in run], dtype=np.float64)
 
     @cached_property
@@ -123,7 +123,8 @@ class OneSampleMeanRequest(Request):
         """The items' means, and what they show."""
         values = item_means(self.values, "values")
         scale: ScoreRange | None = self.range or (UNIT if lies_in_unit(self.flat) else None)
-        if scale is not None:  # the last digit of a mean of runs may lie beyond
+        if scale is not None:
+            # A mean of runs, rounded, can lie a last digit outside the range that all of them lie in.
             values = np.clip(values, scale.low, scale.high)
         codes = None if self.clusters is None else codes_of(self.clusters)
         return OneMean(values, codes, scale, self.method)

@@ -113,6 +113,7 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     threshold = request.threshold or {"iqr": 1.5, "zscore": 3.0, "mad": 3.5}[request.method]
     reasons: dict[str, str] = {}
     flagged = _RULES[request.method](values, threshold)
+    # Shiffler (1988): (n - 1) / sqrt(n) with ddof 1, so sqrt(n - 1) with the ddof 0 of this rule.
     possible = float(np.sqrt(n - 1)) if request.method == "zscore" else None
     if possible is None:
         reasons["max_possible_score"] = "only z-scores are bounded by n"
@@ -158,32 +159,34 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     )
 
 
-Found = tuple[float, float, NDArray[np.float64] | None] | str
+Fences = tuple[float, float, NDArray[np.float64] | None] | str
 """Fences and every value's distance (None where it has no unit), or why the rule is undefined."""
 
 
 def _beyond(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
     """Outside the fences; a value within rounding of a fence lies on it."""
+    # A quantile is interpolated and so rounded: 1e-12 of the fence is some thousand last digits, and below any data.
     slack = 1e-12 * max(abs(low), abs(high))
     return (values < low - slack) | (values > high + slack)
 
 
-def _iqr(values: NDArray[np.float64], threshold: float) -> Found:
+def _iqr(values: NDArray[np.float64], threshold: float) -> Fences:
     low, high = (float(q) for q in np.quantile(values, [0.25, 0.75]))
     iqr = high - low
     beyond = np.maximum(np.maximum(low - values, values - high), 0.0)
     return low - threshold * iqr, high + threshold * iqr, beyond / iqr if iqr > 0 else None
 
 
-def _zscore(values: NDArray[np.float64], threshold: float) -> Found:
+def _zscore(values: NDArray[np.float64], threshold: float) -> Fences:
     m = moments(values)
     if not m.sd:
         return "no spread"
+    # ddof 0, as published.
     sd = m.sd * np.sqrt((m.n - 1) / m.n)
     return float(m.mean - threshold * sd), float(m.mean + threshold * sd), np.abs(values - m.mean) / sd
 
 
-def _mad(values: NDArray[np.float64], threshold: float) -> Found:
+def _mad(values: NDArray[np.float64], threshold: float) -> Fences:
     median = float(np.median(values))
     deviations = np.abs(values - median)
     mad = float(np.median(deviations))

@@ -44,7 +44,7 @@ class PairedBootstrapRequest(ArmsRequest, Resampled):
 
     @property
     def delta(self) -> float:
-        """The observed difference."""
+        """The observed difference, candidate minus baseline, in the metric's units."""
         return self.pair.delta
 
     @cached_property
@@ -101,6 +101,7 @@ def _analysis(
 ) -> PairedBootstrapAnalysis:
     arms = request.pair
     delta = arms.delta
+    # Independent right and wrong answers fall in four kinds: their influence is computed once a kind, with its count.
     units = arms.units if arms.counts is None or arms.codes is not None else arms.units.distinct
     reading = resampling.Reading(
         request,

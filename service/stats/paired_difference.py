@@ -115,6 +115,8 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     whole = whole_interval(path)
 
     def z(b: Ints, m: Ints) -> Floats:
+        # c = m - b, so b - c = 2 b - m: Tango's T(0) = (b - c) / sqrt(b + c). The maximum keeps m = 0 from dividing
+        # by 0.
         return np.where(m > 0, (2 * b - m) / np.sqrt(np.maximum(m, 1)), 0.0)
 
     def p(b: Ints, m: Ints) -> Floats:
@@ -183,6 +185,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
     one_sided: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
     bounds: dict[str, str] = {}
     p = floored(score_p(z, request.alternative) if m else 1.0, "p_value", bounds)
+    # All m on one side: (m - 0) / sqrt(m).
     least = floored(score_p(math.sqrt(m), one_sided) if m else 1.0, "min_attainable_p", bounds)
     warnings: list[StatWarning] = []
     if m == 0:
@@ -224,5 +227,6 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
 def score_p(z: float, alternative: Alternative) -> float:
     """Normal tail of the score; positive z favours the candidate."""
     if alternative == "two-sided":
+        # erfc(z / sqrt 2) is 2 (1 - Phi(z)) without the subtraction, so that far tails keep their digits.
         return float(special.erfc(abs(z) / math.sqrt(2)))
     return float(special.ndtr(-z if alternative == "greater" else z))

@@ -86,6 +86,7 @@ class Side(Request):
         if self.pi is not None:
             return self.pi, False
         if self.log_bf10 is not None:
+            # Never by exp(log_bf10), which overflows from 710 on.
             return posterior(self.log_bf10, self.prior_odds), False
         if self.bf10 is None or self.bf10 == "nan":
             return 0.5, True
@@ -274,7 +275,7 @@ def _score(test: AgreementTest, variant: Variant) -> TestScore:
             pas = same_state(human, agent)
     normalized = None
     if pas is not None and human is not None and variant != "three_state":
-        # 2 (h^2 + (1 - h)^2) - 1 = (2 h - 1)^2
+        # The ceiling is the PAS of an agent with the human posterior h: 2 (h^2 + (1 - h)^2) - 1 = (2 h - 1)^2.
         ceiling = (2 * human - 1) ** 2
         normalized = (2 * pas - 1) / ceiling if ceiling >= NEUTRAL else None
     return TestScore(
@@ -313,6 +314,7 @@ def _finding(
 def _raw(tests: Sequence[TestScore], weights: NDArray[np.float64] | None) -> _Value:
     if len(tests) == 1:
         return _Value(tests[0].pas, int(tests[0].pas is not None), tests[0].pas is None)
+    # r = 2 PAS - 1 carries [0, 1] to [-1, 1], where Fisher's z pools; back by (r + 1) / 2.
     pooled = pool_correlations(_array([test.pas for test in tests]) * 2 - 1, weights)
     value = None if pooled.value is None else (pooled.value + 1) / 2
     return _Value(value, pooled.used, pooled.fallback is not None)

@@ -193,6 +193,7 @@ def _summary(
         groups = cluster_sums(values, codes)
         error, df = robust_errors(groups)["cr1"].se, groups.n_clusters - 1
     elif n > 1:
+        # By the range, not the SD: equal values that are no binary fractions have an SD of a last digit.
         error = float(values.std(ddof=1)) / math.sqrt(n) if np.ptp(values) > 0 else 0.0
     if error is None:
         reasons[f"{path}.se"] = "a single item"
@@ -201,12 +202,14 @@ def _summary(
         return PassEstimate(k=k, value=mean, se=None, ci=ci)
     if n > 1 and np.ptp(values) == 0:
         error = 0.0
-        # of so many draws alike, other values have at most this share
+        # Clopper-Pearson of 0 unlike items (or clusters) in n: 1 - tail^(1/n), by expm1 since it is small.
         other = -math.expm1(math.log((1 - level) / 2) / (n if codes is None else df + 1))
+        # The unlike items hold anything between 0 and 1.
         low, high = mean * (1 - other), mean * (1 - other) + other
         unit = "items" if codes is None else "clusters"
         ci = Interval(low=low, high=high, level=level, method=f"clopper-pearson over {unit}")
         return PassEstimate(k=k, value=mean, se=error, ci=ci)
+    # Cut at 0 and 1, where every item's value lies.
     half = t_quantile(0.5 + level / 2, df) * error
     ci = Interval(low=max(mean - half, 0.0), high=min(mean + half, 1.0), level=level, method=method)
     return PassEstimate(k=k, value=mean, se=error, ci=ci)

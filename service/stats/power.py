@@ -118,6 +118,8 @@ def _truths(request: PowerRequest, n: int) -> list[float]:
     if not request.solve_effect:
         return [request.effect]
     size, share = request.cluster_size or 1, request.discordant
+    # Var(mean) of items with variance `share` (delta 0), times the design effect 1 + (m - 1) ICC of clusters of m
+    # items.
     error = math.sqrt(share * (1 + (size - 1) * (request.icc or 0.0)) / (size * n))
     tail = request.alpha / 2 if request.alternative == "two-sided" else request.alpha
     about = error * float(special.ndtri(1 - tail) + special.ndtri(request.target_power))
@@ -131,6 +133,7 @@ def _draw(request: PowerRequest, which: range) -> Drawn:
     for place, (n, delta) in enumerate(_simulated(request)):
         own = range(max(which.start - place * each, 0), min(which.stop - place * each, each))
         if own:
+            # Shares of items won by one arm: their sum is the discordant share, their difference delta.
             other = (max(share - delta, 0.0) / 2, max(share + delta, 0.0) / 2)
             shares = None if delta == request.effect else other
             rejected.append(designs.simulation(request, n, shares).rejects(own))
@@ -285,6 +288,8 @@ def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None
     side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
 
     def power(delta: float) -> float:
+        # delta = won - lost at a fixed share won + lost: lost = (share - delta) / 2, and rounding may leave it below
+        # 0.
         low = max((share - delta) / 2, 0.0)
         if request.margin is not None:
             return tango_power(n, low, share - low, request.alpha, float(request.margin.exact()))
@@ -313,6 +318,8 @@ def _detectable_mean(request: PowerRequest, n: int) -> float:
         return designs.mean_power(request, n, delta, side) - request.target_power
 
     high = se * nc
+    # Welch's noncentral t takes the degrees of freedom as known, so its root may fall short: doubled until it does
+    # not.
     while gap(high) < 0:
         high *= 2
     return rising_root(gap, 0.0, high, 1e-9 * high)
@@ -323,10 +330,15 @@ def _detectable_drawn(request: PowerRequest, place: int, drawn: Drawn) -> float 
     first = place * (1 + len(STEPS))
     delta = np.abs(_truths(request, request.sizes()[place])[1:])
     power = [_drawn_at(request, first + 1 + step, drawn).power for step in range(len(STEPS))]
+    # Simulated powers can fall by chance where the true curve rises; at delta 0 the power is alpha, which costs no
+    # draw.
     rising = np.maximum.accumulate([request.alpha, *power])
     above = int(np.searchsorted(rising, request.target_power))
     if above == len(rising):
         return None
+    # A power curve is about Phi(delta / se - z): its probit is a line. A share of 0 or 1 of the draws has no probit,
+    # so it
+    # is taken for a quarter of a draw from the end.
     at = special.ndtri(np.clip(rising, 1 / (4 * request.n_simulations), 1 - 1 / (4 * request.n_simulations)))
     delta = np.concatenate([[0.0], delta])
     share = (special.ndtri(request.target_power) - at[above - 1]) / (at[above] - at[above - 1])

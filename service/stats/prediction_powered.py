@@ -181,13 +181,16 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         others, so lambda .543 takes the estimate to .591.
     """
     columns, noise = request.columns()
+    # Computed in units of a power of two near the data: exact, and no square overflows or vanishes.
     size = max(binary_unit(column) for column in columns)
     people, judge, others = (column / size for column in columns)
     clusters = None
     if request.clusters is not None and request.clusters_unlabelled is not None:
+        # One numbering for both parts, so that a cluster with labelled and unlabelled items is one cluster.
         both = codes_of([str(cluster) for cluster in (*request.clusters, *request.clusters_unlabelled)])
         clusters = both[: len(people)], both[len(people) :]
     estimate = powered(people, judge, others, request.weight, clusters, noise=noise / size)
+    # lambda 0 is the classical mean of the labels.
     plain = powered(people, judge, others, 0.0, clusters, noise=noise / size)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
@@ -263,14 +266,14 @@ def _sentence(
     many: int,
 ) -> str:
     difference = request.baseline is not None
-    told = [
+    shown = [
         amount(each, binary=binary) if difference else f"{each:.4g}"
         for each in (estimate.estimate * size, ci.low, ci.high)
         if each is not None
     ]
     interval = (
-        f"{level_text(request.level)} CI {' to '.join(told[1:])}"
-        if told[1:]
+        f"{level_text(request.level)} CI {' to '.join(shown[1:])}"
+        if shown[1:]
         else "no interval: nothing varies"
     )
     what = "The candidate differs from the baseline by" if difference else "People would give a mean of"
@@ -285,6 +288,6 @@ def _sentence(
         else "; " + decision(p, request.alpha, "no difference is", bound=bounds.get("p_value"))
     )
     return (
-        f"{what} {told[0]} ({interval}; {n} labelled and {many} other items, judge's weight "
+        f"{what} {shown[0]} ({interval}; {n} labelled and {many} other items, judge's weight "
         f"{estimate.weight:.3g}{helped}){test or '.'}"
     )

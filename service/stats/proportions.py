@@ -66,7 +66,7 @@ class Shares:
 
     @property
     def delta(self) -> float:
-        """Candidate minus baseline."""
+        """The candidate's share right minus the baseline's, a proportion from exact counts."""
         return float(Fraction(self.right1, self.n1) - Fraction(self.right0, self.n0))
 
     @property
@@ -280,6 +280,7 @@ def _p_value(table: Shares, method: Method, alternative: Alternative) -> float:
     one_sided: Callable[[int, int, int, int], float] = boschloo_p if method == "boschloo" else fisher_p
     if alternative != "two-sided":
         return one_sided(*(table.counts if alternative == "greater" else table.swapped))
+    # `less` is `greater` with the arms swapped: the kernels know one direction.
     return min(1.0, 2 * min(one_sided(*table.counts), one_sided(*table.swapped)))
 
 
@@ -289,6 +290,7 @@ def _least_p(table: Shares, method: Method, alternative: Alternative) -> float:
     if method == "fisher":
         log = float(special.gammaln(n1 + 1) + special.gammaln(table.n0 + 1) - special.gammaln(n + 1))
     else:
+        # p^n1 (1 - p)^n0 is largest at p = n1 / N; Boschloo takes the supremum over p.
         log = n1 * math.log(n1 / n) + table.n0 * math.log(table.n0 / n)
     return min(1.0, float(np.exp(log)) * (2 if alternative == "two-sided" else 1))
 

@@ -149,6 +149,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     if parameter("of") != "differences" or extent.clustered:
         return None
     q, n = float(parameter("q")), extent.n
+    # All above 0: nobody below the quantile, (1 - q)^n. All below: q^n. They differ but for the median.
     up, down = Fraction(1 - q) ** n, Fraction(q) ** n
     least = {"greater": up, "less": down}.get(parameter("alternative"), min(2 * min(up, down), Fraction(1)))
     return Least(least, n, "items", "the quantile's sign test")
@@ -165,6 +166,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
         ranked, ends = np.sort(units.sums, axis=1), order_ranks(n, q, (1 - asked.level) / 2)
         far = (-np.inf, np.inf)
         low, high = (
+            # Ranks count from 1; without one far enough out the end is unbounded.
             np.full(len(ranked), away) if rank is None else ranked[:, rank - 1]
             for rank, away in zip(ends, far, strict=True)
         )
@@ -250,9 +252,9 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
     delta = float(np.quantile(difference, request.q)) if request.of == "differences" else own[1] - own[0]
     noise = difference_noise(before, after)
     result = (
-        _ordered(request, difference, noise)
+        _read_order_statistics(request, difference, noise)
         if request.exact
-        else _drawn(request, before, after, codes, noise)
+        else _read_draws(request, before, after, codes, noise)
     )
     p = floored(result.p, "p_value", bounds)
     ends = {"low": result.low, "high": result.high}
@@ -284,7 +286,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """The interval and p, and how closely drawn numbers are known."""
 
     low: float | None
@@ -296,23 +298,26 @@ class _Found:
     within: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-def _ordered(request: QuantileDifferenceRequest, difference: NDArray[np.float64], noise: float) -> _Found:
+def _read_order_statistics(
+    request: QuantileDifferenceRequest, difference: NDArray[np.float64], noise: float
+) -> _Reading:
     ranked, n = np.sort(difference), len(difference)
     low, high = (
         None if rank is None else float(ranked[rank - 1])
         for rank in order_ranks(n, request.q, (1 - request.level) / 2)
     )
+    # What lies within rounding of 0 is 0, and a 0 counts against either direction (Conover 1999, 3.2: T1 and T2).
     tails = signs_p(int((difference < -noise).sum()), int((difference <= noise).sum()), n, request.q)
-    return _Found(low, high, _p(tails, request.alternative))
+    return _Reading(low, high, _p(tails, request.alternative))
 
 
-def _drawn(
+def _read_draws(
     request: QuantileDifferenceRequest,
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     codes: NDArray[np.int64],
     noise: float,
-) -> _Found:
+) -> _Reading:
     draws, seed = request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)
     columns = [after - before] if request.of == "differences" else [before, after]
     quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)
@@ -323,7 +328,9 @@ def _drawn(
     def end(at: float) -> float:
         return float(np.quantile(drawn, at))
 
+    # Resamples at 0 or beyond it on either side; those within rounding of 0 count on both.
     down, up = int(np.searchsorted(drawn, noise, "right")), int(np.searchsorted(drawn, -noise, "left"))
+    # (1 + count) / (B + 1): the data are one of the resamples (Davison & Hinkley 1997, 4.2).
     shares = ((1 + down) / (draws + 1), (1 + draws - up) / (draws + 1))
     within = {}
     for name, at in (("low", tail), ("high", 1 - tail)):
@@ -346,7 +353,7 @@ def _drawn(
     beyond = chance is not None and chance >= SIGNS and not flat
     if chance is not None and beyond:
         within["p_value"] = open_up(p, chance, within["p_value"])
-    return _Found(end(tail), end(1 - tail), p, flat, beyond, {} if flat else within)
+    return _Reading(end(tail), end(1 - tail), p, flat, beyond, {} if flat else within)
 
 
 def _signs(down: int, up: int, sums: NDArray[np.float64], noise: float, alternative: str) -> float | None:
@@ -366,12 +373,14 @@ def _warnings(
 ) -> list[StatWarning]:
     n = len(codes)
     beyond = round(n * min(request.q, 1 - request.q), 9)
-    said = [] if request.clusters is None else list(cluster_warnings(np.bincount(codes).astype(np.float64)))
+    warnings = (
+        [] if request.clusters is None else list(cluster_warnings(np.bincount(codes).astype(np.float64)))
+    )
     if beyond < FEW:
-        said.append(FEW_FOR_QUANTILE(q=request.q, n=n, beyond=beyond))
+        warnings.append(FEW_FOR_QUANTILE(q=request.q, n=n, beyond=beyond))
     if flat:
-        said.append(QUANTILE_FLAT())
-    return said
+        warnings.append(QUANTILE_FLAT())
+    return warnings
 
 
 def _sentence(
@@ -381,7 +390,7 @@ def _sentence(
     p: float,
     bounds: dict[str, str],
     units: int,
-    result: _Found,
+    result: _Reading,
 ) -> str:
     most = 1.0 if result.flat else result.within["p_value"][1] if result.beyond else None
     named = "median" if request.q == 0.5 else f"{request.q:g} quantile"

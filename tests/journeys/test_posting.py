@@ -249,13 +249,13 @@ def test_nothing_is_summed_of_a_record_that_the_caller_cannot_see(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would take longer than for one that nobody has."""
-    asked, summed = intakes.asked, []
+    ask, summed = intakes.ask, []
 
     def watched(questions: Any, ids: Any) -> Any:
         summed.append(set(ids))
-        return asked(questions, ids)
+        return ask(questions, ids)
 
-    monkeypatch.setattr(intakes, "asked", watched)
+    monkeypatch.setattr(intakes, "ask", watched)
     ours = locked(service.client, small_plan(N))
     other = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
     with TestClient(service.app, headers=other) as stranger:

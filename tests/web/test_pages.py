@@ -139,7 +139,7 @@ def test_ended_sessions_are_kept_until_they_would_have_ended(database):
             ended_sessions.end(session, name, ends_at)
             ended_sessions.end(session, name, ends_at)
         ended_sessions.sweep(session, NOW + timedelta(hours=1))
-        assert [ended_sessions.ended(session, name) for name in ("old", "new")] == [False, True]
+        assert [ended_sessions.is_ended(session, name) for name in ("old", "new")] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def held(session: Session, record: Preregistration) -> Held:
     sizes = {population.id: population.n for population in record.plan.populations or ()}
     cells: dict[Cell, Filled] = {}
     twice: set[int] = set()
-    for batch in batches.placed(session, record.id):
+    for batch in batches.read_placed(session, record.id):
         positions = np.frombuffer(batch.positions, dtype="<i4")
         replicates = np.frombuffer(batch.replicates, dtype="<u2")
         for replicate in np.unique(replicates):

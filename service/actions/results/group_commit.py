@@ -253,8 +253,8 @@ def store(
     """
     with database.write() as session:
         with reading(session) as questions:
-            asked_now = clock.asked(questions)
-            asked_earlier = idempotency.asked(questions, [one.attempt for one in submissions])
+            asked_now = clock.ask_now(questions)
+            asked_earlier = idempotency.ask(questions, [one.attempt for one in submissions])
             reads = GroupReads(questions, submissions, wait=wait)
         now, earlier = asked_now.get(), asked_earlier.get()
         group = Group(session, reads, Moment(now))

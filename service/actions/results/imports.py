@@ -202,8 +202,8 @@ def store(
     prereg_id, caller, attempt = posted[0].preregistration_id, posted[0].caller, posted[0].attempt
     with database.write() as session:
         with reading(session) as questions:
-            asked_now = clock.asked(questions)
-            asked_earlier = idempotency.asked(questions, [attempt])
+            asked_now = clock.ask_now(questions)
+            asked_earlier = idempotency.ask(questions, [attempt])
             reads = GroupReads(questions, posted, wait=True)
         now, earlier = asked_now.get(), asked_earlier.get()
         if attempt.scope in earlier:

@@ -223,7 +223,7 @@ class GroupReads:
         for each in submissions:
             ids.setdefault(each.caller.project_id, set()).add(each.preregistration_id)
         self.records = {
-            project_id: preregistrations.asked(questions, project_id, of_project, wait=wait)
+            project_id: preregistrations.ask(questions, project_id, of_project, wait=wait)
             for project_id, of_project in ids.items()
         }
         # Only of records whose plan the caller could read: a sum over another project's cells takes its time.
@@ -232,13 +232,13 @@ class GroupReads:
             for submission in submissions
             if isinstance(submission.batch, PlacedBatch)
         ]
-        self.intakes = intakes.asked(questions, {submission.preregistration_id for submission, _ in placed})
+        self.intakes = intakes.ask(questions, {submission.preregistration_id for submission, _ in placed})
         sizes = {
             cell: len(submission.item_ids())
             for submission, batch in placed
             for cell in _cells(submission.preregistration_id, batch)
         }
-        self.bitmaps = {cell: coverage.asked(questions, *cell, size) for cell, size in sizes.items()}
+        self.bitmaps = {cell: coverage.ask(questions, *cell, size) for cell, size in sizes.items()}
 
 
 class Group:
@@ -251,8 +251,8 @@ class Group:
         self._held: set[Place] = set()
         self._intakes: dict[Place, _Intake] = {}
         begun = reads.intakes.get()
-        for project_id, asked in reads.records.items():
-            locked = asked.get()
+        for project_id, answer in reads.records.items():
+            locked = answer.get()
             self._held |= {(project_id, record_id) for record_id in locked.elsewhere}
             for record in locked.records.values():
                 self._intakes[project_id, record.id] = _Intake.of(record, begun.get(record.id))

@@ -56,6 +56,8 @@ def copy(database: Database, file: Path) -> None:
         if database.dialect == "sqlite":
             with database.engine.connect() as connection:  # no transaction: VACUUM refuses to run in one
                 connection.connection.cursor().execute("VACUUM INTO ?", (str(draft),)).close()
+            # Read through before it gets its name: a damaged copy is worse than none, since nobody looks at it until
+            # it counts.
             _require_sound(draft)
             return
         _run("pg_dump", database.url, ["--format=custom", "--no-owner", "--no-privileges", f"--file={draft}"])
@@ -114,6 +116,9 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         write(draft)
+        # Content to the disk, then the name, then the directory that holds the name: whatever the machine does in
+        # between, a
+        # file of that name is whole. A link, not a rename, since a rename would replace a file made meanwhile.
         files.sync(draft)
         os.link(draft, file)
         files.sync(file.parent)
@@ -122,7 +127,8 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
 
 
 def _restore_sqlite(target: Path, file: Path) -> None:
-    left = [str(each) for suffix in _BESIDE if (each := Path(f"{target}{suffix}")).exists()]
+    # A journal without its file counts as well: SQLite would play a stranger's journal into the copy.
+    left = [str(path) for suffix in _BESIDE if (path := Path(f"{target}{suffix}")).exists()]
     if left:
         raise BackupFailed(
             f"a database is here already ({', '.join(left)}): name a new directory with --data, or move it away"
@@ -169,6 +175,7 @@ def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
         names = {"username": "user", "database": "dbname"}
         given = {names.get(name, name): value for name, value in url.translate_connect_args().items()}
         given |= {name: value if isinstance(value, str) else value[-1] for name, value in url.query.items()}
+        # Arguments are seen by every user of the machine (ps), the environment by its owner alone.
         if password := given.pop("password", None):
             environment["PGPASSWORD"] = str(password)
         if "sslpassword" in given:

@@ -28,8 +28,8 @@ def moment(session: Session) -> Moment:
     return Moment(now(session))
 
 
-def asked(questions: Questions) -> Later[datetime]:
-    """The same, beside other questions."""
+def ask_now(questions: Questions) -> Later[datetime]:
+    """The time of `now`, asked in one round trip with other questions."""
     if questions.dialect.name == "postgresql":
         return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
     time = datetime.now(UTC)

@@ -99,7 +99,7 @@ class Database:
 
     @property
     def dialect(self) -> str:
-        """`sqlite` or `postgresql`."""
+        """The name of the database's dialect, as SQLAlchemy has it: `sqlite` or `postgresql`."""
         return self.engine.dialect.name
 
     @contextmanager
@@ -173,7 +173,9 @@ class Database:
 
     def _keep(self, findings: set[Alteration]) -> None:
         now = time.monotonic()
-        findings = {each for each in findings if now - self._told.get(each, -TOLD_SECONDS) >= TOLD_SECONDS}
+        findings = {
+            finding for finding in findings if now - self._told.get(finding, -TOLD_SECONDS) >= TOLD_SECONDS
+        }
         self._told |= dict.fromkeys(findings, now)
         if not findings:
             return
@@ -184,7 +186,7 @@ class Database:
             integrity.keep(session, findings, datetime.now(UTC))
 
     def dispose(self) -> None:
-        """Close every pooled connection."""
+        """Close every pooled connection; the database can be used again, with new ones."""
         self.engine.dispose()
 
 
@@ -233,6 +235,7 @@ def _cannot_open(path: Path) -> str | None:
 
 
 def _create_engine(url: URL, pool_size: int) -> Engine:
+    # No overflow: routes have as many threads as there are connections, and more would only wait in the database.
     pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": BUSY_SECONDS}
     if url.get_backend_name() == "sqlite":
         engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **pool)
@@ -261,7 +264,9 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _prepare_postgres(connection: psycopg.Connection, _record: object) -> None:
+    # A writer behind a lock gives up like SQLite's busy timeout does, and is answered 503 alike.
     connection.execute(f"SET lock_timeout = '{BUSY_SECONDS}s'")
+    # SET is part of a transaction: without this the pool's rollback on return would take it back.
     connection.commit()
 
 
@@ -275,6 +280,7 @@ def _try_idle(connection: psycopg.Connection, record: ConnectionPoolEntry, _prox
         return
     try:
         connection.execute("SELECT 1")
+        # The question has begun a transaction; the caller's begins with its own first statement.
         connection.rollback()
     except psycopg.Error as error:
         raise sa.exc.InvalidatePoolError("the connection was lost while it was idle") from error
@@ -284,10 +290,15 @@ def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     writes = options.get(_WRITES, False)
     if writes:
+        # WAL with NORMAL does not sync at a commit. The pragma is refused inside a transaction, so it comes before
+        # BEGIN.
         level = "NORMAL" if options.get(_UNFLUSHED, False) else "FULL"
         if connection.info.get(_LEVEL, "FULL") != level:  # the connection's until it is said otherwise
             connection.exec_driver_sql(f"PRAGMA synchronous={level}")
             connection.info[_LEVEL] = level
+    # IMMEDIATE takes the write lock at once: a read that is upgraded later fails when another has written meanwhile,
+    # and
+    # no waiting helps it.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
@@ -299,6 +310,7 @@ def _translate(context: ExceptionContext) -> BaseException | None:
 
 def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
     """A database that is busy or away is 503 and one without room 507, not 500."""
+    # The low byte is the primary result code; the rest says more of it (SQLite, Result and Error Codes).
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
     if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):
         return StorageFull(StorageFull.said)

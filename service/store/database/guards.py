@@ -45,6 +45,7 @@ def run_script(connection: Connection, revision: str) -> None:
         for statement in _statements(script):
             connection.exec_driver_sql(statement)
     else:
+        # Without parameters psycopg sends the script whole, and leaves the % of its bodies alone.
         connection.exec_driver_sql(script, execution_options={"no_parameters": True})
 
 
@@ -65,6 +66,7 @@ def faults(engine: Engine) -> list[str]:
 def expected(dialect: str) -> Mapping[str, str]:
     """Every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
     guards: dict[str, str] = {}
+    # By revision, which file names begin with: a later script drops and makes anew what an earlier one made.
     for script in sorted((directory() / "sql").glob(f"*_{dialect}.sql")):
         text = script.read_text("utf-8")
         if dialect == "sqlite":
@@ -78,12 +80,12 @@ def expected(dialect: str) -> Mapping[str, str]:
 
 
 def tables(dialect: str) -> list[str]:
-    """Those with guards."""
+    """The names of the tables that have a guard on this dialect, sorted."""
     return sorted({name.split()[1].split(".")[0] for name in expected(dialect) if name.startswith("trigger")})
 
 
 def _read(guards: dict[str, str], statement: str, text: str) -> None:
-    """Take in one statement of a script."""
+    """Take one statement of a script into `guards`: a trigger made is added under its name, one dropped goes."""
     if dropped := _DROPPED.match(statement):
         del guards[next(name for name in guards if name.endswith(f".{dropped[1]}"))]
     elif made := re.match(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (\w+)", statement):

@@ -88,13 +88,15 @@ class Earlier:
 def find(session: Session, attempts: Iterable[Attempt]) -> dict[Scope, Earlier]:
     """What came before under the scopes of these; the others are theirs until the transaction ends."""
     with reading(session) as questions:
-        question = asked(questions, attempts)
+        question = ask(questions, attempts)
     return question.get()
 
 
-def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
-    """The same, beside other questions."""
+def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
+    """What `find` answers, asked in one round trip with other questions."""
     scopes = {attempt.scope for attempt in attempts}
+    # The locks are tried before the rows are read: what another transaction commits in between is then seen as a row.
+    # The other way round it would be neither, and this write would end at the primary key.
     elsewhere = _elsewhere(questions, scopes)
     wanted: dict[tuple[str, str], list[str]] = {}
     for key_id, route, name in scopes:
@@ -104,7 +106,7 @@ def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope
         for (key_id, route), names in wanted.items()
     ]
 
-    def found(_rows: list[Row]) -> dict[Scope, Earlier]:
+    def merge(_rows: list[Row]) -> dict[Scope, Earlier]:
         known: dict[Scope, Earlier] = {}
         for answer in answers:
             known |= answer.get()
@@ -112,7 +114,7 @@ def asked(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope
             integrity.note(questions.session, _altered(scope))
         return known | dict.fromkeys(elsewhere.get(), Earlier(None, None))
 
-    return Later(list, found)
+    return Later(list, merge)
 
 
 def keep(session: Session, answers: Sequence[tuple[Attempt, StoredResponse]], now: datetime) -> None:
@@ -178,6 +180,7 @@ def _altered(scope: Scope) -> RecordAltered:
 def _digest(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> str:
     """SHA-256 of an answer and of what it is kept under."""
     head = None if answer is None else [answer.status, sorted(answer.headers.items())]
+    # JSON has no line break outside a string, where it is escaped: the head ends where the body begins.
     text = json.dumps([scope, fingerprint, head], ensure_ascii=True)
     return hashlib.sha256(text.encode() + b"\n" + (b"" if answer is None else answer.body)).hexdigest()
 
@@ -193,5 +196,6 @@ def _elsewhere(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scop
 
 
 def _number(scope: Scope) -> int:
+    # Advisory locks are named by 64 signed bits. Of two scopes that share them one is told to retry.
     digest = hashlib.sha256("\x00".join(scope).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -47,7 +47,7 @@ class Known:
 
 
 def known(session: Session) -> Known:
-    """Of the session's database."""
+    """What this process has read and verified of the session's database."""
     kept: Known = session.info[KNOWN]
     return kept
 
@@ -84,6 +84,7 @@ def require(kind: str, subject: str, *, holds: bool) -> None:
 def once(session: Session, kind: str, subject: str, *compared: Hashable, holds: Callable[[], bool]) -> None:
     """The same for what takes a query, once for everything that is compared: such rows never change."""
     before, key = known(session).compared, (kind, subject, *compared)
+    # Remembered only after it held: a failure is looked at anew every time.
     if before.get(key) is None:
         require(kind, subject, holds=holds())
         before.add(key, True, 1)

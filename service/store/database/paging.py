@@ -35,8 +35,9 @@ def page(
     """
     limit = max(1, min(limit, MAX_LIMIT))
     if cursor is not None:
-        statement = statement.where(_before(keys, _keyed(cursor, keys)))
+        statement = statement.where(_before(keys, _decode_keys(cursor, keys)))
     rows = (
+        # One row more than asked tells whether there is a next page.
         session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
     )
     shown = rows[:limit]
@@ -60,17 +61,19 @@ def page_among(
     A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
     """
     if cursor is not None:
-        among = among.where(_before(keys, _keyed(cursor, keys)))
+        among = among.where(_before(keys, _decode_keys(cursor, keys)))
     window = among.with_only_columns(*keys).order_by(*(key.desc() for key in keys))
     end = session.execute(window.offset(most - 1).limit(1)).first()
     if end is None:
         return page(session, statement, keys, read, cursor=cursor, limit=limit)
+    # Down to `end` itself; the next page begins strictly before it.
     statement = statement.where(sa.not_(_before(keys, end)))
     rows, following = page(session, statement, keys, read, cursor=cursor, limit=limit)
     return rows, following or encode(end)
 
 
 def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    # (a, b) < (x, y) written out: a < x, or a = x and b < y. SQLite and Postgres both use the index for it.
     return sa.or_(
         *(sa.and_(*(keys[j] == values[j] for j in range(i)), keys[i] < values[i]) for i in range(len(keys)))
     )
@@ -89,6 +92,7 @@ def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
         InvalidData: it is no cursor of that list.
     """
     try:
+        # The padding was cut off so that a cursor needs no escaping in a URL.
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         return [read(value) for value, read in zip(json.loads(text), readers, strict=True)]
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -104,7 +108,7 @@ def moment(value: Any) -> datetime:
     return instant
 
 
-def _keyed(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
+def _decode_keys(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
     return decode(cursor, *(partial(_value, key) for key in keys))
 
 

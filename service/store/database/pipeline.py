@@ -30,7 +30,7 @@ class Later(Generic[T]):
         self._become = become
 
     def get(self) -> T:
-        """The answer."""
+        """The answer, made of the rows; call it after the block of `reading` has ended."""
         return self._become(self._rows())
 
 
@@ -44,13 +44,14 @@ class Questions:
 
     @property
     def dialect(self) -> Dialect:
-        """Of the database."""
+        """The dialect of the session's database."""
         return self.session.get_bind().dialect
 
     def ask(
         self, statement: sa.Select[Any], params: Mapping[str, Any], become: Callable[[list[Row]], T]
     ) -> Later[T]:
         """Ask for rows, in the order of the statement's columns, and what to make of them."""
+        # Rows of what is sent come in the order of sending, so the place of an answer is known before there is one.
         index = len(self._asked) + len(self._found)
         if self.dialect.name == "postgresql":
             self._send(statement, params)
@@ -59,7 +60,10 @@ class Questions:
         return Later(lambda: self._found[index], become)
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
-        compiled = _compiled(statement, self.dialect)
+        # SQLAlchemy's own execute waits for the rows. So its compiled text goes to psycopg directly, with the
+        # conversions that
+        # SQLAlchemy would have made of parameters here and of columns in `fetch`.
+        compiled = _compile(statement, self.dialect)
         expanded = compiled.construct_expanded_state(dict(params))
         binds = {**_binders(compiled, self.dialect), **expanded.processors}
         values = {
@@ -122,7 +126,7 @@ def _raw(session: Session) -> psycopg.Connection[Any]:
 
 
 @lru_cache(256)
-def _compiled(statement: sa.Select[Any], dialect: Dialect) -> SQLCompiler:
+def _compile(statement: sa.Select[Any], dialect: Dialect) -> SQLCompiler:
     compiled = statement.compile(dialect=dialect)
     assert isinstance(compiled, SQLCompiler)  # noqa: S101
     return compiled

@@ -68,6 +68,7 @@ def grant(connection: Connection) -> None:
         if role not in known:
             continue
         connection.exec_driver_sql(f"GRANT USAGE ON SCHEMA {here} TO {role}")
+        # First everything is taken back: what an earlier release granted and this one does not need goes as well.
         connection.exec_driver_sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA {here} FROM {role}")
         for table, granted in GRANTS.items():
             if granted[column]:

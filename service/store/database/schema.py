@@ -63,6 +63,7 @@ def upgrade(engine: Engine) -> None:
     with engine.execution_options(forelock_writes=True).connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+        # Under the lock: another process may have upgraded while this one waited.
         require_known(MigrationContext.configure(connection).get_current_revision())
         config = _config()
         config.attributes["connection"] = connection

@@ -46,7 +46,7 @@ class Timestamp(TypeDecorator[datetime]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """The database's own type."""
+        """`timestamptz` on Postgres, text on SQLite."""
         return dialect.type_descriptor(
             TIMESTAMP(timezone=True) if dialect.name == "postgresql" else sa.Text()
         )
@@ -61,10 +61,11 @@ class Timestamp(TypeDecorator[datetime]):
             moment = value.astimezone(UTC)
         except OverflowError:
             raise UnstorableTime("a time lies outside the years 1 to 9999 in UTC") from None
+        # Always six digits after the point: text of one width sorts as time does.
         return moment if dialect.name == "postgresql" else moment.isoformat(timespec="microseconds")
 
     def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Always in UTC."""
+        """The stored time as an aware one in UTC, whatever zone the connection speaks."""
         if value is None:
             return None
         return (datetime.fromisoformat(value) if isinstance(value, str) else value).astimezone(UTC)

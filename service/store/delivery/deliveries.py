@@ -54,7 +54,7 @@ def insert(
     sequence: int | None,
     now: datetime,
 ) -> None:
-    """Have something sent."""
+    """Add a delivery that is due at once; a runner sends it after the caller's transaction has committed."""
     session.execute(
         sa.insert(deliveries).values(
             id=delivery_id,
@@ -96,6 +96,7 @@ def claim(
         return None
     statement = (
         sa.update(deliveries)
+        # Asked again: SQLite knows no row locks, and there another may have taken it between the two statements.
         .where(deliveries.c.id == delivery_id, _WAITING, deliveries.c.next_at <= now)
         .values(next_at=now + lease, attempts=deliveries.c.attempts + 1)
         .returning(*(deliveries.c[name] for name in _DUE))
@@ -108,13 +109,13 @@ def claim(
 
 def keep_body(session: Session, due: Due, body: bytes) -> None:
     """What is sent stays the same over all attempts."""
-    session.execute(sa.update(deliveries).where(_held(due)).values(body=body))
+    session.execute(sa.update(deliveries).where(_is_held(due)).values(body=body))
 
 
 def put_off(session: Session, due: Due, *, until: datetime) -> None:
     """It is not to be sent yet; this was no attempt."""
     values = {"next_at": until, "attempts": due.attempts - 1}
-    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
 
 
 def finish(
@@ -123,7 +124,7 @@ def finish(
     """It has arrived, or is given up."""
     state = "delivered" if delivered else "failed"
     values = {"state": state, "status": status, "error": error, "finished_at": now}
-    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
 
 
 def fail(
@@ -131,7 +132,8 @@ def fail(
 ) -> None:
     """Try again later; whatever else waits for the same target is not tried before."""
     values = {"status": status, "error": error, "next_at": now + wait}
-    session.execute(sa.update(deliveries).where(_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
+    # A target that is away is asked once a turn, not once for every message that waits for it.
     theirs = sa.and_(deliveries.c.target == due.target, deliveries.c.project_id == due.project_id)
     session.execute(
         sa.update(deliveries).where(theirs, _WAITING, deliveries.c.next_at <= now).values(next_at=now + wait)
@@ -155,7 +157,7 @@ def of_record(session: Session, preregistration_id: str, channel: Channel) -> di
 
 
 def get(session: Session, project_id: str, target: str, delivery_id: str) -> Delivery:
-    """One of a target's."""
+    """The delivery of that id to that target; NotFound when the project has none."""
     this = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
     missing = f"there is no delivery {delivery_id} to this webhook"
     return _read(scope.row(session, this, deliveries, project_id, missing))
@@ -186,7 +188,8 @@ def forget_old(session: Session, before: datetime) -> int:
     return len(session.execute(statement.returning(deliveries.c.id)).all())
 
 
-def _held(due: Due) -> sa.ColumnElement[bool]:
+def _is_held(due: Due) -> sa.ColumnElement[bool]:
+    # The number of the attempt is the lease's token: whoever claimed the row since has raised it.
     return sa.and_(deliveries.c.id == due.id, _WAITING, deliveries.c.attempts == due.attempts)
 
 

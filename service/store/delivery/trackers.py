@@ -62,12 +62,12 @@ def runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
 
 
 def run_ids(session: Session, preregistration_id: str) -> Sequence[str]:
-    """What they are called."""
+    """The ids of the tracker's runs that the record is linked to."""
     return session.scalars(_RUN_IDS, {"of_id": preregistration_id}).all()
 
 
 def link(session: Session, preregistration_id: str, run: str, now: datetime) -> None:
-    """Add a run."""
+    """Link a run of the tracker to a record; its lock and verdict are pushed there from now on."""
     session.execute(
         sa.insert(tracked_runs).values(
             preregistration_id=preregistration_id, tracker=MLFLOW, run=run, linked_at=now

@@ -27,7 +27,7 @@ class Signing:
 
 
 def insert(session: Session, project_id: str, webhook: Webhook, sealed: bytes) -> None:
-    """Add one."""
+    """Add a webhook to the project, with its secret sealed to the runner's key."""
     row = webhook.model_dump() | {
         "project_id": project_id,
         "events": " ".join(webhook.events),
@@ -84,7 +84,7 @@ def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *,
 
 
 def delete(session: Session, project_id: str, webhook_id: str) -> None:
-    """Remove one."""
+    """Remove a webhook; nothing happens when the project has no such one."""
     statement = sa.delete(webhooks).where(webhooks.c.id == webhook_id)
     session.execute(scope.of_project(statement, webhooks, project_id))
 

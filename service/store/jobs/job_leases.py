@@ -62,6 +62,7 @@ class Watch:
             jobs.c.state == "running"
         )
         seen = {(token, until): seconds for token, until, seconds in session.execute(held)}
+        # A lease that was extended is another key here (its time is part of it), so its count begins anew.
         self._since = {lease: self._since.get(lease, now) for lease in seen}
         return frozenset(lease for lease, since in self._since.items() if now - since >= seen[lease])
 
@@ -80,8 +81,8 @@ def claim(
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
     ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
     """
-    now, wanted = clock.now(session), _sorted(kinds)
-    left = _listed(abandoned)
+    now, wanted = clock.now(session), _sort_kinds(kinds)
+    left = _bind_abandoned(abandoned)
     _bury(session, now, max_attempts, left)
     values = {
         **left,
@@ -104,7 +105,7 @@ def claimable(
     session: Session, kinds: Collection[str] | None = None, abandoned: Collection[Lease] = ()
 ) -> bool:
     """Whether there is anything to claim: a look that keeps no writer waiting."""
-    return session.execute(_any_free(_sorted(kinds)), _listed(abandoned)).first() is not None
+    return session.execute(_any_free(_sort_kinds(kinds)), _bind_abandoned(abandoned)).first() is not None
 
 
 # Statements of a claim are made once: an idle runner and a busy one ask them several times for every job,
@@ -115,15 +116,16 @@ _AT: sa.BindParameter[datetime] = sa.bindparam("at", type_=jobs.c.claimed_at.typ
 
 _ABANDONED = sa.and_(
     jobs.c.state == "running",
+    # By token and time: a runner that gave a sign of life after it was listed keeps its job.
     sa.tuple_(jobs.c.lease_token, jobs.c.lease_expires_at).in_(sa.bindparam("abandoned", expanding=True)),
 )
 
 
-def _listed(abandoned: Collection[Lease]) -> dict[str, Any]:
+def _bind_abandoned(abandoned: Collection[Lease]) -> dict[str, Any]:
     return {"abandoned": list(abandoned)}
 
 
-def _sorted(kinds: Collection[str] | None) -> Kinds:
+def _sort_kinds(kinds: Collection[str] | None) -> Kinds:
     return None if kinds is None else tuple(sorted(kinds))
 
 
@@ -139,6 +141,7 @@ def _turns(kinds: Kinds) -> sa.Select[Any]:
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
     running = _running_of(waiting.c.project_id)
+    # Never served comes first; the id makes the order the same for every runner.
     order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
     return sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)
 
@@ -154,6 +157,7 @@ def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
         .where(*wanted)
         .order_by(jobs.c.created_at, jobs.c.id)
         .limit(1)
+        # Runners that claim at once each get another job instead of waiting for the first one's commit.
         .with_for_update(skip_locked=True)
     )
     return (
@@ -166,6 +170,7 @@ def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
             lease_token=sa.bindparam("new_token"),
             lease_seconds=sa.bindparam("new_seconds"),
             lease_expires_at=sa.bindparam("new_expiry"),
+            # The first start stands, whoever goes on with the job.
             started_at=sa.func.coalesce(jobs.c.started_at, _AT),
             claimed_at=_AT,
             error=sa.null(),
@@ -178,24 +183,24 @@ def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) 
     """True when a project with fewer running jobs than this one's waits for a runner, or one of its own records."""
     if job.kind not in OF_RECORDS:
         record = sa.select(jobs.c.id).where(
-            _free(_sorted(kinds)), jobs.c.project_id == job.project_id, _of_records()
+            _free(_sort_kinds(kinds)), jobs.c.project_id == job.project_id, _of_records()
         )
-        if session.execute(record.limit(1), _listed(())).first() is not None:
+        if session.execute(record.limit(1), _bind_abandoned(())).first() is not None:
             return True
     waiting = (
         sa.select(jobs.c.project_id)
-        .where(_free(_sorted(kinds)), jobs.c.project_id != job.project_id)
+        .where(_free(_sort_kinds(kinds)), jobs.c.project_id != job.project_id)
         .distinct()
         .subquery()
     )
     ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id)))) or 0
     fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id) < ours).limit(1)
-    return session.execute(fewer, _listed(())).first() is not None
+    return session.execute(fewer, _bind_abandoned(())).first() is not None
 
 
 def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
     """Extend the lease by its own length; false when it was lost."""
-    return _held(session, job, _extended(session, job) | _told(progress))
+    return _write_if_held(session, job, _extend(session, job) | _report(progress))
 
 
 def store_shard(session: Session, job: Job, shard: Shard, progress: float | None) -> bool:
@@ -203,7 +208,7 @@ def store_shard(session: Session, job: Job, shard: Shard, progress: float | None
 
     A job that gets on does not count its attempts against it.
     """
-    if not _held(session, job, _extended(session, job) | _told(progress) | {"attempts": 1}):
+    if not _write_if_held(session, job, _extend(session, job) | _report(progress) | {"attempts": 1}):
         return False
     job_work.put_shard(session, job.id, shard)
     return True
@@ -216,7 +221,7 @@ def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] 
     """
     values = {"state": "queued", "attempts": jobs.c.attempts - (0 if counts else 1)} | RELEASED
     values["error"] = None if why is None else dict(why)
-    return _held(session, job, values)
+    return _write_if_held(session, job, values)
 
 
 def finish(session: Session, job: Job, result: Mapping[str, Any] | None) -> bool:
@@ -270,23 +275,24 @@ def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
     return sa.update(jobs).where(jobs.c.id.in_(dead)).values(**values).returning(jobs.c.id)
 
 
-def _extended(session: Session, job: Job) -> dict[str, Any]:
+def _extend(session: Session, job: Job) -> dict[str, Any]:
     return {"lease_expires_at": clock.now(session) + timedelta(seconds=job.lease_seconds or 0)}
 
 
-def _told(progress: float | None) -> dict[str, Any]:
+def _report(progress: float | None) -> dict[str, Any]:
     return {} if progress is None else {"progress": progress}
 
 
 def _end(session: Session, job: Job, **values: Any) -> bool:
-    ended = _held(session, job, values | {"finished_at": clock.now(session)} | RELEASED)
+    ended = _write_if_held(session, job, values | {"finished_at": clock.now(session)} | RELEASED)
     if ended:
         job_work.forget(session, [job.id])
     return ended
 
 
-def _held(session: Session, job: Job, values: Mapping[str, Any]) -> bool:
+def _write_if_held(session: Session, job: Job, values: Mapping[str, Any]) -> bool:
     """Write only while this very lease is held, in time or not: nobody else has taken the job since."""
+    # No look at the time: a late runner whose job nobody took may still write its answer.
     held = sa.and_(jobs.c.id == job.id, jobs.c.lease_token == job.lease_token, jobs.c.state == "running")
     statement = sa.update(jobs).where(held).values(**values).returning(jobs.c.id)
     return session.execute(statement).first() is not None

@@ -22,7 +22,7 @@ class Shard:
 
     @property
     def which(self) -> range:
-        """The blocks."""
+        """The numbers of the generator blocks whose draws the shard holds."""
         return range(self.first, self.first + self.blocks)
 
 

@@ -133,7 +133,7 @@ def page(
     limit: int = 50,
 ) -> tuple[list[Job], str | None]:
     """The project's jobs that are still kept, newest first, without their results, which may be large."""
-    columns = [each for each in jobs.c if each.name != "result"]
+    columns = [column for column in jobs.c if column.name != "result"]
     statement = scope.of_project(sa.select(*columns), jobs, project_id)
     if state is not None:
         statement = statement.where(jobs.c.state == state)

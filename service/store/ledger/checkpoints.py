@@ -22,7 +22,7 @@ class StoredCheckpoint:
 
 
 def latest(session: Session) -> StoredCheckpoint | None:
-    """The newest one."""
+    """The newest signed checkpoint, of the largest log; None before the first."""
     return _first(session, _LATEST)
 
 
@@ -32,7 +32,7 @@ def covering(session: Session, sequence: int) -> StoredCheckpoint | None:
 
 
 def insert(session: Session, checkpoint: StoredCheckpoint, now: datetime) -> None:
-    """Keep one."""
+    """Keep a signed checkpoint; one of that size and signer must not be there."""
     session.execute(_INSERT, asdict(checkpoint) | {"created_at": now})
 
 
@@ -44,6 +44,7 @@ _INSERT = sa.insert(ledger_checkpoints)
 _LATEST = sa.select(*_COLUMNS).order_by(_BY.size.desc(), _BY.signer.desc()).limit(1)
 _COVERING = (
     sa.select(*_COLUMNS)
+    # Leaves count from 0: a log of `size` leaves holds those below `size`.
     .where(_BY.size > sa.bindparam("sequence", type_=sa.BigInteger))
     .order_by(_BY.size, _BY.signer)
     .limit(1)

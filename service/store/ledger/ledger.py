@@ -24,7 +24,7 @@ APART = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What becomes a leaf."""
+    """An event that is to become a leaf of the log: what happened, to which record, and the salt of its hash."""
 
     kind: Kind
     body: Mapping[str, Any]
@@ -83,6 +83,7 @@ def set_back(session: Session, now: datetime) -> timedelta | None:
 def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
     """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
+    # Canonical texts are made before: whoever holds the head holds up every other write.
     log = head(session, for_update=True)
     receipts, entries, nodes = [], [], []
     for event, leaf in zip(events, leaves, strict=True):
@@ -175,7 +176,7 @@ def leaf(session: Session, sequence: int) -> str:
 
 
 def body_of(leaf: str) -> dict[str, Any]:
-    """What a leaf says."""
+    """The event that a leaf's canonical text holds, without kind and salt."""
     body: dict[str, Any] = json.loads(leaf)["body"]
     return body
 
@@ -199,7 +200,7 @@ class Entry:
 
     @property
     def sequence(self) -> int:
-        """Of its leaf."""
+        """The number of its leaf in the log, from 0."""
         return self.receipt.sequence
 
 
@@ -255,8 +256,8 @@ def _entries(
         statement = statement.where(ledger_entries.c.kind.in_(kinds))
     ordered = statement.order_by(ledger_entries.c.sequence).limit(most).offset(skip or None)
     rows = [dict(row) for row in session.execute(ordered).mappings()]
-    for each in rows:
-        _require_whole(each)
+    for entry in rows:
+        _require_whole(entry)
     return rows
 
 

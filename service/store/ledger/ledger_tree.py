@@ -29,7 +29,7 @@ def inclusion(session: Session, index: int, size: int) -> list[bytes]:
     Raises:
         ValueError: the log of that size has no such leaf.
     """
-    return _folded(session, merkle.inclusion(index, size))
+    return _fold(session, merkle.inclusion(index, size))
 
 
 def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
@@ -45,7 +45,7 @@ def consistency(session: Session, first: int, second: int) -> list[bytes]:
     Raises:
         ValueError: the sizes are not in order.
     """
-    return _folded(session, merkle.consistency(first, second))
+    return _fold(session, merkle.consistency(first, second))
 
 
 def index_of(session: Session, leaf_sha256: str) -> int | None:
@@ -56,12 +56,13 @@ def index_of(session: Session, leaf_sha256: str) -> int | None:
     return sequence
 
 
-def _folded(session: Session, spans: Sequence[Span]) -> list[bytes]:
+def _fold(session: Session, spans: Sequence[Span]) -> list[bytes]:
     return merkle.folded(spans, _hashes(session, spans))
 
 
 def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
     nodes = {node for span in spans for node in span}
+    # An inner node stands beside the last leaf under it, which made it whole; a leaf's hash is with its entry.
     leaves = {node.last for node in nodes if node.level == 0}
     inner = {node.last for node in nodes if node.level > 0}
     by_leaf: dict[int, str] = _rows(session, _LEAVES, leaves)

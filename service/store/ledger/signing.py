@@ -39,7 +39,7 @@ class Turn:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A transaction."""
+        """A session that writes: the turn's own transaction on Postgres, one of the block's own on SQLite."""
         if self._held is not None:
             yield self._held
             return
@@ -60,6 +60,8 @@ def turn(database: Database, *, flush: bool) -> Iterator[Turn]:
         return
     descriptor = os.open(f"{database.url.database}-signer", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
+        # Of the open file, so the kernel frees it when the process dies; the file stays, since removing it would
+        # race.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield Turn(database, None, flush)
     finally:

@@ -72,7 +72,7 @@ def covering(session: Session, sequence: int) -> list[StoredStamp]:
         statement = _STAMPS.where(stamps.c.size > sequence, stamps.c.kind == kind)
         ordered = statement.order_by(stamps.c.size, stamps.c.signer, stamps.c.number.desc())
         newest += [_stamp(row) for row in session.execute(ordered.limit(1))]
-    return sorted(newest, key=lambda each: each.kind)
+    return sorted(newest, key=lambda stamp: stamp.kind)
 
 
 def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
@@ -105,6 +105,7 @@ def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | N
         ledger_entries.c.kind.in_(WITNESSED),
     )
     sequence = session.scalar(wanted.order_by(ledger_entries.c.sequence).limit(1))
+    # Nothing to stamp below newest.size: the next look begins there. Otherwise it begins at the leaf that waits.
     return (None, max(start, newest.size)) if sequence is None else (newest, sequence)
 
 

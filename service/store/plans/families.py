@@ -62,6 +62,7 @@ def _standing() -> sa.Select[Any]:
     of_this = manifests.c.preregistration_id == this
     own = sa.select(manifests.c.items_sha256).where(of_this).distinct().cte("own")
     wanted = sa.select(sa.func.count()).select_from(own).scalar_subquery()
+    # Whoever has all of these manifests has this one: one look by index instead of every locked record.
     one = sa.select(sa.func.min(own.c.items_sha256)).scalar_subquery()
     sharing = sa.select(manifests.c.preregistration_id).where(manifests.c.items_sha256 == one)
     shared = sa.case((manifests.c.items_sha256.in_(sa.select(own.c.items_sha256)), manifests.c.items_sha256))
@@ -71,6 +72,7 @@ def _standing() -> sa.Select[Any]:
     alike = (
         scope.of_project(members, preregistrations, sa.bindparam("of_project", type_=sa.Text))
         .group_by(manifests.c.preregistration_id)
+        # As many different manifests, and as many of ours among them: the same set.
         .having(sa.func.count(manifests.c.items_sha256.distinct()) == wanted)
         .having(sa.func.count(shared.distinct()) == wanted)
         .cte("alike")

@@ -21,7 +21,7 @@ def wrapped(session: Session, preregistration_id: str) -> bytes:
     """The private half, sealed to the runner."""
     row = _row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _erased(preregistration_id)
+        raise _refuse_erased(preregistration_id)
     return bytes(row.wrapped_key)
 
 
@@ -58,7 +58,7 @@ def released(session: Session, preregistration_id: str) -> bytes:
     """The private half, once the verdict is there."""
     row = _row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _erased(preregistration_id)
+        raise _refuse_erased(preregistration_id)
     if row.released_key is None:
         raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
     return bytes(row.released_key)
@@ -78,7 +78,7 @@ def is_released(session: Session, preregistration_id: str) -> bool:
     """
     row = _row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _erased(preregistration_id)
+        raise _refuse_erased(preregistration_id)
     return row.released_key is not None
 
 
@@ -88,7 +88,7 @@ def erase(session: Session, preregistration_id: str) -> None:
     session.execute(_of(preregistration_id).values(wrapped_key=None, released_key=None))
 
 
-def _erased(preregistration_id: str) -> Conflict:
+def _refuse_erased(preregistration_id: str) -> Conflict:
     return Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
 
 

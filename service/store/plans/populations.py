@@ -125,7 +125,7 @@ def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]
 
 
 _FACTS = (
-    sa.select(*(each for each in manifests.c if each.name not in ("preregistration_id", "content")))
+    sa.select(*(column for column in manifests.c if column.name not in ("preregistration_id", "content")))
     .where(manifests.c.preregistration_id == sa.bindparam("of_id"))
     .order_by(manifests.c.population)
 )

@@ -36,7 +36,10 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
 _LINE = ("id", "title", "state", "version", "plan_sha256", "created_at", "locked_at", "judged_at")
 _LINES = sa.select(*(preregistrations.c[name] for name in _LINE))
 _LOCKED_TEXTS = _RECORD.with_only_columns(
-    preregistrations.c.id, preregistrations.c.plan_sha256, plans.c.canonical
+    preregistrations.c.id,
+    preregistrations.c.plan_sha256,
+    plans.c.canonical,
+    # A plan can be megabytes of text: four are held at a time, however many a page lists.
 ).execution_options(yield_per=4)
 _COLUMNS = tuple(_RECORD.selected_columns.keys())
 _ID = _COLUMNS.index("id")
@@ -76,7 +79,7 @@ CACHED_CHARACTERS = 4_000_000
 """Text of locked plans kept in memory in its parsed form: every batch asks for its plan."""
 
 _plans: Recent[str, tuple[Plan, str]] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
-"""The plan and the hash of its text, by canonical text."""
+"""The plan and the hash of its text, by canonical text: an altered text is another key, and is hashed anew."""
 _texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash."""
 MOST_SEARCHED = 5_000
@@ -105,13 +108,13 @@ class Line:
     """The locked plan is not what was locked; nothing here is shown of it."""
 
     def overdue(self, today: date) -> bool:
-        """As of the record."""
+        """Whether results are awaited and the plan's `results_due` lies before today; False where it names none."""
         due = self.results_due
         return due is not None and self.state in ("locked", "collecting") and today > due
 
 
 def insert(session: Session, record: Preregistration) -> Preregistration:
-    """Add a draft."""
+    """Add a draft, with the text that a search looks in; returns it unchanged."""
     row = record.model_dump(include={"id", "project_id", "state", "revision", "version", "created_at"})
     session.execute(
         sa.insert(preregistrations).values(
@@ -172,7 +175,7 @@ class Held:
     elsewhere: Set[str]
 
 
-def asked(
+def ask(
     questions: Questions, project_id: str, preregistration_ids: Collection[str], *, wait: bool
 ) -> Later[Held]:
     """Hold the project's records of these ids.
@@ -228,8 +231,8 @@ def page(
     if words:
         statement = statement.join(search_texts, search_texts.c.preregistration_id == preregistrations.c.id)
         for word in words:
-            said = search_texts.c.text.contains(word, autoescape=True)
-            statement = statement.where(said | preregistrations.c.id.contains(word, autoescape=True))
+            in_text = search_texts.c.text.contains(word, autoescape=True)
+            statement = statement.where(in_text | preregistrations.c.id.contains(word, autoescape=True))
         rows, following = paging.page_among(
             session, statement, whole, order, dict, cursor=cursor, limit=limit, most=MOST_SEARCHED
         )
@@ -248,7 +251,7 @@ def lines(session: Session, project_id: str, preregistration_ids: Collection[str
 
 def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
-    known = dict(_shown_of(session, locked)) if locked else {}
+    known = dict(_read_shown(session, locked)) if locked else {}
     lines_ = []
     for row in rows:
         draft = row["state"] == "draft"
@@ -258,7 +261,7 @@ def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     return lines_
 
 
-def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
+def _read_shown(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
     """What a list shows of locked plans, by record; nothing of one that is not what was locked, which is noted."""
     for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
         try:
@@ -279,7 +282,7 @@ def _shown_of(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Sh
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
     """Put another plan into the draft that `record` was read from."""
     _hold(session, record, "draft")
-    _retell(session, record, plan)
+    _index(session, record, plan)
     return _write(session, record, plan=plan)
 
 
@@ -356,7 +359,7 @@ def amend(
         PreconditionFailed: it has been amended since it was read.
     """
     _hold(session, record, "locked")
-    _retell(session, record, plan)
+    _index(session, record, plan)
     text, sha256 = plan.canonical_text(), plan.sha256()
     session.execute(
         sa.insert(plans).values(
@@ -405,8 +408,8 @@ def _hold(session: Session, record: Preregistration, state: State) -> None:
         )
 
 
-def _retell(session: Session, record: Preregistration, plan: Plan) -> None:
-    """What a search looks in, of another plan."""
+def _index(session: Session, record: Preregistration, plan: Plan) -> None:
+    """Replace the text that a search looks in by that of another plan."""
     statement = sa.update(search_texts).where(search_texts.c.preregistration_id == record.id)
     session.execute(statement.values(text=search_text(plan)))
 
@@ -445,7 +448,7 @@ def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
         with integrity.reading("draft", prereg_id):
             plan = Plan.from_json(row["draft"])
     else:
-        plan = _locked(prereg_id, row["canonical"], row["plan_sha256"])
+        plan = _read_plan(prereg_id, row["canonical"], row["plan_sha256"])
     findings = row["lint"]
     known = {name: row[name] for name in Preregistration.model_fields if name in row}
     with integrity.reading("record", prereg_id):
@@ -459,7 +462,7 @@ def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
         )
 
 
-def _locked(prereg_id: str, canonical: str, sha256: str) -> Plan:
+def _read_plan(prereg_id: str, canonical: str, sha256: str) -> Plan:
     """The plan of a locked text, whose hash is taken once."""
     with integrity.reading("plan", prereg_id):
         known = _plans.get(canonical)

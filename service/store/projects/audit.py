@@ -50,7 +50,7 @@ def record(
     facts: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Add an event."""
+    """Add an event to the log, in the caller's transaction: what was rolled back was not done."""
     done = Done(
         project_id=project_id, key_id=key_id, action=action, subject=subject, facts=facts, created_at=now
     )
@@ -115,6 +115,7 @@ def page(
     if len(rows) > limit:
         last = rows[limit - 1]["created_at"]
         alike = sum(row["created_at"] == last for row in rows[:limit])
+        # Of the same time on the page before as well: those were skipped by `offset` and are to be skipped again.
         following = paging.encode([last, alike + (shown if before == last else 0)])
     return [AuditEvent.model_validate(dict(row)) for row in rows[:limit]], following
 

@@ -15,7 +15,7 @@ TOUCH_EVERY = timedelta(minutes=1)
 
 
 def insert(session: Session, key: Key, secret_sha256: str) -> Key:
-    """Add a key."""
+    """Add a key, whose secret is kept as a hash alone; returns it unchanged."""
     row = key.model_dump() | {"scopes": " ".join(key.scopes), "secret_sha256": secret_sha256}
     session.execute(sa.insert(keys).values(row))
     return key

@@ -15,6 +15,7 @@ from service.store.database.tables import projects
 def create(session: Session, project: Project) -> Project:
     """Add a project; its name is its own in the deployment."""
     try:
+        # A savepoint: Postgres would refuse everything after a failed insert, and the caller has more to write.
         with session.begin_nested():
             session.execute(sa.insert(projects).values(project.model_dump()))
     except IntegrityError as error:
@@ -33,7 +34,7 @@ def get(session: Session, project_id: str) -> Project:
 
 
 def page(session: Session, *, cursor: str | None = None, limit: int = 50) -> tuple[list[Project], str | None]:
-    """Projects, newest first."""
+    """A page of the deployment's projects, newest first, and the cursor of the next one."""
     keys = (projects.c.created_at, projects.c.id)
     return paging.page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)
 

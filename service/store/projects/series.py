@@ -38,10 +38,10 @@ def find(session: Session, project_id: str, name: str) -> Series | None:
 
 def get(session: Session, project_id: str, name: str) -> Series:
     """The project's series of that name."""
-    found = find(session, project_id, name)
-    if found is None:
+    series_ = find(session, project_id, name)
+    if series_ is None:
         raise NotFound("there is no series of this name in this project")
-    return found
+    return series_
 
 
 def page(
@@ -181,6 +181,7 @@ def _of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.Select[t
 
 def _add(session: Session, statement: sa.Insert) -> None:
     try:
+        # A savepoint: the constraint says that another was first, and the caller's transaction goes on to answer so.
         with session.begin_nested():
             session.execute(statement)
     except IntegrityError as error:

@@ -67,7 +67,7 @@ def public_project(session: Session, preregistration_id: str) -> str | None:
 
 
 def insert(session: Session, link: ViewLink, token_sha256: str, key_id: str) -> ViewLink:
-    """Add a link."""
+    """Add a view-only link, whose token is kept as a hash alone; returns it unchanged."""
     row = link.model_dump() | {
         "anonymous": int(link.anonymous),
         "token_sha256": token_sha256,

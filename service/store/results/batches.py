@@ -117,6 +117,7 @@ def _batch(row: sa.RowMapping) -> StoredBatch:
 
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
     """The record's batches in order, one at a time: they can be large."""
+    # The numbers first: a cursor over sealed batches would hold all of them in memory on Postgres.
     for sequence in _all(session, preregistration_id, include_void=include_void):
         yield get(session, preregistration_id, sequence)
 
@@ -133,7 +134,7 @@ class PlacedItems:
     replicates: bytes
 
 
-def placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
+def read_placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
     """What the batches that count hold, one at a time and without a sealed byte."""
     shown = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
     for sequence in sequences(session, preregistration_id):
@@ -254,37 +255,41 @@ def void(
     )
 
 
-_Said = tuple[dict[int, dict[str, Any]], dict[int, str], int]
+_Leaves = tuple[dict[int, dict[str, Any]], dict[int, str], int]
 """What the ledger has of a record: batches and reasons of voids by number, and the last leaf that was read."""
 _ON_RECORD = ("population", "arm", "endpoint", "run", "n", "commitment_sha256")
 
 
-def _said(session: Session, preregistration_id: str) -> _Said:
+def _read_leaves(session: Session, preregistration_id: str) -> _Leaves:
     """Only leaves that came since the last time are read."""
     known = integrity.known(session).leaves
     batch, reason, last = known.get(preregistration_id) or ({}, {}, -1)
     new = ledger.numbered(session, preregistration_id, kind="batch", after=last)
     voided = ledger.numbered(session, preregistration_id, kind="batch_voided", after=last)
-    said = (
+    leaves = (
         batch | {body["batch"]: body for _, body in new},
         reason | {body["batch"]: body["reason"] for _, body in voided},
         max([last, *(number for number, _ in (*new, *voided))]),
     )
-    known.add(preregistration_id, said, len(said[0]) + len(said[1]) + 1)
-    return said
+    known.add(preregistration_id, leaves, len(leaves[0]) + len(leaves[1]) + 1)
+    return leaves
 
 
 def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | None) -> bool:
     """Whether the ledger has a batch with this very leaf, and its void if it is void."""
     preregistration_id, number = leaf["preregistration_id"], leaf["batch"]
 
-    def has(said: _Said) -> bool:
-        body, reason = said[0].get(number), said[1].get(number)
+    def has(leaves: _Leaves) -> bool:
+        body, reason = leaves[0].get(number), leaves[1].get(number)
         named = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
+        # A void may come in between the row and the leaves, so a void in the ledger alone is let pass here. What is
+        # judged is
+        # read by `_all`, which compares voids both ways in one statement.
         return named and void_reason in (None, reason)
 
     known = integrity.known(session).leaves.get(preregistration_id)
-    return (known is not None and has(known)) or has(_said(session, preregistration_id))
+    # Leaves never change, so what is known suffices; only what is not in it asks the ledger for newer ones.
+    return (known is not None and has(known)) or has(_read_leaves(session, preregistration_id))
 
 
 def _all(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
@@ -300,7 +305,7 @@ def _all(session: Session, preregistration_id: str, *, include_void: bool) -> li
         ledger_entries.c.kind.in_(("batch", "batch_voided")),
     )
     stored: dict[int, bool] = {}
-    said: dict[int, bool] = {}
+    recorded: dict[int, bool] = {}
     # one statement sees one state: between two of them a batch could come in
     for sequence, void, leaf in session.execute(rows.union_all(leaves)):
         if leaf is None:
@@ -308,6 +313,6 @@ def _all(session: Session, preregistration_id: str, *, include_void: bool) -> li
         else:
             entry = json.loads(leaf)
             number = entry["body"]["batch"]
-            said[number] = said.get(number, False) or entry["kind"] == "batch_voided"
-    integrity.require("batches", preregistration_id, holds=stored == said)
+            recorded[number] = recorded.get(number, False) or entry["kind"] == "batch_voided"
+    integrity.require("batches", preregistration_id, holds=stored == recorded)
     return sorted(number for number, void in stored.items() if include_void or not void)

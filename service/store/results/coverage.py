@@ -27,7 +27,7 @@ Cell = tuple[str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class CoverageCount:
-    """How many items of a cell are in."""
+    """How many items of a population, arm, endpoint and replicate are in."""
 
     population: str
     arm: str
@@ -39,13 +39,13 @@ class CoverageCount:
 def bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
     """The bitmap of a cell of `size` items; all zero before its first batch."""
     rows = session.execute(_BITMAP, _key(preregistration_id, *cell))
-    return bytearray(_counted(preregistration_id, list(rows), size))
+    return bytearray(_require_count(preregistration_id, list(rows), size))
 
 
-def asked(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
-    """The same, beside other questions."""
+def ask(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
+    """The bitmap of a cell, asked in one round trip with other questions."""
     key = _key(preregistration_id, *cell)
-    return questions.ask(_BITMAP, key, lambda rows: _counted(preregistration_id, rows, size))
+    return questions.ask(_BITMAP, key, lambda rows: _require_count(preregistration_id, rows, size))
 
 
 def save(
@@ -64,9 +64,10 @@ def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, 
     return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in rows}
 
 
-def _counted(preregistration_id: str, rows: Sequence[Row], size: int) -> bytes:
+def _require_count(preregistration_id: str, rows: Sequence[Row], size: int) -> bytes:
     """A bitmap with as many bits as were counted when it was stored: one that flipped is seen before it counts."""
     if not rows:
+        # No row yet: nobody is in. The last byte is filled up with zeros.
         return bytes((size + 7) // 8)
     bitmap, received = bytes(rows[0][0]), rows[0][1]
     bits = int(np.bitwise_count(np.frombuffer(bitmap, dtype=np.uint8)).sum(dtype=np.int64))

@@ -13,7 +13,7 @@ from service.store.database.tables import batches, coverage, plan_keys
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Of one record. Only while it is held (`for_update`) does it stay so."""
+    """The intake of one record. Only while it is held (`for_update`) does it stay so."""
 
     public_key: bytes = field(repr=False)
     erased: bool
@@ -21,8 +21,8 @@ class Intake:
     received: int
 
 
-def asked(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, Intake]]:
-    """By record; those without a key are not locked, and missing. Ask for the records' locks before."""
+def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, Intake]]:
+    """The intakes by record; those without a key are not locked, and missing. Ask for the records' locks before."""
     return questions.ask(
         _INTAKES,
         {"ids": sorted(preregistration_ids)},

@@ -59,29 +59,32 @@ def page(
 def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
     runs_ = {}
-    said = {entry.body["run"]: entry for entry in ledger.entries(session, preregistration_id, "run")}
+    entries_by_run = {
+        entry.body["run"]: entry for entry in ledger.entries(session, preregistration_id, "run")
+    }
     for row in session.execute(_RUNS.where(runs.c.preregistration_id == preregistration_id)).mappings():
-        run, entry = _read(row), said.get(row["run"])
+        run, entry = _read(row), entries_by_run.get(row["run"])
         holds = entry is not None and entry.body["run_sha256"] == row["sha256"]
         integrity.require("run", f"{preregistration_id}/{row['run']}", holds=holds)
         if entry is not None:
             runs_[run.run] = BoundRun(run, entry.sequence)
-    integrity.require("runs", preregistration_id, holds=runs_.keys() == said.keys())
+    integrity.require("runs", preregistration_id, holds=runs_.keys() == entries_by_run.keys())
     return runs_
 
 
 def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) -> list[Receipt]:
     """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
-    numbers = [each.number for each in shown]
+    numbers = [run.number for run in shown]
     if not numbers:
         return []
     first, last = min(numbers), max(numbers)
+    # Runs are numbered from 1 in the order of their leaves: number k is the record's k-th leaf of this kind.
     entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
-    said, receipts_ = {entry.body["run"]: entry for entry in entries}, []
-    for each in shown:
-        entry = said.get(each.run)
-        holds = entry is not None and entry.body["run_sha256"] == each.sha256()
-        integrity.require("run", f"{preregistration_id}/{each.run}", holds=holds)
+    entries_by_run, receipts_ = {entry.body["run"]: entry for entry in entries}, []
+    for run in shown:
+        entry = entries_by_run.get(run.run)
+        holds = entry is not None and entry.body["run_sha256"] == run.sha256()
+        integrity.require("run", f"{preregistration_id}/{run.run}", holds=holds)
         if entry is not None:
             receipts_.append(entry.receipt)
     return receipts_

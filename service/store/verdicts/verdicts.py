@@ -129,11 +129,12 @@ def _require(session: Session, verdict: StoredVerdict) -> None:
     prereg_id, sha256 = verdict.preregistration_id, verdict.sha256
     integrity.require("verdict", prereg_id, holds=integrity.same(verdict.text, sha256))
 
-    def said() -> bool:
+    def is_recorded() -> bool:
         leaves = ledger.bodies(session, prereg_id, kind="verdict")
+        # Exactly one leaf: a second verdict of a record would be as wrong as a changed one.
         return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
 
-    integrity.once(session, "verdict", prereg_id, sha256, holds=said)
+    integrity.once(session, "verdict", prereg_id, sha256, holds=is_recorded)
 
 
 def page(
@@ -161,7 +162,7 @@ def page(
         statement = statement.where(lines.judged_at >= since)
     order = (lines.judged_at, lines.preregistration_id, lines.hypothesis)
     rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
-    said = _said_of(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
+    said = _read_lines(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
     return [_line(session, row, said[row["preregistration_id"]]) for row in rows], following
 
 
@@ -171,7 +172,7 @@ _said: Recent[tuple[str, str], Said] = Recent(4_000)
 """By record and hash."""
 
 
-def _said_of(session: Session, project_id: str, wanted: Collection[tuple[str, str]]) -> dict[str, Said]:
+def _read_lines(session: Session, project_id: str, wanted: Collection[tuple[str, str]]) -> dict[str, Said]:
     """What verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
     known = {key[0]: said for key in wanted if (said := _said.get(key)) is not None}
     unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
