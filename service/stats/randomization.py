@@ -73,7 +73,7 @@ class RandomizationRequest(ArmsRequest):
     seed: DrawSeed = None
 
     @cached_property
-    def exact(self) -> _Found | None:
+    def exact(self) -> _Reading | None:
         """The p-value without drawing; None where swaps are drawn."""
         if self.convention == "seed":
             return None
@@ -116,7 +116,7 @@ class RandomizationAnalysis(Analysis):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """A p-value and how it was obtained."""
 
     p: float
@@ -152,18 +152,19 @@ def _cost(request: RandomizationRequest) -> float:
     return reading + 0.003 + draws * n * (4e-9 + 2.5e-9 * width)
 
 
-def _drawn(request: RandomizationRequest, drawn: Drawn, draws: int) -> _Found:
+def _read_draws(request: RandomizationRequest, drawn: Drawn, draws: int) -> _Reading:
     return _read(flips_of(request.pair.units, drawn["differences"], drawn["undefined"], draws), request)
 
 
 def _draws(request: RandomizationRequest, drawn: Drawn | None) -> int:
     """Ten times as many when alpha is near and no number was named."""
-    asked = request.n_resamples or DEFAULT_DRAWS
+    draws = request.n_resamples or DEFAULT_DRAWS
     if drawn is None or request.n_resamples is not None:
-        return asked
-    result = _drawn(request, drawn, asked)
+        return draws
+    result = _read_draws(request, drawn, draws)
+    # Decided by the first draws alone, which the raised number begins with: no number of workers changes the answer.
     near = result.mc_se is not None and abs(result.p - request.alpha) <= 3 * result.mc_se
-    return MOST_DRAWS if near else asked
+    return MOST_DRAWS if near else draws
 
 
 def _count(request: RandomizationRequest, drawn: Drawn | None) -> int:
@@ -178,7 +179,7 @@ def _draw(request: RandomizationRequest, which: range) -> Drawn:
 
 def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
     arms = request.pair
-    result = request.exact or _drawn(request, drawn, _draws(request, drawn))
+    result = request.exact or _read_draws(request, drawn, _draws(request, drawn))
     was_drawn = result.n_resamples is not None
     bounds: dict[str, str] = {}
     reasons: dict[str, str] = {}
@@ -347,38 +348,40 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
     return BLOCKS.whole(request)
 
 
-def _exact_mean(arms: Arms, alternative: Alternative) -> _Found:
+def _exact_mean(arms: Arms, alternative: Alternative) -> _Reading:
     """The distribution of a sum with random signs; for right and wrong items a binomial."""
     if arms.counts is not None and arms.codes is None:
         b, c = arms.counts.only_candidate, arms.counts.only_baseline
         m = b + c
+        # Binomial(m, 1/2) is symmetric: P(X >= b) = P(X <= c), so every tail is a lower one.
         far = {"greater": c, "less": b, "two-sided": min(b, c)}[alternative]
         share = float(special.bdtr(far, m, 0.5)) if m else 1.0
         p = min(1.0, 2 * share) if alternative == "two-sided" else share
-        return _Found(p, "convolution", 0.0, None, None)
+        return _Reading(p, "convolution", 0.0, None, None)
     tails = sign_flip(arms.difference_sums)
     p = {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[alternative]
-    return _Found(p, tails.route, 0.0, None, tails.error)
+    return _Reading(p, tails.route, 0.0, None, tails.error)
 
 
-def _read(flips: Flips, request: RandomizationRequest) -> _Found:
+def _read(flips: Flips, request: RandomizationRequest) -> _Reading:
     share = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
         request.alternative
     ]
     if flips.n_resamples is None or request.convention == "seed":
-        return _Found(share, flips.route, flips.undefined, flips.n_resamples, flips.error)
+        return _Reading(share, flips.route, flips.undefined, flips.n_resamples, flips.error)
+    # Phipson & Smyth (2010): the swap that was observed is one of those that can be drawn.
     p = (1 + share * flips.n_resamples) / (flips.n_resamples + 1)
-    return _Found(p, flips.route, flips.undefined, flips.n_resamples, flips.error)
+    return _Reading(p, flips.route, flips.undefined, flips.n_resamples, flips.error)
 
 
-def _least(result: _Found, swappable: int, request: RandomizationRequest) -> float:
+def _least(result: _Reading, swappable: int, request: RandomizationRequest) -> float:
     """The observed swap alone is counted, and its mirror image when two-sided."""
     if result.n_resamples is not None:
         return 1 / (result.n_resamples + (request.convention == "standard"))
     return float(min(1.0, 2.0 ** -(swappable - (request.alternative == "two-sided"))))
 
 
-def _floor(result: _Found, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
+def _floor(result: _Reading, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
     """What sets the floor: the draws, or the units."""
     what, more = f"swapping {swappable} {noun}", noun
     if result.n_resamples is not None:

@@ -100,7 +100,7 @@ class RatioOfMeansRequest(PairedItems):
 
     @cached_property
     def pairs(self) -> PairedRatio:
-        """Sums by unit."""
+        """Sums of both arms by item or cluster, each arm in a unit of its own, which `unit` holds."""
         before, after = self.arrays()
         if self.clusters is None:
             return PairedRatio.of(before, after, np.ones(len(before)))
@@ -176,7 +176,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     null, alternative = float(asked.parameter("null")), str(asked.parameter("alternative"))
     if path == ("ratio", "ci"):
         tail = (1 - asked.level) / 2
-        return ratios.fieller(tail) if method == "fieller" else ratios.bootstrapped(tail)
+        return ratios.fieller(tail) if method == "fieller" else ratios.bootstrap_t(tail)
     if path == ("p_value",):
         return ratios.t_p(null, alternative) if method == "fieller" else ratios.pivot_p(null, alternative)
     return None
@@ -206,6 +206,8 @@ class _SimulatedRatios:
         one = PairedRatio.of(self.before[0], self.after[0], self.sizes).spread.df
         n = self.sizes.sum()
         b, c = (x - self.sizes * (x.sum(axis=1) / n)[:, None] for x in (self.before, self.after))
+        # CR2 of a mean (Bell & McCaffrey 2002): V = sum(e_g^2 / (1 - n_g / N)) / N^2; of a linear combination of two
+        # columns it is a quadratic form of these three sums.
         weight = 1 / (n * n * (1 - self.sizes / n))
         return (b * b) @ weight, (b * c) @ weight, (c * c) @ weight, one
 
@@ -213,11 +215,14 @@ class _SimulatedRatios:
         n = self.sizes.sum()
         before, after = self.before.sum(axis=1) / n, self.after.sum(axis=1) / n
         bb, bc, cc, df = self._spread
+        # Fieller (1954): |after - r before| <= t se(r), squared, is a r^2 - 2 b r + c <= 0.
         square = t_quantile(1 - tail, df) ** 2
         a, b, c = before**2 - square * bb, before * after - square * bc, after**2 - square * cc
         root = np.sqrt(np.maximum(b * b - a * c, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
+            # a <= 0: the baseline is not told apart from 0, and no ratio is too large.
             high = np.where(a > 0, (b + root) / a, np.inf)
+            # c / (b + root) is the other root, (b - root) / a, without its cancellation. c <= 0: 0 is in the set.
             low = np.where((c > 0) & (b + root > 0) & ((a > 0) | (b * b > a * c)), c / (b + root), 0.0)
         return low, high
 
@@ -237,10 +242,11 @@ class _SimulatedRatios:
         parts = (self.before, residual, residual**2, residual * self.before, self.before**2)
         sums = np.stack([part @ weights.T for part in parts], axis=-1)
         drawn = np.sort(studentized(sums, g, self.ratio[:, None]), axis=1)
+        # Delta method: log(A / B) changes by (a_g - r b_g) / A for unit g; g / (g - 1) as in CR1.
         error = np.sqrt(g / (g - 1) * (residual**2).sum(axis=1)) / self.after.sum(axis=1)
         return np.log(self.ratio), error, drawn
 
-    def bootstrapped(self, tail: float) -> tuple[Floats, Floats]:
+    def bootstrap_t(self, tail: float) -> tuple[Floats, Floats]:
         log, error, drawn = self._pivots
         low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=1)
         return np.exp(log - high * error), np.exp(log - low * error)
@@ -358,7 +364,7 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """What a method says: the interval, p, its statistic, and how closely drawn numbers are known."""
 
     low: float | None = None
@@ -371,10 +377,10 @@ class _Found:
     draws: int | None = None
 
 
-_NOTHING = _Found()
+_NOTHING = _Reading()
 
 
-def _fieller(request: RatioOfMeansRequest) -> _Found:
+def _fieller(request: RatioOfMeansRequest) -> _Reading:
     pairs = request.pairs
     df, statistic = pairs.spread.df, pairs.statistic(request.null)
     low, high = pairs.fieller(t_quantile(0.5 + request.level / 2, df))
@@ -382,10 +388,10 @@ def _fieller(request: RatioOfMeansRequest) -> _Found:
     if statistic is None:
         reasons |= dict.fromkeys(("statistic", "p_value"), FLAT)
     p = None if statistic is None else t_tail(statistic, df, request.alternative)
-    return _Found(low, high, p, statistic, df, reasons, {})
+    return _Reading(low, high, p, statistic, df, reasons, {})
 
 
-def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
+def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading:
     pairs, draws = request.pairs, request.n_resamples or DEFAULT_DRAWS
     if log_se is None:
         raise InvalidData.field("method", "'bootstrap_t' needs a candidate above 0 somewhere", "use fieller")
@@ -401,6 +407,8 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
         )
     tail, value, kept = (1 - request.level) / 2, pairs.value, len(drawn)
 
+    # Bootstrap-t (Davison & Hinkley 1997, 5.2): the upper quantile of the pivot gives the lower end, and the log is
+    # undone.
     def end(q: float) -> float:
         return value * math.exp(-log_se * float(np.quantile(drawn, q)))
 
@@ -419,25 +427,25 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Found:
             within[f"ratio.ci.{name}"] = (min(near), max(near))
     low, high = of_share(share, kept)
     within["p_value"] = (min(sides * low, 1.0), min(sides * high, 1.0))
-    return _Found(
+    return _Reading(
         end(1 - tail), end(tail), min(sides * share, 1.0), statistic, None,
         {"df": "resamples have no degrees of freedom"}, within, draws,
     )  # fmt: skip
 
 
-def _warnings(request: RatioOfMeansRequest, result: _Found, *, spread: bool) -> list[StatWarning]:
+def _warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -> list[StatWarning]:
     pairs = request.pairs
     clustered = request.clusters is not None
-    said = list(cluster_warnings(pairs.sizes)) if clustered else []
+    warnings = list(cluster_warnings(pairs.sizes)) if clustered else []
     if not spread:
-        return [*said, RATIO_FLAT(unit="cluster" if clustered else "item")]
+        return [*warnings, RATIO_FLAT(unit="cluster" if clustered else "item")]
     if result.df is not None and result.df < LEAST_DF:
-        said.append(LOW_DF(df=result.df))
+        warnings.append(LOW_DF(df=result.df))
     if result.reasons.get("ratio.ci.high") == "infinite":
-        said.append(RATIO_UNBOUNDED())
-    if request.method == "fieller" and not said:
-        said += skewed(pairs.residuals, "clusters" if clustered else "items")
-    return said
+        warnings.append(RATIO_UNBOUNDED())
+    if request.method == "fieller" and not warnings:
+        warnings += skewed(pairs.residuals, "clusters" if clustered else "items")
+    return warnings
 
 
 def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bounds: dict[str, str]) -> str:
@@ -451,11 +459,13 @@ def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bound
         if ci.high is None
         else f"{level_text(request.level)} {named} interval {times(ci.low)} to {times(ci.high)}"
     )
-    told = f"The candidate costs {times(pairs.value)} times as much as the baseline ({interval}, {where}); "
+    opening = (
+        f"The candidate costs {times(pairs.value)} times as much as the baseline ({interval}, {where}); "
+    )
     if p is None:
-        return told + "no test: every item or cluster shows the same ratio."
+        return opening + "no test: every item or cluster shows the same ratio."
     return (
-        told
+        opening
         + f"{request.alternative}, "
         + decision(
             p,

@@ -95,7 +95,7 @@ class ReliabilityRequest(Request):
 
     @property
     def flat(self) -> Floats:
-        """All outcomes."""
+        """The outcomes of all runs of all items in one column."""
         return np.array([x for runs in self.values for x in runs], dtype=np.float64)
 
     @property
@@ -105,11 +105,11 @@ class ReliabilityRequest(Request):
 
     @cached_property
     def scale(self) -> ScoreRange | None:
-        """Between what outcomes lie."""
+        """The range of outcomes: as sent, else 0 to 1 where all lie there, else None (not known)."""
         return self.range or (UNIT if lies_in_unit(self.flat) else None)
 
     @property
-    def wanted(self) -> list[int]:
+    def numbers_of_runs(self) -> list[int]:
         """The numbers of runs that are answered."""
         return self.k or list(range(1, min(int(self.counts.min()), MOST_K) + 1))
 
@@ -218,46 +218,44 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
     values, counts = request.values, request.counts
     codes = None if request.clusters is None else codes_of(request.clusters)
     reasons: dict[str, str] = {}
-    columns = _worst_and_best(values, counts, request.wanted)
+    columns = _worst_and_best(values, counts, request.numbers_of_runs)
     curve = [
         OfK(
             k=k,
             best=_of_runs(best, codes, request, f"curve.{at}.best", reasons),
             worst=_of_runs(worst, codes, request, f"curve.{at}.worst", reasons),
         )
-        for at, (k, (worst, best)) in enumerate(zip(request.wanted, columns, strict=True))
+        for at, (k, (worst, best)) in enumerate(zip(request.numbers_of_runs, columns, strict=True))
     ]
     items = standings_of(values, request.least_share, (1 - request.level) / 2, binary=is_binary(request.flat))
-    told = None
+    counts_by_standing = None
     if items[0].standing is None:
         nulls = ("least_share", "n_reliable", "n_unreliable", "n_undecided", "least_low", "runs_needed")
         nulls_of_items = ("flaky.standing", "flaky.low", "flaky.high")
         reasons |= dict.fromkeys((*nulls, *nulls_of_items), "outcomes are scores, so none is right or wrong")
     else:
-        told = Counter(each.standing for each in items)
+        counts_by_standing = Counter(item.standing for item in items)
     flaky = [
         items[item]
         for item in sorted(range(len(values)), key=lambda item: -float(np.std(values[item])))
         if max(values[item]) > min(values[item])
     ]
-    unreliable = [each for each in items if each.standing == "unreliable"]
+    unreliable = [item for item in items if item.standing == "unreliable"]
     if codes is None:
         reasons["n_clusters"] = NO_CLUSTERS
-    needed = (
-        None
-        if items is None
-        else runs_of_perfect_items(len(values), request.least_share, (1 - request.level) / 2)
-    )
+    needed = None
+    if counts_by_standing is not None:
+        needed = runs_of_perfect_items(len(values), request.least_share, (1 - request.level) / 2)
     return ReliabilityAnalysis(
         curve=curve,
         n_flaky=len(flaky),
         flaky=flaky[:SHOWN],
-        least_share=None if told is None else request.least_share,
-        n_reliable=None if told is None else told["reliable"],
-        n_unreliable=None if told is None else told["unreliable"],
-        n_undecided=None if told is None else told["undecided"],
-        least_low=None if told is None else min(each.low or 0.0 for each in items),
-        unreliable=sorted(unreliable, key=lambda each: (each.high or 0.0, each.item))[:SHOWN],
+        least_share=None if counts_by_standing is None else request.least_share,
+        n_reliable=None if counts_by_standing is None else counts_by_standing["reliable"],
+        n_unreliable=None if counts_by_standing is None else counts_by_standing["unreliable"],
+        n_undecided=None if counts_by_standing is None else counts_by_standing["undecided"],
+        least_low=None if counts_by_standing is None else min(item.low or 0.0 for item in items),
+        unreliable=sorted(unreliable, key=lambda item: (item.high or 0.0, item.item))[:SHOWN],
         runs_needed=needed,
         n=len(values),
         n_clusters=None if codes is None else int(codes.max()) + 1,
@@ -266,19 +264,20 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
         most_runs=int(counts.max()),
         reasons=reasons,
         warnings=_warnings(counts, codes),
-        sentence=_sentence(request, curve, len(flaky), told, needed),
+        sentence=_sentence(request, curve, len(flaky), counts_by_standing, needed),
     )
 
 
 def _worst_and_best(
-    values: list[list[float]], counts: NDArray[np.int64], wanted: list[int]
+    values: list[list[float]], counts: NDArray[np.int64], numbers_of_runs: list[int]
 ) -> list[tuple[Floats, Floats]]:
     """For every k a column of the worst and one of the best, items with as many runs together."""
-    columns = [(np.empty(len(values)), np.empty(len(values))) for _ in wanted]
+    columns = [(np.empty(len(values)), np.empty(len(values))) for _ in numbers_of_runs]
+    # Items with as many runs share the weights C(r - j, k - 1) / C(r, k), so they go in one product.
     for runs in np.unique(counts):
         rows = np.flatnonzero(counts == runs)
         table = np.array([values[row] for row in rows], dtype=np.float64)
-        for k, (worst, best) in zip(wanted, columns, strict=True):
+        for k, (worst, best) in zip(numbers_of_runs, columns, strict=True):
             worst[rows], best[rows] = worst_and_best(table, k)
     return columns
 
@@ -318,11 +317,11 @@ def _sentence(
     request: ReliabilityRequest,
     curve: list[OfK],
     n_flaky: int,
-    told: Counter[Standing | None] | None,
+    counts: Counter[Standing | None] | None,
     needed: int | None,
 ) -> str:
     last, n = curve[-1], len(request.values)
-    share = told is not None
+    share = counts is not None
 
     def show(value: float) -> str:
         return f"{value:.1%}" if share else f"{value:.4g}"
@@ -335,11 +334,11 @@ def _sentence(
     opening = f"{what} is {show(last.worst.value)}{ends}, where one run has {show(curve[0].worst.value)}"
     opening = opening if last.k > 1 and curve[0].k == 1 else f"{what} is {show(last.worst.value)}{ends}"
     parts = f"{opening}; {n_flaky} of {n} items are flaky"
-    if told is None:
+    if counts is None:
         return f"{parts}."
     rate = level_text(request.least_share)
     return (
-        f"{parts}, {told['reliable']} are shown to be right at least {rate} of the time, {told['unreliable']} less "
-        f"often, and of {told['undecided']} neither is shown; {needed} runs of each would show it of items that never "
-        "fail."
+        f"{parts}, {counts['reliable']} are shown to be right at least {rate} of the time, {counts['unreliable']} less "
+        f"often, and of {counts['undecided']} neither is shown; {needed} runs of each would show it of items that "
+        "never fail."
     )

@@ -97,8 +97,8 @@ class RunSeriesRequest(Request):
         return is_binary(self.values[~np.isnan(self.values)])
 
     @property
-    def called(self) -> list[str]:
-        """The runs' names."""
+    def run_names(self) -> list[str]:
+        """The names of the runs, as sent, or their numbers from 1."""
         return self.names or [str(number) for number in range(1, len(self.runs) + 1)]
 
 
@@ -127,8 +127,8 @@ def _cost(request: RunSeriesRequest) -> float:
     after = runs - request.n_reference
     plain = request.clusters is None and request.binary
     # with 0 and 1 what a run adds is kept; other bags are gone through anew for every run
-    each = 2e-6 * items**1.5 if plain else 1e-3 * items + 2e-7 * items * runs
-    return 0.02 + 3e-8 * runs * items + after * (0.004 + each)
+    seconds = 2e-6 * items**1.5 if plain else 1e-3 * items + 2e-7 * items * runs
+    return 0.02 + 3e-8 * runs * items + after * (0.004 + seconds)
 
 
 @stat_test(
@@ -192,7 +192,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
     standings = list(
         Runs(values, request.clusters, request.n_reference, margin, lower, request.level).stand()
     )
-    names = request.called
+    names = request.run_names
     watched = watch([standing.p_value for standing in standings], request.false_alarm_every)
     reasons = _reasons(request, watched, standings)
     return RunSeriesAnalysis(
@@ -243,7 +243,7 @@ def _reasons(request: RunSeriesRequest, watched: Watch, standings: list[RunStand
 
 def _warnings(request: RunSeriesRequest, standings: list[RunStanding]) -> list[StatWarning]:
     warnings: list[StatWarning] = []
-    for name, standing in zip(request.called, standings, strict=True):
+    for name, standing in zip(request.run_names, standings, strict=True):
         warnings += incomplete(name, standing)
     bounded = sum(not standing.exact for standing in standings)
     if bounded:

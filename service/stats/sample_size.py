@@ -64,21 +64,23 @@ def _cost(request: SampleSizeRequest) -> float:
         return 0.15 if request.test == "welch" else 0.02
     if not _reachable(request):
         return 0.001
-    n = _expected(request)
+    n = _expect(request)
     jumps = 2.5 * math.log2(n + 2)
     looked_at = jumps + (2 * _ripple(request, n) if n < request.max_n else 0)
     table = jumps * designs.fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
     rare = n * request.discordant < 25  # else bounds of the power decide
-    each = designs.seconds_at(request, n) + rare * designs.guard_seconds(request, n)
+    seconds = designs.seconds_at(request, n) + rare * designs.guard_seconds(request, n)
     simulated = 2.5 if request.test == "sign-flip" else 1.0  # what is found may lie above what is expected
-    return 0.002 + table + simulated * looked_at * each
+    return 0.002 + table + simulated * looked_at * seconds
 
 
-def _expected(request: SampleSizeRequest) -> int:
+def _expect(request: SampleSizeRequest) -> int:
     """Roughly the n to be found, by the normal law of a mean difference."""
     room = (
         abs(request.effect) if request.margin is None else float(request.margin.exact()) - abs(request.effect)
     )
+    # n = (z_alpha + z_power)^2 variance / difference^2; for equivalence the room between the difference and the
+    # margin.
     z = float(special.ndtri(1 - request.alpha / 2) + special.ndtri(request.target_power))
     size = request.cluster_size or 1
     # without a discordant item a difference of the margin is rejected from about this size on
@@ -92,6 +94,7 @@ def _ripple(request: SampleSizeRequest, size: int) -> int:
     if request.test == "sign-flip":
         return 3
     m = max(size * request.discordant, 1.0)
+    # A tooth is as wide as n grows while one more discordant item is needed: about n / sqrt(m), with room to spare.
     return min(20 + int((1 if request.test == "tango" else 3) * size / math.sqrt(m)), 5_000)
 
 
@@ -217,6 +220,7 @@ def _continuous(request: SampleSizeRequest, n: int) -> float:
     def gap(size: float) -> float:
         return designs.mean_power(request, size, request.effect, request.alternative) - request.target_power
 
+    # n is the least whole size that reaches the target, so n - 1 does not: the root lies between.
     return rising_root(gap, n - 1.0, float(n), 1e-9)
 
 

@@ -194,7 +194,7 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
     smaller = min(arms.baseline.n, arms.candidate.n)
     warnings = [FEW_RUNS_T(n=smaller)] if smaller < 20 else []
     if t is not None:
-        warnings += _skewed(*request.arrays(), paired=paired)
+        warnings += _warn_if_skewed(*request.arrays(), paired=paired)
     if se == 0:
         warnings.append(CONSTANT_DATA())
     return TTestAnalysis(
@@ -227,6 +227,7 @@ def standard_error(arms: Arms, method: Method) -> tuple[float | None, float | No
         return sd / math.sqrt(n), n - 1.0, "the differences are constant"
     first, second = arms.baseline, arms.candidate
     scale = max(first.sd or 0.0, second.sd or 0.0)
+    # In units of the larger SD: squares of very large or small scores neither overflow nor vanish.
     sd1, sd2 = (0.0 if not m.sd else m.sd / scale for m in (first, second))
     if method == "student":
         total = first.n + second.n - 2
@@ -241,17 +242,20 @@ def standard_error(arms: Arms, method: Method) -> tuple[float | None, float | No
     if v1 + v2 == 0:
         return 0.0, None, "no spread within the arms"
     share = v1 / (v1 + v2)
+    # Welch (1947) and Satterthwaite: (v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1)), with v1 as a share of the
+    # sum.
     df = 1 / (share**2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1))
     return scale * math.sqrt(v1 + v2), df, ""
 
 
-def _skewed(
+def _warn_if_skewed(
     baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, paired: bool
 ) -> tuple[StatWarning, ...]:
     """SKEWED, of the differences, or of what the runs of both arms add to the difference of their means."""
     if paired:
         difference = candidate - baseline
         return skewed(difference - difference.mean(), "differences")
+    # What one run adds to the difference of the means; the baseline's with its sign, so that like skewness cancels.
     apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)
     return skewed(np.concatenate(apart), "runs")
 

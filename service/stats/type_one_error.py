@@ -129,7 +129,7 @@ class TypeOneErrorRequest(Request):
             raise InvalidData.field("sizes", f"holds {largest}", f"mann-whitney takes up to {MOST_RANKED}")
 
     def split_sizes(self) -> list[int]:
-        """Runs per half."""
+        """The numbers of runs per half that are tried: as sent, or every one from 2 to half of the runs, at most 50."""
         return self.sizes or list(range(2, min(50, len(self.values or []) // 2) + 1))
 
     @property
@@ -162,6 +162,7 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
     noise = difference_noise(baseline, candidate)
     difference[np.abs(difference) <= noise] = 0.0
     if request.test == "paired-t":
+        # t does not change with the unit: a power of two near the data keeps squares within the floats, exactly.
         difference = difference / binary_unit(difference)
     items = difference
     if request.test == "wilcoxon":
@@ -171,6 +172,8 @@ def _flips(request: TypeOneErrorRequest) -> Flips:
             rank, _ = ranks.midranks(np.abs(difference[moved]), tolerance=2 * noise)
             ranked[moved] = np.sign(difference[moved]) * rank
         items = ranked
+    # The statistic is a sum over items whatever is flipped: flips of clusters show what a test of items makes of
+    # them.
     weights = items
     if request.clusters is not None:
         weights = cluster_sums(items, codes_of(request.clusters)).sums
@@ -220,12 +223,12 @@ def _cost(request: TypeOneErrorRequest) -> float:
         listed = (
             looked_at != request.n_splits
         )  # every split is made one by one, which costs more than its test
-        each = 3e-6 + 5e-8 * n + (2.2e-5 if listed else 4e-8 * runs)
+        one_split = 3e-6 + 5e-8 * n + (2.2e-5 if listed else 4e-8 * runs)
         if request.test.startswith("bootstrap"):
-            each += request.n_resamples * (2e-8 + 1e-9 * n)
+            one_split += request.n_resamples * (2e-8 + 1e-9 * n)
         # every pattern of ties has a null distribution of its own
         seconds += (looked_at if tied else 1) * RANKED_SECONDS * n**3 * (request.test == "mann-whitney")
-        seconds += each * looked_at
+        seconds += one_split * looked_at
     return seconds
 
 
@@ -265,6 +268,7 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
         reasons["n_clusters"] = "no clusters were sent"
     warnings = [MC_ERROR_ONLY()] if was_drawn else []
     worst = max(points, key=lambda point: point.rate)
+    # Of drawn rates the low end: no alarm that more draws could take back.
     floor = worst.rate if worst.mc_ci is None else (worst.mc_ci.low or 0.0)
     what = "splits" if splits else "flips"
     if floor > EXCESS * request.alpha:
@@ -365,6 +369,7 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
     method = cast(Method, request.test.removeprefix("mcnemar").lstrip("-") or "exact")
     m = int(np.count_nonzero(items))
     least = mcnemar_critical(m, request.alpha, method)
+    # min(b, c) <= least rejects, and |b - c| = m - 2 min(b, c).
     return None if least < 0 else float(m - 2 * least)
 
 

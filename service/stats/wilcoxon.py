@@ -286,6 +286,7 @@ def _signed_ranks(difference: NDArray[np.float64], noise: float, zero_method: Ze
     if is_zero.any():
         groups = groups[1:]
     tied = int(groups[groups > 1].sum())
+    # zsplit: half of the zeros' ranks counts for either side (scipy's name for it).
     split = float(rank[is_zero].sum()) / 2 if zero_method == "zsplit" else 0.0
     return SignedRanks(rank[~is_zero], difference[~is_zero] > 0, split, tied, groups.size)
 
@@ -296,10 +297,13 @@ def _p(
     """z, p and the least p; the ranks of zeros carry no sign and so add no variance."""
     sides = 2 if alternative == "two-sided" else 1
     if method == "exact":
+        # Mid-ranks are halves: doubled they are whole, and sums over all signs are counted exactly, ties included.
         doubled = np.rint(2 * rank).astype(np.int64)
         worse, better = ranks.tail_probabilities(ranks.sign_sums(doubled), round(2 * plus))
         tail = {"greater": better, "less": worse, "two-sided": 2 * min(better, worse)}[alternative]
+        # All ranks on one side: one of 2^n patterns of signs, and its mirror image when two-sided.
         return None, min(1.0, tail), sides * 0.5**rank.size
+    # Under H0 each rank joins W+ with probability 1/2: E = sum(r) / 2, Var = sum(r^2) / 4, ties included.
     total, sd = float(rank.sum()), math.sqrt(float(rank @ rank)) / 2
     if sd == 0:
         return None, 1.0, 1.0
@@ -314,6 +318,9 @@ def _interval(averages: Ordered, n: int, level: float) -> Interval:
         k = ranks.order_statistic_index(ranks.sign_sums(np.arange(1, n + 1)), (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
+        # Hollander, Wolfe & Chicken (2014), 3.3: n (n + 1) / 4 - z sqrt(n (n + 1) (2 n + 1) / 24) averages are left
+        # out below,
+        # and as many above.
         k = max(0, math.floor(averages.count / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
     return averages.interval(k, level)
 

@@ -139,6 +139,8 @@ def test_scores_have_a_worst_and_a_best_and_no_reliable_items():
     found = answer.analysis
     assert (found.curve[0].worst.value, found.curve[0].best.value) == (2.0, 3.0)
     assert (found.n_reliable, found.n_flaky, found.flaky[0].item) == (None, 1, 0)
+    assert found.runs_needed is None
+    assert "runs_needed" in found.reasons
 
 
 def test_items_with_fewer_runs_are_named_and_unequal_runs_are_taken():

@@ -15,7 +15,7 @@ from service.errors import InvalidData
 from service.kernels.effects.repeated_runs import reml
 from service.kernels.planning import allocation
 from service.kernels.planning.allocation import Costs, Spread
-from service.stats.repeated.repeats import flattened
+from service.stats.repeated.repeats import flatten
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import judged_runs
 from tests.stats.cases import Cases
@@ -70,7 +70,7 @@ def test_equal_counts_are_the_textbook_mean_squares():
 
 def test_likelihood_and_analysis_of_variance_agree_on_equal_counts():
     body = world(2)
-    data, size, _ = flattened(body["baseline"], body["candidate"])
+    data, size, _ = flatten(body["baseline"], body["candidate"])
     assert reml(data) * size**2 == pytest.approx(variances(analyse(NAME, body, n_resamples=100)), rel=1e-5)
 
 
@@ -88,7 +88,7 @@ def test_unequal_counts_agree_with_statsmodels():
         warnings.simplefilter("ignore")
         parts = {"cell": "0+C(cell)", "run": "0+C(run)"}
         fit = smf.mixedlm("y ~ C(a)", table, groups="i", re_formula="1", vc_formula=parts).fit(reml=True)
-    data, size, _ = flattened(body["baseline"], body["candidate"])
+    data, size, _ = flatten(body["baseline"], body["candidate"])
     expected = [fit.cov_re.iloc[0, 0], *fit.vcomp, fit.scale]
     assert reml(data) * size**2 == pytest.approx(expected, rel=2e-3, abs=1e-4)
 
@@ -97,8 +97,8 @@ def test_items_counted_twice_are_items_sent_twice():
     body = ragged(4, 12)
     copies = np.array([2, 0, 1] * 4)
     sent = {arm: [runs for runs, k in zip(body[arm], copies, strict=True) for _ in range(k)] for arm in body}
-    data, size, _ = flattened(body["baseline"], body["candidate"])
-    other, unit, _ = flattened(sent["baseline"], sent["candidate"])
+    data, size, _ = flatten(body["baseline"], body["candidate"])
+    other, unit, _ = flatten(sent["baseline"], sent["candidate"])
     assert reml(data, copies.astype(float)) * size**2 == pytest.approx(
         reml(other) * unit**2, rel=1e-4, abs=1e-7
     )
@@ -108,7 +108,7 @@ def test_components_are_recovered():
     found = np.array([variances(analyse(NAME, world(seed), n_resamples=100)) for seed in range(60)])
     error = found.std(axis=0, ddof=1) / math.sqrt(len(found))
     assert np.all(np.abs(found.mean(axis=0) - np.square(SDS)) < 4 * error)
-    data = (flattened(*ragged(seed).values()) for seed in range(40))
+    data = (flatten(*ragged(seed).values()) for seed in range(40))
     found = np.array([reml(each) * size**2 for each, size, _ in data])
     error = found.std(axis=0, ddof=1) / math.sqrt(len(found))
     assert np.all(np.abs(found.mean(axis=0) - np.square(SDS)) < 4 * error)

@@ -200,6 +200,15 @@ def test_cost_grows_with_values():
     assert test.cost(few) < 0.002 < test.cost(many)
 
 
+def test_few_items_with_many_runs_cost_as_much_as_many_items_with_few():
+    test = registry.find(NAME)
+    deep, wide = (
+        test.request.model_validate({"values": [[1.0, 2.0] * (runs // 2)] * items})
+        for items, runs in ((10, 5000), (25_000, 2))
+    )
+    assert test.cost(deep) == pytest.approx(test.cost(wide))
+
+
 def replicates():
     """Runs per item: one, none, alike."""
     for values in ([], [[]], [[1.0]], [[1.0], [1.0]], [[1.0, 1.0]] * 4, [[0.0, 1.0]] * 4, [[1e200, -1e200]] * 2,

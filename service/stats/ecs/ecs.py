@@ -112,7 +112,7 @@ class ECSRequest(Request):
 
     @property
     def n(self) -> int:
-        """Tests sent."""
+        """The number of tests sent, those without one of the effects included."""
         return len(self.human if self.human is not None else self.z_diff or ())
 
 
@@ -218,6 +218,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         warnings += [LEGACY_SCORES(), *([RMS_REFERENCE(n=several)] if several else [])]
     caricature = None
     if agreement is not None and agreement.slope is not None and agreement.intercept is not None:
+        # Of least squares on one variable R^2 is the squared correlation.
         squared = None if agreement.pearson is None else agreement.pearson**2
         caricature = Caricature(slope=agreement.slope, intercept=agreement.intercept, r_squared=squared)
     domains = _groups("domains", request.domain, rows, rows.weights, sums, reasons)
@@ -277,6 +278,7 @@ class _Rows(NamedTuple):
 def _fair(keys: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
     """1 / (findings of the study x tests of the finding)."""
     tests = Counter(keys)
+    # Over the keys of a Counter, which are the distinct findings.
     findings = Counter(study for study, _ in tests)
     return np.array([1 / (findings[key[0]] * tests[key]) for key in keys])
 

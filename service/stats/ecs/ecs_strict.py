@@ -16,8 +16,7 @@ from service.stats.shared.data.pairs import P_FLOOR
 from service.stats.shared.declaring.fields import FindingName, StudyName
 
 Column = Sequence[float | None]
-
-"""Tails below this are given as it, and `bounds` says so."""
+"""One number per test; None where the test has none."""
 
 
 class StrictFinding(Record):
@@ -70,8 +69,8 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
             StrictFinding(study=study, finding=finding, z=rms, normal=normal, chi_square=tail, n=len(values))
         )
     by_study: dict[str, list[StrictFinding]] = defaultdict(list)
-    for each in scored:
-        by_study[each.study].append(each)
+    for finding_score in scored:
+        by_study[finding_score.study].append(finding_score)
     return Strict(
         z_diff=tuple(z),
         ecs_test=tuple(None if value is None else max(two_sided(value), P_FLOOR) for value in z),

@@ -117,6 +117,7 @@ class EquivalenceRequest(PairsRequest):
         if self.clusters is not None and self.baseline is None:
             raise InvalidData.field("clusters", "need items, and counts have none", "send columns")
         if self.method == "tango":
+            # Asked for its refusal: tango needs binary pairs, and the request is where a caller hears of it.
             _ = self.table
         if self.method == "bounded":
             require_range(
@@ -147,7 +148,7 @@ class EquivalenceRequest(PairsRequest):
 
     @cached_property
     def groups(self) -> ClusteredPairs | None:
-        """Differences by cluster."""
+        """The paired differences by cluster; None where no clusters were sent."""
         return None if self.clusters is None else clustered(*self.arrays, self.clusters)
 
     @cached_property
@@ -272,7 +273,7 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         and (counts is None or groups is not None)
         and request.method != "bounded"
     ):
-        warnings += _skewed(request, groups)
+        warnings += _warn_if_skewed(request, groups)
     return EquivalenceAnalysis(
         delta=delta,
         margin=margin,
@@ -439,7 +440,7 @@ def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> E
     )
 
 
-def _skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) -> tuple[StatWarning, ...]:
+def _warn_if_skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) -> tuple[StatWarning, ...]:
     """SKEWED, of what the interval is made of: clusters, differences, or the runs of both arms."""
     if groups is not None:
         return lopsided_clusters(groups.groups.residuals, groups.groups.sizes)

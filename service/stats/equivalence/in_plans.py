@@ -96,7 +96,7 @@ class EquivalenceLines:
 
     @property
     def margin(self) -> float:
-        """A proportion."""
+        """The margin of the test, a proportion; a test without one has no lines."""
         margin = self.test.margin
         assert margin is not None  # noqa: S101 - a test without a margin has no lines
         return margin
@@ -119,6 +119,7 @@ class EquivalenceLines:
             upper: Floats = special.ndtr(tango.scores(b, m - b, n, margin))
             lower: Floats = special.ndtr(tango.scores(m - b, b, n, margin))
             p = {"p_upper": upper, "p_lower": lower}.get(name, np.maximum(upper, lower))
+            # The exact p only ever raises Tango's: where that is above the threshold already, nothing can change.
             for cell in np.flatnonzero((m < SPARSE) & (p <= limit + CLOSE * limit)).tolist():
                 p[cell] = max(float(p[cell]), self._exact(name, int(b[cell]), int(m[cell]), limit))
             line = valued(lambda _b, _m: p, "any", self.test.asker((name,)), relative=CLOSE, absolute=1e-300)
@@ -128,9 +129,12 @@ class EquivalenceLines:
 
     def _exact(self, name: str, b: int, m: int, limit: float) -> float:
         """The exact p of a sparse cell; only as exactly as the threshold asks."""
+        # A loss of b is a gain with the arms swapped, so one kernel gives either side.
         both = {"p_upper": [(b, m - b)], "p_lower": [(m - b, b)]}
         tables = both.get(name, [(b, m - b), (m - b, b)])
         shift = 0.0
+        # The coarse supremum is never above the exact one and falls short by a fifth at most: outside of that it
+        # decides.
         for coarse in (True, False):
             shift = max(exact_p_below(*table, self.test.n, self.margin, coarse=coarse) for table in tables)
             if not SHORT * limit <= shift <= limit * (1 + CLOSE):
@@ -142,6 +146,8 @@ class EquivalenceLines:
         ends, limit = self.interval(), self.test.margin_limit or Fraction(0)
         alpha = Fraction(repr(float(self.test.parameter("alpha"))))
         inside: Levels = (0,) if self._touch else (1,)
+        # The lattice of ends and the margin are exact fractions: whether an end at the bound is inside is a choice of
+        # level.
         outside: Levels = (1,) if self._touch else (0,)
 
         def rejected(side: str, b: Ints, m: Ints) -> NDArray[np.bool_]:
@@ -151,6 +157,7 @@ class EquivalenceLines:
 
         def above(b: Ints, m: Ints) -> NDArray[np.bool_]:
             holds = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
+            # Only cells whose interval holds are asked for their p, which is the dear part.
             holds[holds] = rejected("p_lower", b[holds], m[holds])
             return holds
 
@@ -208,7 +215,7 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
 
 
 def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
-    """At 1 - 2 alpha."""
+    """The ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
     alpha, sets = float(asked.parameter("alpha")), _bounded(units, asked)
     if sets is not None:
         return sets.ends(alpha)
@@ -249,6 +256,7 @@ def _slack(asked: Asked) -> float:
     """What lies at the margin is outside, but for intervals that may touch it."""
     touch = asked.parameter("method") == "bootstrap_ci" and asked.parameter("bounds") == "seed"
     tie = TIE * min(asked.margin or 1.0, 1.0)
+    # Added to the lower bound and taken from the upper: positive, an end at the bound is outside.
     return -tie if touch else tie
 
 

@@ -51,7 +51,7 @@ class Evidence:
 
     @property
     def p_value(self) -> float | None:
-        """The larger of the two."""
+        """The p-value of equivalence: the larger of the two one-sided ones (Schuirmann 1987); None where undecided."""
         return None if self.p_lower is None or self.p_upper is None else max(self.p_lower, self.p_upper)
 
     def reason(self, name: str) -> str:
@@ -106,7 +106,9 @@ def of_bootstrap(
         )
     resampling = resampling_of(distribution, seed)
     shares = distribution.at_most(-margin, strict=touch), distribution.at_least(margin, strict=touch)
-    within, undecided = _drawn(distribution, alpha, shares) if isinstance(distribution, Draws) else ({}, {})
+    within, undecided = (
+        _bound_draws(distribution, alpha, shares) if isinstance(distribution, Draws) else ({}, {})
+    )
     evidence = Evidence(
         name,
         low,
@@ -122,7 +124,7 @@ def of_bootstrap(
     return replace(evidence, warnings=_near_alpha(evidence.p_value, resampling, alpha))
 
 
-def _drawn(
+def _bound_draws(
     drawn: Draws, alpha: float, shares: tuple[float, float]
 ) -> tuple[dict[str, Range], dict[str, str]]:
     """What the drawn ends and shares are known to lie in, and the ends of which nothing is known."""
@@ -134,6 +136,7 @@ def _drawn(
     within = {path: range_ for path, range_ in ends.items() if range_ is not None}
     lower, upper = (certainty.of_share(share, draws) for share in shares)
     within |= {"p_lower": lower, "p_upper": upper}
+    # The maximum rises in both, so its range goes from the larger least to the larger greatest.
     within["p_value"] = max(lower[0], upper[0]), max(lower[1], upper[1])
     return within, dict.fromkeys(ends.keys() - within.keys(), certainty.DRAWN)
 
@@ -162,6 +165,7 @@ def decide(
     above, below = evidence.low > -margin + slack, evidence.high < margin - slack
     if by_p:
         above, below = above and evidence.p_lower < alpha, below and evidence.p_upper < alpha
+    # Against 0 at the same 1 - 2 alpha interval: one-sided alpha, without correction (Morikawa & Yoshida 1995).
     superior, inferior = evidence.low > tie, evidence.high < -tie
     conclusion: Conclusion = "positive" if superior else "negative" if inferior else "inconclusive"
     return Decisions(
@@ -181,10 +185,11 @@ def undecided(
         return evidence.undecided
     if evidence.undecided:
         return {**evidence.undecided, **dict.fromkeys(asdict(Decisions()), certainty.DRAWN)}
+    # Decisions only turn as an end crosses a bound: the corners of its range show every decision there can be.
     says = [
         decide(replace(evidence, low=low, high=high), margin, alpha, touch=touch, by_p=by_p, binary=binary)
         for low in evidence.within["ci.low"]
         for high in evidence.within["ci.high"]
     ]
-    turned = (name for name in asdict(says[0]) if len({getattr(each, name) for each in says}) > 1)
+    turned = (name for name in asdict(says[0]) if len({getattr(decisions, name) for decisions in says}) > 1)
     return dict.fromkeys(turned, certainty.DRAWN)

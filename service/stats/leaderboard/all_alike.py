@@ -45,10 +45,13 @@ def all_alike(
     if p is None:
         reasons.update({"alike.statistic": NO_DIFFERENCE, "alike.p_value": NO_DIFFERENCE})
     if drawn and by_cluster is not None:
-        sums = [np.bincount(by_cluster, weights=each) for each in result.points.T]
+        sums = [np.bincount(by_cluster, weights=column) for column in result.points.T]
         points = np.stack(sums, axis=1).astype(np.float64)
+        # With the number of units fixed, both statistics rise with the sum of squares of the arms' totals: no more is
+        # drawn.
         totals = points.sum(axis=0)
         squares = many_arms.permuted(points, seed + OTHER_SEED, BLOCKS)
+        # Mid-ranks summed in another order differ in the last digits: what ties with the data counts as far out.
         p = (1 + int((squares >= float(totals @ totals) * (1 - 1e-12)).sum())) / (1 + len(squares))
     else:
         reasons.update({"alike.n_resamples": NOT_DRAWN, "alike.seed": NOT_DRAWN})

@@ -62,7 +62,7 @@ class ListedArm(RankedArm):
 
     @classmethod
     def of(cls, board: Standings) -> tuple[ListedArm, ...]:
-        """In order."""
+        """The arms of a board in the order in which they stand, the best first."""
         units = board.units
         gaps = isinstance(units, PartialArms)
         own = units.own_means if isinstance(units, PartialArms) else units.means
@@ -73,6 +73,7 @@ class ListedArm(RankedArm):
             if not linked:
                 board.reasons[f"arms.{row}.additive_mean"] = NOT_LINKED
             fields = (
+                # `+ 0.0` turns the -0.0 of a sign of -1 into 0.0.
                 dict(arm) | {"mean": float(own[place]) * board.size * board.sign + 0.0} if gaps else dict(arm)
             )
             missing = 1 - n / units.n
@@ -103,6 +104,7 @@ class Missing(Record):
     def of(cls, units: PartialArms, order: list[int]) -> Self:
         """Of arms in this order."""
         table = np.diag(units.items)
+        # The right side is written to the upper triangle and, through the transposed view, to the lower one.
         table[units.pairs] = table.T[units.pairs] = units.shared_items
         table = table[np.ix_(order, order)]
         return cls(
@@ -119,17 +121,17 @@ class Missing(Record):
         yield GAPS(count=round(self.share * n * len(arms)), cells=n * len(arms), common=self.n_common, n=n)
         lacking = [arm.name for arm in arms if arm.incomplete]
         if lacking:
-            yield INCOMPLETE_ARMS(names=_named(lacking))
+            yield INCOMPLETE_ARMS(names=_join_names(lacking))
         if self.not_compared:
             pairs = len(board.units.squares)
             yield NOT_COMPARED(count=self.not_compared, pairs=pairs, least=self.least_shared, unit=board.word)
         both = np.triu(board.contradicted, 1)
         if both.any():
             rounds = [board.names[arm] for arm in np.flatnonzero(board.contradicted.any(axis=1)).tolist()]
-            yield GAPS_CONTRADICT(pairs=int(both.sum()), names=_named(rounds))
+            yield GAPS_CONTRADICT(pairs=int(both.sum()), names=_join_names(rounds))
 
 
-def _named(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """Names in a row: the first ones."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -115,6 +115,7 @@ class LeaderboardRequest(boards.BoardOptions):
     @cached_property
     def units(self) -> ManyArms | PartialArms:
         """The arms by item or cluster, better outcomes higher, in units of `size`."""
+        # Sign and unit are undone where answers are made (`Standings`): below this line higher is better.
         columns = self.raw / self.size * self.sign
         if len(self.present) < self.raw.size:
             return partial(columns, self.codes, self.alpha)
@@ -122,7 +123,7 @@ class LeaderboardRequest(boards.BoardOptions):
 
     @property
     def n_units(self) -> int:
-        """Clusters, or items."""
+        """The number of independent units: clusters where they were sent, else items."""
         return len(self.kept) if self.codes is None else int(self.codes.max()) + 1
 
     @property
@@ -174,6 +175,7 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
         fields["warnings"] = (*missing.warnings(board, arms), *fields["warnings"])
     else:
         board.reasons["missing"] = NOTHING_MISSING
+    # Cochran's and Friedman's tests know no gaps.
     whole = ~np.isnan(request.raw).any(axis=1)
     codes = None if request.codes is None else request.codes[whole]
     alike = all_alike.all_alike(request.raw[whole], codes, request.first_seed, board.reasons)
@@ -211,7 +213,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     opening = (
         f"Of {len(board.arms)} arms on {where}{gaps}, {', '.join(ahead)} {shares} the best {kind} ({mean})"
     )
-    return f"{opening}{boards.told_best(board)}. {boards.told_pairs(board, closest)}"
+    return f"{opening}{boards.describe_best(board)}. {boards.describe_pairs(board, closest)}"
 
 
 @stat_test(

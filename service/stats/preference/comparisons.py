@@ -41,6 +41,7 @@ class Comparisons:
             np.array([number[name] for name in column], dtype=np.intp) for column in (first, second)
         )
         outcome = np.array([OUTCOMES[outcome] for outcome in outcomes], dtype=np.intp)
+        # The lower number comes first in a row: where the two change places, the preferred one does as well.
         outcome = np.where((one > other) & (outcome < 2), 1 - outcome, outcome)
         rows = np.stack([np.minimum(one, other), np.maximum(one, other), outcome], axis=1)
         repeats = np.ones(len(rows), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
@@ -48,12 +49,13 @@ class Comparisons:
 
     @property
     def total(self) -> int:
-        """Comparisons."""
+        """The number of comparisons, each row counted as often as it repeats."""
         return int(self.repeats.sum())
 
     @cached_property
-    def _counted(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         k = len(self.names)
+        # A row as one number, so that unique sorts numbers and not rows.
         code = (self.rows[:, 0] * k + self.rows[:, 1]) * 3 + self.rows[:, 2]
         _, first, kind = np.unique(code, return_index=True, return_inverse=True)
         return self.rows[first], kind.reshape(-1)
@@ -61,12 +63,12 @@ class Comparisons:
     @property
     def kinds(self) -> NDArray[np.intp]:
         """The rows that differ. Shape (kinds, 3)."""
-        return self._counted[0]
+        return self._distinct[0]
 
     @property
     def kind(self) -> NDArray[np.intp]:
         """Which of them each row is. Shape (n,)."""
-        return self._counted[1]
+        return self._distinct[1]
 
     @cached_property
     def many(self) -> NDArray[np.int64]:
@@ -109,10 +111,10 @@ class Comparisons:
                 "compare more",
             )
 
-    def _named(self, groups: list[list[int]]) -> str:
+    def _join_groups(self, groups: list[list[int]]) -> str:
         """Groups of arms, the smallest first."""
-        told = [
+        texts = [
             f"{{{', '.join(self.names[arm] for arm in group[:MOST_NAMED])}{', ...' * (len(group) > MOST_NAMED)}}}"
             for group in sorted(groups, key=len)[:MOST_NAMED]
         ]
-        return ", ".join(told) + ", ..." * (len(groups) > MOST_NAMED)
+        return ", ".join(texts) + ", ..." * (len(groups) > MOST_NAMED)

@@ -73,12 +73,12 @@ class PreferenceRequest(boards.BoardOptions):
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Counted by kind."""
+        """The comparisons, counted by pair of arms and outcome."""
         return Comparisons.of(self.first, self.second, self.preferred, self.counts)
 
     @cached_property
     def strengths(self) -> Strengths:
-        """The fit."""
+        """The strengths that maximum likelihood gives, with Davidson's tie parameter."""
         return preferences.fit(*self.comparisons.tables)
 
     @cached_property
@@ -174,6 +174,8 @@ def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
 def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, ...]:
     wins, ties = request.comparisons.tables
     units, g = request.units, request.units.n_units
+    # The sandwich: units hold g times their influence, whose mean square over g is the variance; g / (g - 1) as in
+    # CR1.
     errors = np.sqrt(units.weights @ units.residuals**2 * g / (g - 1)) / g
     return tuple(
         PreferredArm(
@@ -196,14 +198,14 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
 
 def _sentence(request: PreferenceRequest, board: Standings) -> str:
     """Who may be the strongest, what is told apart, and what was not shown."""
-    best, told = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
+    best, gaps = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
     clusters = "" if request.codes is None else f" in {board.units.n_units} clusters"
-    closest = f"{min(told):.0f} points" if told else ""
+    closest = f"{min(gaps):.0f} points" if gaps else ""
     ahead = boards.leaders(board)
     are = "is the strongest" if len(ahead) == 1 else "are equally strong and the strongest"
     return (
         f"Of {len(board.arms)} arms in {request.comparisons.total} comparisons{clusters}, {', '.join(ahead)} {are} "
-        f"({best.mean:+.0f} points){boards.told_best(board)}. {boards.told_pairs(board, closest)}"
+        f"({best.mean:+.0f} points){boards.describe_best(board)}. {boards.describe_pairs(board, closest)}"
     )
 
 

@@ -26,7 +26,7 @@ from service.stats.repeated.repeats import (
     NextUnit,
     RepeatCosts,
     RunsOfItems,
-    flattened,
+    flatten,
     flips,
 )
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
@@ -190,16 +190,18 @@ def _components(data: RepeatedRuns) -> NDArray[np.float64]:
     return reml(data)
 
 
-def _resampled(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: int) -> NDArray[np.float64]:
+def _resample(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: int) -> NDArray[np.float64]:
     """The components (draws, 4) of resamples of whole clusters, or items."""
     g = int(codes.max()) + 1
     rng = generator(seed, 0)
     if data.balanced:
+        # Balanced sums of squares add up over items: a resample is a sum of rows.
         table = np.stack([np.bincount(codes, weights=x) for x in data.item_sums.T], axis=1).astype(np.float64)
         sums = np.array([table[picks(rng, g, g)].sum(axis=0) for _ in range(draws)])
         return anova(sums, float(data.runs[0]), float(data.repeats[0]))
     resampled = np.empty((draws, 4))
     for draw in range(draws):
+        # A resample is how often each cluster was drawn: the likelihood takes it as weights and no row is copied.
         copies = np.bincount(picks(rng, g, g), minlength=g).astype(np.float64)[codes]
         resampled[draw] = reml(data, copies)
     return resampled
@@ -261,7 +263,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         Six items, two runs, two judgements: the item means differ by 4/24 on average, t = 1.085 on 5 df. Two
         judgements differ in 4 of 24 runs: their variance is 4 x .5 / 24 = .083.
     """
-    data, size, binary = flattened(request.baseline, request.candidate)
+    data, size, binary = flatten(request.baseline, request.candidate)
     n = data.n
     codes = np.arange(n) if request.clusters is None else codes_of(request.clusters)
     reasons: dict[str, str] = {}
@@ -280,9 +282,9 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
     seed = first_seed(request.seed)
     estimate = _components(data)
-    again = _resampled(data, codes, draws, seed)
-    components = _described(estimate, again, size * size, request.level, reasons)
-    spread = Spread(*(max(float(np.nan_to_num(estimate[each])), 0.0) for each in (ITEM_BY_ARM, RUN, JUDGE)))
+    again = _resample(data, codes, draws, seed)
+    components = _describe(estimate, again, size * size, request.level, reasons)
+    spread = Spread(*(max(float(np.nan_to_num(estimate[part])), 0.0) for part in (ITEM_BY_ARM, RUN, JUDGE)))
     judged, ran = not math.isnan(estimate[JUDGE]), not math.isnan(estimate[RUN])
     error = _error(data, spread, size, judged=judged, ran=ran, reasons=reasons)
     costs = Costs(request.costs.item, request.costs.run, request.costs.judge)
@@ -341,7 +343,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     )  # fmt: skip
 
 
-def _described(
+def _describe(
     estimate: NDArray[np.float64],
     again: NDArray[np.float64],
     unit: float,
@@ -376,6 +378,7 @@ def _error(
     data: RepeatedRuns, spread: Spread, size: float, *, judged: bool, ran: bool, reasons: dict[str, str]
 ) -> ErrorParts:
     """The variance of the mean difference, every cell with its own counts."""
+    # A run weighs 1 / (R_i n) in its arm's mean, and its variance the square of that; arms add up.
     per_run = 1 / data.runs[data.cells] ** 2 / data.n**2
     parts = Spread(
         2 * spread.item_by_arm / data.n,

@@ -103,7 +103,7 @@ class BestAllocation(Record):
     se: float = Field(description="Standard error of the difference it would give, score units.")
 
 
-def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRuns, float, bool]:
+def flatten(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRuns, float, bool]:
     """Runs of both arms in units of the largest deviation from their mean, that unit, and whether all are 0 or 1.
 
     Raises:
@@ -125,6 +125,7 @@ def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRu
     places = np.repeat(np.arange(len(judged)), repeats.astype(np.int64))
     means = np.bincount(places, weights=values) / repeats
     away = values - means[places]
+    # Values were divided by the largest: what is left at the 13th digit is rounding, and no judgement differs.
     away[np.abs(away) <= 1e-13] = 0.0
     within = np.bincount(places, weights=away * away).astype(np.float64)
     return RepeatedRuns(means, repeats, within, of_runs, len(baseline)), size, binary
@@ -132,6 +133,7 @@ def flattened(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRu
 
 def flips(data: RepeatedRuns, arm: int, *, binary: bool, reasons: dict[str, str], path: str) -> Flips:
     """Of one arm, 0 or 1; a run is right when more than half of its judgements say so."""
+    # Cells alternate: 2 i is the baseline's of item i, 2 i + 1 the candidate's.
     mine = data.cells % 2 == arm
     right = (data.means[mine] > 0.5).astype(np.float64)
     items: NDArray[np.int64] = data.cells[mine] // 2
@@ -144,6 +146,7 @@ def flips(data: RepeatedRuns, arm: int, *, binary: bool, reasons: dict[str, str]
         return Flips(rate=None, two_runs=None, n_items=n_items)
     hits = np.bincount(items, weights=right, minlength=data.n)[often]
     runs = runs[often]
+    # Pairs of runs that end differently, h (r - h), of all r (r - 1) / 2: unbiased for two new runs.
     differ = 2 * hits * (runs - hits) / (runs * (runs - 1))
     changed = (hits > 0) & (hits < runs)
     return Flips(rate=float(changed.mean()), two_runs=float(differ.mean()), n_items=n_items)

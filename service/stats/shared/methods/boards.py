@@ -171,7 +171,7 @@ def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[Sta
     still = int(np.count_nonzero((board.units.squares == 0) & ~board.units.sparse))
     if still:
         yield NO_SPREAD_BETWEEN(count=still, pairs=len(board.units.squares))
-    yield from _lopsided(board)
+    yield from _warn_if_lopsided(board)
     if not complete:
         yield MANY_TIED_SETS(most=MOST_SETS)
     if least >= board.alpha:
@@ -179,7 +179,7 @@ def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[Sta
         yield FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=board.alpha, more=more)
 
 
-def _lopsided(board: Standings) -> Iterator[StatWarning]:
+def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
     """Of pairs that are told apart by themselves, on too few units for so skewed differences."""
     units = board.units
     apart = np.flatnonzero(board.joint.adjusted < board.alpha)
@@ -196,7 +196,7 @@ def leaders(board: Standings) -> list[str]:
     return [*ahead[:MOST_NAMED], "..."] if len(ahead) > MOST_NAMED else ahead
 
 
-def told_best(board: Standings) -> str:
+def describe_best(board: Standings) -> str:
     """Who may be the best, to go on a sentence about the arm that is ahead."""
     possible = [arm.name for arm in board.arms if arm.may_be_best]
     level = level_text(1 - board.alpha)
@@ -210,7 +210,7 @@ def told_best(board: Standings) -> str:
     )
 
 
-def told_pairs(board: Standings, closest: str) -> str:
+def describe_pairs(board: Standings, closest: str) -> str:
     """How many pairs are told apart, and what that does not show, as a sentence. `closest`: of the gaps told apart."""
     told, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
     apart = f"{told} of {pairs} pairs are told apart at alpha {board.alpha:.10g} over all pairs"
