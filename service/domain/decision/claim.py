@@ -65,7 +65,7 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
         )
         for row in first
     ]
-    gaps[rows] = np.array([GAPS.index(each) for each in missed], dtype=np.uint8)[back]
+    gaps[rows] = np.array([GAPS.index(gap) for gap in missed], dtype=np.uint8)[back]
     return gaps
 
 
@@ -89,6 +89,7 @@ def _kinds(
     columns = [
         *truths.values(),
         *sides.values(),
+        # Left and right together tell on which side of every cut a difference lies, and whether it lies on one.
         np.searchsorted(cuts, observed, "left"),
         np.searchsorted(cuts, observed, "right"),
     ]
@@ -110,7 +111,7 @@ def _cuts(target: Target, reader: Reader, rule: Rule) -> set[float]:
                 cuts.add(way.low.at - TIE)
             if way.high is not None:
                 cuts.add(way.high.at + TIE)
-            margins = {each.margin or target.sesoi or Fraction(0) for each in way.shown}
+            margins = {fact.margin or target.sesoi or Fraction(0) for fact in way.shown}
             margins |= {target.margin or Fraction(0)}
             cuts.update(
                 sign * k * margin for margin in margins for _, k in WANTED[target.claim] for sign in (1, -1)
@@ -140,6 +141,7 @@ def lacking(
         return missed
     if target.claim == "superiority":
         return None if facts.says_something else "bound"
+    # As if the observed difference were proved: what is lacking even then is a bound, not data.
     gap = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False))))
     return gap if gap == "bound" else None
 
@@ -161,14 +163,14 @@ def known_facts(
         side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
             kept = [
-                way for way in ways if side == 0 or all(each.side == side for each in way.shown | way.may)
+                way for way in ways if side == 0 or all(fact.side == side for fact in way.shown | way.may)
             ]
             if not isinstance(clause, Excludes):
                 # its own side counts, not that of the observed difference, and of neither side both do
                 return (
                     Facts(
-                        shown=frozenset(each for way in kept for each in way.shown),
-                        may=frozenset(each for way in kept for each in way.may),
+                        shown=frozenset(fact for way in kept for fact in way.shown),
+                        may=frozenset(fact for way in kept for fact in way.may),
                     ),
                 )
             ways = tuple(kept)

@@ -41,11 +41,11 @@ class Decision:
     """One hypothesis on D data sets."""
 
     reads: tuple[RuleRead, ...]
-    """By way."""
+    """The rule read from each filling of what is missing."""
     way: NDArray[np.intp]
     """The way that is hardest for the claim, (D,)."""
     truth: Sets
-    """Of the rule that way."""
+    """The truth of the rule that way, (D,)."""
     gap: NDArray[np.uint8]
     """What the claim of a rule that holds lacks, by `GAPS`."""
     equivalent: Bools
@@ -65,14 +65,15 @@ class Decision:
 def decide(evidence: Evidence, family: Family) -> Decision | None:
     """The decision on every data set; None where the rule has a field that is not known here."""
     reads = [_read(evidence, family, way) for way in range(evidence.ways)]
-    known = tuple(each for each in reads if each is not None)
+    known = tuple(read for read in reads if read is not None)
     if len(known) < len(reads):
         return None
     way = _hardest(evidence, known)
-    truth = np.choose(way, [each.whole for each in known])
+    truth = np.choose(way, [read.whole for read in known])
     gap = np.zeros(len(truth), dtype=np.uint8)
-    for at, each in enumerate(known):
-        gap |= claim_gaps(evidence, at, each.truths, (truth == TRUE) & (way == at))
+    for at, read in enumerate(known):
+        # Every data set has one hardest way, so that at most one of these codes is not 0: `|=` puts them together.
+        gap |= claim_gaps(evidence, at, read.truths, (truth == TRUE) & (way == at))
     return Decision(known, way, truth, gap, family.shows_equivalence(evidence))
 
 
@@ -107,8 +108,8 @@ def _hardest(evidence: Evidence, reads: tuple[RuleRead, ...]) -> NDArray[np.intp
         return way
     hardness = HARDNESS[reads[0].whole]
     distance = _distance(evidence, 0)
-    for at, each in enumerate(reads[1:], start=1):
-        other, far = HARDNESS[each.whole], _distance(evidence, at)
+    for at, read in enumerate(reads[1:], start=1):
+        other, far = HARDNESS[read.whole], _distance(evidence, at)
         harder = (other > hardness) | ((other == hardness) & (far > distance).astype(np.bool_))
         way[harder] = at
         hardness, distance = np.where(harder, other, hardness), np.where(harder, far, distance)

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Sides = NDArray[np.signedinteger[Any]]
 NOT_KNOWN = 2
-"""Of a side."""
+"""The code of a side that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Evidence(Protocol):
 
     @property
     def setting(self) -> Setting:
-        """The hypothesis."""
+        """The hypothesis with its plan, endpoint, population and parsed rule."""
 
     @property
     def ways(self) -> int:
@@ -76,7 +76,7 @@ def largest_p(evidence: Evidence) -> Floats | None:
     where the rule asks for none, or one is not known here.
     """
     setting = evidence.setting
-    asked = () if setting.rule is None else p_clauses(setting.rule)
-    columns = [evidence.p_value(clause, way) for clause in asked for way in range(evidence.ways)]
+    small = () if setting.rule is None else p_clauses(setting.rule)
+    columns = [evidence.p_value(clause, way) for clause in small for way in range(evidence.ways)]
     known = [column for column in columns if column is not None]
     return np.maximum.reduce(known) if columns and len(known) == len(columns) else None

@@ -82,7 +82,7 @@ class Family:
             policy,
             names,
             np.stack(p, axis=-1) if p else np.ones((1, 1, 0)),
-            {name: each.p for name, each in fallbacks.items() if each is not None},
+            {name: fallback.p for name, fallback in fallbacks.items() if fallback is not None},
             two_places(plan),
             joint,
             data,
@@ -101,10 +101,11 @@ class Family:
             adjusted = np.maximum(p, self.joint[..., self.names.index(hypothesis)])
         else:
             places, at = self._places(hypothesis, p, equivalence=equivalence)
-            adjusted = self._adjusted(places)[..., at]
+            adjusted = self._correct(places)[..., at]
+        # No p of 0: below the floor a number only says that it is smaller.
         return np.where(np.isnan(p), np.nan, np.maximum(adjusted, P_FLOOR))
 
-    def _adjusted(self, places: Floats) -> Floats:
+    def _correct(self, places: Floats) -> Floats:
         known = np.where(np.isnan(places), 1.0, places)
         if self.policy != "max_t":
             return np.asarray(ADJUST[self.policy](known))
@@ -126,6 +127,7 @@ class Family:
                 columns.append(np.broadcast_to(np.ones(()) if other is None else other, shape))
             elif other is not None and name != asked:
                 columns[at] = np.maximum(columns[at], other)  # NaN, which counts as 1, where either is
+        # Last: the p that is asked for stands in its place, whatever the family had there.
         columns[place] = np.broadcast_to(p, shape)
         return np.stack(columns, axis=-1), place
 
@@ -150,6 +152,7 @@ class Family:
             return np.zeros_like(fallback.holds)
         if not self.corrects_equivalence(name):
             return fallback.holds
+        # The p itself; its range is in what the fallback `holds`.
         adjusted = self.adjust(name, fallback.p, equivalence=True)[0]
         return np.asarray(fallback.holds & (adjusted < fallback.alpha))
 
@@ -163,7 +166,9 @@ def two_places(plan: Plan) -> frozenset[str]:
     """The hypotheses of the family that may be said to be two things, neither of which excludes the other's error."""
     named = (plan.hypothesis(name) for name in members(plan))
     return frozenset(
-        each.id for each in named if each and each.equivalence is not None and each.claim not in ONE_PLACE
+        hypothesis.id
+        for hypothesis in named
+        if hypothesis and hypothesis.equivalence is not None and hypothesis.claim not in ONE_PLACE
     )
 
 

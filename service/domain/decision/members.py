@@ -46,4 +46,4 @@ def needs_all(rule: Rule) -> bool:
     """True when the rule cannot hold unless every clause that mentions a p-value holds."""
     parts = rule.parts if isinstance(rule, All) else (rule,)
     mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] == "p_value"]
-    return all(each in parts and asks_small_p(each) for each in mentioned)
+    return all(clause in parts and asks_small_p(clause) for clause in mentioned)

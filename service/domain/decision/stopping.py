@@ -21,6 +21,7 @@ def end_of_test(rejections: Sequence[Ints], insides: Sequence[Ints]) -> Ints:
         rejections: by filling, the first reading at which a difference of 0 is rejected.
         insides: by filling that equivalence must stand, the first at which the margin holds all that is left.
     """
+    # "In every filling" is the latest of them, "or" the earlier of the two.
     return np.asarray(np.minimum(np.maximum.reduce(list(rejections)), np.maximum.reduce(list(insides))))
 
 

@@ -110,7 +110,7 @@ def _answers(
     except PlanViolatedError:
         return {}, {}
     hypothesis, named = setting.hypothesis, setting.tests
-    answers = _each(setting, named, paired, others)
+    answers = _answer_all(setting, named, paired, others)
     claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
     if not paired.excluded.filled or not claims:
         return answers, {}
@@ -118,14 +118,16 @@ def _answers(
     for way in WAYS:
         other = pair_up(setting, manifests, outcomes, way)
         same = np.array_equal(paired.baseline, other.baseline)
+        # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some are
+        # dear.
         if same and np.array_equal(paired.candidate, other.candidate):
             both[way] = {name: answers[name] for name in claims if name in answers}
         else:
-            both[way] = _each(setting, claims, other, others)
+            both[way] = _answer_all(setting, claims, other, others)
     return answers, both
 
 
-def _each(
+def _answer_all(
     setting: Setting, tests: tuple[str, ...], paired: Paired, others: Mapping[str, Paired]
 ) -> dict[str, JsonObject]:
     uses = [use for test_id in tests if (use := setting.plan.test(test_id)) is not None]
@@ -174,8 +176,8 @@ def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     asked = [clause for clause in setting.clauses if clause.field.test == use.id]
     seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
     return any(
-        each.reason == DRAWN or (each.reason != BEYOND and told(clause, each.value, each.corners) is None)
-        for clause, each in seen
+        value.reason == DRAWN or (value.reason != BEYOND and told(clause, value.value, value.corners) is None)
+        for clause, value in seen
     )
 
 
@@ -197,6 +199,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
     baseline, candidate = paired.baseline, paired.candidate
     if ordered_of(test) is not None:
+        # Sequential tests read items in the order that was locked; `kept` is by manifest position, and so are ranks.
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]

@@ -79,6 +79,7 @@ def summary_of(
     method: Literal["clopper_pearson", "t", "cr2_t"] | None = None
     ends: tuple[float | None, float | None] = (None, None)
     if codes is not None:
+        # Around the mean: residuals' sums by cluster, whose mean is 0.
         groups = cluster_sums(values - summary.mean, codes)
         if groups.n_clusters > 1 and (error := robust_errors(groups)["cr2"]).se > 0:
             method, ends = "cr2_t", _around(summary.mean, error.se, error.df)

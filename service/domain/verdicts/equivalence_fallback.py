@@ -33,9 +33,9 @@ def equivalence_fallback(evidence: ObservedEvidence, family: Family) -> Equivale
     hypothesis, answers = evidence.setting.hypothesis, evidence.beside
     if hypothesis.equivalence is None or not answers:
         return None
-    way, answer = max(answers, key=lambda each: hardness(each[1]))
+    way, answer = max(answers, key=lambda filling: hardness(filling[1]))
     analysis, level = analysis_of(answer), level_of(answer)
-    p = largest_tost_p([each for _, each in answers])
+    p = largest_tost_p([of_way for _, of_way in answers])
     ci = analysis.get("ci")
     ci = ci if isinstance(ci, Mapping) else {}
     corrected, adjusted = family.corrects_equivalence(hypothesis.id), None
@@ -56,7 +56,7 @@ def equivalence_fallback(evidence: ObservedEvidence, family: Family) -> Equivale
         p_value=p,
         adjusted=adjusted,
         way=way,
-        answers={each: dict(answer) for each, answer in answers if each is not None},
+        answers={name: dict(of_way) for name, of_way in answers if name is not None},
     )
 
 

@@ -45,6 +45,7 @@ class ObservedFamily:
         column = largest_p(own)
         p = math.nan if column is None else float(column[0, 0])
         known = not math.isnan(p)
+        # (C, D) of one number on one data set.
         alone = np.array([[p]])
         adjusted = self.corrected.adjust(hypothesis, alone) if known else alone
         return FamilyP(

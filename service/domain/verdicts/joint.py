@@ -99,17 +99,17 @@ def joint_family(
     plan = resolved.plan
     if plan.multiplicity is None or plan.multiplicity.policy != "max_t":
         return None
-    family = [each for name in members(plan) if (each := resolved.of(name)) is not None]
+    family = [setting for name in members(plan) if (setting := resolved.of(name)) is not None]
     reason = _why_apart(plan, family)
     if reason is not None:
         return _apart(reason)
     paired: list[Paired] = []
-    for each in family:
+    for setting in family:
         try:
-            paired.append(pair_up(each, manifests, outcomes))
+            paired.append(pair_up(setting, manifests, outcomes))
         except PlanViolatedError:
-            return _apart(say("multiplicity.results_break_plan", hypothesis=each.hypothesis.id))
-    return _shared(family, paired)
+            return _apart(say("multiplicity.results_break_plan", hypothesis=setting.hypothesis.id))
+    return _flip_together(family, paired)
 
 
 def seconds(plan: Plan, n: int) -> float:
@@ -125,15 +125,15 @@ def _why_apart(plan: Plan, family: list[Setting]) -> str | None:
         return say("multiplicity.unknown_member")
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return say("multiplicity.looks_before_end")
-    if len({each.hypothesis.population for each in family}) > 1:
+    if len({setting.hypothesis.population for setting in family}) > 1:
         return say("multiplicity.different_items")
-    asked = [list(member_uses(each)) for each in family]
-    if not all(asked) or any(each.hypothesis.claim == "equivalence" for each in family):
+    uses_by_member = [list(member_uses(setting)) for setting in family]
+    if not all(uses_by_member) or any(setting.hypothesis.claim == "equivalence" for setting in family):
         return say("multiplicity.no_p_value")
-    for setting, uses in zip(family, asked, strict=True):
+    for setting, uses in zip(family, uses_by_member, strict=True):
         if any(use is None or not flips(use, setting) for _, use in uses):
             return say(f"multiplicity.not_signs_of_{_units(setting)}", hypothesis=setting.hypothesis.id)
-    sides = {side_of(use) == "two-sided" for uses in asked for _, use in uses if use is not None}
+    sides = {side_of(use) == "two-sided" for uses in uses_by_member for _, use in uses if use is not None}
     return say("multiplicity.different_sides") if len(sides) > 1 else None
 
 
@@ -145,26 +145,29 @@ def _apart(reason: str) -> JointFamily:
     return JointFamily(shared=SharedSigns(units=None, exact=False, reason=reason), adjusted=None)
 
 
-def _shared(family: list[Setting], paired: list[Paired]) -> JointFamily:
-    names = [each.hypothesis.id for each in family]
-    sides = np.array([SIDES[side_of(_first(each))] for each in family], dtype=np.int64)
+def _flip_together(family: list[Setting], paired: list[Paired]) -> JointFamily:
+    names = [setting.hypothesis.id for setting in family]
+    sides = np.array([SIDES[side_of(_first(setting))] for setting in family], dtype=np.int64)
     joint = joint_of(_sums(paired))
     units = _units(family[0])
     if joint.exact or len(family) == 1:
         # one member's p is its own test's, which needs no draws
         adjusted = step_down(joint, sides).tolist() if len(family) > 1 else [0.0]
-        told = dict(zip(names, adjusted, strict=True))
-        return JointFamily(shared=SharedSigns(units=units, exact=True), adjusted=(told, told, told))
+        exact = dict(zip(names, adjusted, strict=True))
+        return JointFamily(shared=SharedSigns(units=units, exact=True), adjusted=(exact, exact, exact))
     draws = DEFAULT_DRAWS
     ranges = _ranges(adjusted := step_down(joint, sides, DEFAULT_SEED, range(block_count(draws))), draws)
+    # The seed stays, so the larger number begins with the draws that were made.
     if _open(family, ranges) and int(joint.copies.sum()) * MOST_DRAWS <= MOST_SIGNS:
         draws = MOST_DRAWS
         adjusted = step_down(joint, sides, DEFAULT_SEED, range(block_count(draws)))
         ranges = _ranges(adjusted, draws)
     least, most = zip(*ranges, strict=True)
-    told, low, high = (dict(zip(names, map(float, each), strict=True)) for each in (adjusted, least, most))
+    drawn, low, high = (
+        dict(zip(names, map(float, column), strict=True)) for column in (adjusted, least, most)
+    )
     shared = SharedSigns(units=units, exact=False, draws=draws)
-    return JointFamily(shared=shared, adjusted=(told, low, high))
+    return JointFamily(shared=shared, adjusted=(drawn, low, high))
 
 
 def _first(setting: Setting) -> Use:
@@ -175,8 +178,8 @@ def _sums(paired: list[Paired]) -> NDArray[np.float64]:
     """Differences summed by item or cluster, (G, m); 0 where a member leaves the item out."""
     population, manifest = paired[0].population, paired[0].manifest
     differences = np.zeros((manifest.n, len(paired)))
-    for at, each in enumerate(paired):
-        differences[each.kept, at] = each.candidate - each.baseline
+    for at, pair in enumerate(paired):
+        differences[pair.kept, at] = pair.candidate - pair.baseline
     if population.clusters is None or manifest.clusters is None:
         return differences
     codes = codes_of(manifest.clusters)
@@ -184,7 +187,7 @@ def _sums(paired: list[Paired]) -> NDArray[np.float64]:
 
 
 def _ranges(adjusted: NDArray[np.float64], draws: int) -> list[tuple[float, float]]:
-    return [of_share(float(each), draws) for each in adjusted]
+    return [of_share(float(p), draws) for p in adjusted]
 
 
 def _open(family: list[Setting], ranges: list[tuple[float, float]]) -> bool:

@@ -82,7 +82,7 @@ def judge(
     plan = resolved.plan
     judged = judge_hypotheses(resolved, manifests, outcomes, analyses, marks)
     hypotheses = tuple(
-        _described(setting, verdict, manifests, outcomes, marks)
+        _describe(setting, verdict, manifests, outcomes, marks)
         for setting, verdict in zip(resolved.settings, judged, strict=True)
     )
     return Verdict(
@@ -115,7 +115,7 @@ def judge_hypotheses(
     results = [_Results.of(setting, manifests, outcomes, analyses) for setting in resolved.settings]
     evidence = {result.setting.hypothesis.id: result.evidence for result in results}
     family = ObservedFamily.of(resolved.plan, evidence, analyses.joint)
-    return tuple(_marked(_judge(result, family), marks) for result in results)
+    return tuple(_mark(_judge(result, family), marks) for result in results)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ class _Results:
             others = pair_others(setting, manifests, outcomes)
         except PlanViolatedError as violated:
             violation, paired, others = str(violated), tuple(None for _ in ways), {}
-        deltas = [None if each is None else each.delta for each in paired]
+        deltas = [None if pair is None else pair.delta for pair in paired]
         fault = None if violation is None else say("reasons.results_break_plan")
         evidence = ObservedEvidence.of(setting, analyses, deltas, fault)
         return cls(setting, evidence, ways, paired, others, violation)
@@ -159,6 +159,7 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
     hypothesis, rule = setting.hypothesis, parse(setting.hypothesis.rule)
     decision = decide(evidence, family.corrected)
     assert decision is not None  # noqa: S101 - the rule was read, and results tell every field or why not
+    # A verdict is one data set: every array has one column.
     at = int(decision.way[0])
     way, paired, answers = results.ways[at], results.paired[at], evidence.answers[at]
     outcome, reason = _outcome(results, decision)
@@ -221,11 +222,11 @@ def _outcome(results: _Results, decision: Decision) -> tuple[Outcome, str | None
 
 def _unknown(results: _Results, way: int) -> str:
     """Why a rule cannot be decided: its unknown clauses with their reasons."""
-    judged = [results.evidence.clause(each, way) for each in dict.fromkeys(results.setting.clauses)]
-    return "; ".join(f"`{each.text}`: {each.reason}" for each in judged if each.holds is None)
+    judged = [results.evidence.clause(clause, way) for clause in dict.fromkeys(results.setting.clauses)]
+    return "; ".join(f"`{clause.text}`: {clause.reason}" for clause in judged if clause.holds is None)
 
 
-def _marked(verdict: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerdict:
+def _mark(verdict: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerdict:
     """With what stands against it: the reason of results that break the plan comes first."""
     mark = invalidating(marks, verdict.id)
     if mark is None or verdict.outcome == "invalid":
@@ -233,7 +234,7 @@ def _marked(verdict: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerd
     return verdict.model_copy(update={"outcome": "invalid", "reason": mark.says})
 
 
-def _described(
+def _describe(
     setting: Setting,
     verdict: HypothesisVerdict,
     manifests: Mapping[str, Manifest],

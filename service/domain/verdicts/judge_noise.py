@@ -81,7 +81,7 @@ def judge_noise(
         for name, cell, label in zip(arms, judged, labelled, strict=True)
     ]
     raw = both[1].rate - both[0].rate
-    reason = next((why for each in both if (why := each.refusal)), None)
+    reason = next((why for arm in both if (why := arm.refusal)), None)
     corrected, ci = None, None
     if reason is None:
         clusters = None
@@ -92,7 +92,7 @@ def judge_noise(
         ci, reason = _interval(both, corrected, codes)
     return JudgeNoise(
         audit=audit.id,
-        arms=tuple(each.record for each in both),
+        arms=tuple(arm.record for arm in both),
         delta=raw,
         corrected_delta=corrected,
         ci=ci,
@@ -130,6 +130,7 @@ class _Arm:
 
     @property
     def corrected(self) -> float:
+        # Rogan & Gladen (1978): p = (q + sp - 1) / (se + sp - 1).
         return (self.rate + (self.share(0) or 0.0) - 1) / self.youden
 
     @property
@@ -141,7 +142,8 @@ class _Arm:
                 f"people found {right} right and {wrong} wrong items among those labelled of '{self.name}', and "
                 f"the correction needs {FEWEST} of each"
             )
-        error = math.sqrt(sum(_smoothed(*self.agreed(label))[1] for label in (0, 1)))
+        error = math.sqrt(sum(_smooth(*self.agreed(label))[1] for label in (0, 1)))
+        # J within two standard errors of 0 is a coin's: dividing by it says nothing.
         if self.youden <= 2 * error:
             return f"the labels do not tell the judge of '{self.name}' from a coin"
         return None
@@ -150,9 +152,10 @@ class _Arm:
         """What every item adds to the error of the corrected rate, times n. Shape (n,)."""
         n, p = len(self.values), self.corrected
         added = self.values - self.rate
+        # dp/dq = 1 / J, dp/dse = -p / J, dp/dsp = (1 - p) / J with J = se + sp - 1.
         for label, weight in ((1, -p), (0, 1 - p)):
             with_it = self.labels == label
-            share = _smoothed(*self.agreed(label))[0]
+            share = _smooth(*self.agreed(label))[0]
             hit = (self.values == label).astype(np.float64)
             added = added + np.where(with_it, weight * (hit - share) * n / with_it.sum(), 0.0)
         return np.asarray(added / self.youden)
@@ -179,11 +182,12 @@ def _interval(arms: list[_Arm], corrected: float, codes: NDArray[np.int64]) -> t
         return None, "an interval needs two clusters"
     # one label seldom decides a share: as many degrees of freedom as the rarest kind of label has
     fewest = min(arm.agreed(label)[1] for arm in arms for label in (0, 1))
+    # Influences are times n; g / (g - 1) as in CR1, one item being its own cluster where there are none.
     half = t_quantile(0.5 + LEVEL / 2, min(g, fewest) - 1) * math.sqrt(g / (g - 1) * float(sums @ sums)) / n
     return Span(low=max(corrected - half, -1.0), high=min(corrected + half, 1.0)), None
 
 
-def _smoothed(hits: int, n: int) -> tuple[float, float]:
+def _smooth(hits: int, n: int) -> tuple[float, float]:
     """A share with one hit and one miss added, and the variance of that share."""
     share = (hits + 1) / (n + 2)
     return share, share * (1 - share) / (n + 2)

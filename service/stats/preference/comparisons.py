@@ -92,7 +92,7 @@ class Comparisons:
             raise InvalidData.field(
                 "first",
                 f"and `second` leave the arms in {len(linked)} groups that were never compared with each other: "
-                f"{self._named(linked)}",
+                f"{self._join_groups(linked)}",
                 "compare arms across these groups, or send one group at a time",
             )
         groups = preferences.groups(*self.tables)
@@ -100,7 +100,7 @@ class Comparisons:
             raise InvalidData.field(
                 "preferred",
                 f"leaves the arms in {len(groups)} groups between which all preferences go one way, so that no finite "
-                f"strengths fit best: {self._named(groups)}",
+                f"strengths fit best: {self._join_groups(groups)}",
                 "compare more, or send one group at a time",
             )
         if not preferences.ties_are_bounded(*self.tables):
