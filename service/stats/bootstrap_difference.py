@@ -325,8 +325,8 @@ def _drawn_within(
         bounds = certainty.of_quantile(drawn.quantile, draws, low, high)
         if bounds is not None:
             within[end] = (2 * delta - bounds[1], 2 * delta - bounds[0]) if turned else bounds
-    # (candidate better, worse): the basic interval touches 0 where a quantile is 2 delta, the percentile one where it
-    # is 0.
+    # (candidate better, worse): the basic interval touches 0 where a quantile is 2 delta, the percentile one where
+    # it is 0.
     shares = drawn.at_least(2 * delta), drawn.at_most(2 * delta)
     if not turned:
         shares = drawn.at_most(0.0), drawn.at_least(0.0)

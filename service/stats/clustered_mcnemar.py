@@ -174,8 +174,8 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
     if method == "sign_flip":
         p = units.swapped_p(alternative)
     elif method in SIMULATED_CHI_SQUARES:
-        # Chi-square(1) is a squared normal: its root with the sign of delta gives both one-sided p, and two-sided the
-        # same p.
+        # Chi-square(1) is a squared normal: its root with the sign of delta gives both one-sided p, and two-sided
+        # the same p.
         root = np.sqrt(chi_squares(method, units.sums, units.sizes))  # type: ignore[arg-type]
         p = simulated.normal_tail(np.copysign(root, delta), alternative)
     elif method in ("cr1_t", "cr2_t", "cv3_t"):

@@ -257,8 +257,8 @@ def _interval(shifts: Ordered, n0: int, n1: int, level: float) -> Interval:
         k = ranks.order_statistic_index(pmf, (1 - level) / 2)
     else:
         z = float(special.ndtri(0.5 + level / 2))
-        # Hollander, Wolfe & Chicken (2014), 4.3: C = n0 n1 / 2 - z sd(U) differences are left out below, and as many
-        # above.
+        # Hollander, Wolfe & Chicken (2014), 4.3: C = n0 n1 / 2 - z sd(U) differences are left out below, and as
+        # many above.
         k = max(0, math.floor(shifts.count / 2 - z * math.sqrt(_variance(n0, n1, np.ones(0)))))
     return shifts.interval(k, level)
 

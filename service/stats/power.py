@@ -288,8 +288,8 @@ def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None
     side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
 
     def power(delta: float) -> float:
-        # delta = won - lost at a fixed share won + lost: lost = (share - delta) / 2, and rounding may leave it below
-        # 0.
+        # delta = won - lost at a fixed share won + lost: lost = (share - delta) / 2, and rounding may leave it
+        # below 0.
         low = max((share - delta) / 2, 0.0)
         if request.margin is not None:
             return tango_power(n, low, share - low, request.alpha, float(request.margin.exact()))
@@ -336,9 +336,8 @@ def _detectable_drawn(request: PowerRequest, place: int, drawn: Drawn) -> float 
     above = int(np.searchsorted(rising, request.target_power))
     if above == len(rising):
         return None
-    # A power curve is about Phi(delta / se - z): its probit is a line. A share of 0 or 1 of the draws has no probit,
-    # so it
-    # is taken for a quarter of a draw from the end.
+    # A power curve is about Phi(delta / se - z): its probit is a line. A share of 0 or 1 of the draws has no
+    # probit, so it is taken for a quarter of a draw from the end.
     at = special.ndtri(np.clip(rising, 1 / (4 * request.n_simulations), 1 - 1 / (4 * request.n_simulations)))
     delta = np.concatenate([[0.0], delta])
     share = (special.ndtri(request.target_power) - at[above - 1]) / (at[above] - at[above - 1])

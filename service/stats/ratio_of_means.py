@@ -206,8 +206,8 @@ class _SimulatedRatios:
         one = PairedRatio.of(self.before[0], self.after[0], self.sizes).spread.df
         n = self.sizes.sum()
         b, c = (x - self.sizes * (x.sum(axis=1) / n)[:, None] for x in (self.before, self.after))
-        # CR2 of a mean (Bell & McCaffrey 2002): V = sum(e_g^2 / (1 - n_g / N)) / N^2; of a linear combination of two
-        # columns it is a quadratic form of these three sums.
+        # CR2 of a mean (Bell & McCaffrey 2002): V = sum(e_g^2 / (1 - n_g / N)) / N^2; of a linear combination of
+        # two columns it is a quadratic form of these three sums.
         weight = 1 / (n * n * (1 - self.sizes / n))
         return (b * b) @ weight, (b * c) @ weight, (c * c) @ weight, one
 

@@ -319,8 +319,7 @@ def _interval(averages: Ordered, n: int, level: float) -> Interval:
     else:
         z = float(special.ndtri(0.5 + level / 2))
         # Hollander, Wolfe & Chicken (2014), 3.3: n (n + 1) / 4 - z sqrt(n (n + 1) (2 n + 1) / 24) averages are left
-        # out below,
-        # and as many above.
+        # out below, and as many above.
         k = max(0, math.floor(averages.count / 2 - z * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
     return averages.interval(k, level)
 

@@ -118,8 +118,8 @@ def _answers(
     for way in WAYS:
         other = pair_up(setting, manifests, outcomes, way)
         same = np.array_equal(paired.baseline, other.baseline)
-        # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some are
-        # dear.
+        # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
+        # are dear.
         if same and np.array_equal(paired.candidate, other.candidate):
             both[way] = {name: answers[name] for name in claims if name in answers}
         else:

@@ -52,7 +52,7 @@ class ObservedEvidence:
     ) -> ObservedEvidence:
         """From the answers of a plan's tests; `deltas` by way, as `Analyses.of_rule` has them."""
         hypothesis = setting.hypothesis
-        answers = tuple(each for _, each in analyses.of_rule(hypothesis))
+        answers = tuple(of_way for _, of_way in analyses.of_rule(hypothesis))
         return cls(setting, answers, tuple(deltas), analyses.of_fallback(hypothesis), fault)
 
     @property
@@ -84,17 +84,17 @@ class ObservedEvidence:
         return self._clauses[clause, way]
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """(3, 1)."""
+        """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
         answer = self.answers[way].get(clause.field.test or "")
         return _p_range(None if answer is None else observe(answer, clause.field.path))
 
     def why_no_p(self) -> str | None:
         """Why the hypothesis has no p-value in its family; None where it has one."""
-        asked = () if self.setting.rule is None else p_clauses(self.setting.rule)
-        if not asked:
+        small = () if self.setting.rule is None else p_clauses(self.setting.rule)
+        if not small:
             return NO_CLAUSE
         for answers in self.answers:
-            for clause in asked:
+            for clause in small:
                 answer = answers.get(clause.field.test or "")
                 if answer is None:
                     return "its tests were not computed"
@@ -107,11 +107,11 @@ class ObservedEvidence:
         """Exactly; where the rule weighs clusters alike, the estimate of its test."""
         delta = self.deltas[way]
         if clusters_alike and delta is not None:
-            estimate = self._cluster_weighted(way)
+            estimate = self._read_cluster_weighted(way)
             delta = delta if estimate is None else estimate
         return np.array([delta], dtype=object)
 
-    def _cluster_weighted(self, way: int) -> Fraction | None:
+    def _read_cluster_weighted(self, way: int) -> Fraction | None:
         for clause in self.setting.clauses:
             use = self.setting.use_of(clause)
             if use is None or not weighs_clusters(use, clause):
@@ -140,7 +140,7 @@ class ObservedEvidence:
         """Over both fillings of what is missing, whatever the claim."""
         if self.setting.hypothesis.equivalence is None:
             return None
-        answers = [each for _, each in self.beside]
+        answers = [answer for _, answer in self.beside]
         holds_up = bool(answers) and all(observe(answer, ("equivalent",)).value is True for answer in answers)
         level = level_of(max(answers, key=hardness)) if answers else None
         alpha = math.nan if level is None else alpha_at(level)
@@ -150,6 +150,7 @@ class ObservedEvidence:
 def hardness(answer: JsonObject) -> tuple[int, float]:
     """Of two answers of an equivalence test the larger one counts: false, undefined, true; then the larger p."""
     equivalent, p = observe(answer, ("equivalent",)).value, largest_tost_p([answer])
+    # A p that is not known is taken for the largest.
     return 0 if equivalent is True else 2 if equivalent is False else 1, 1.0 if p is None else p
 
 
@@ -161,6 +162,7 @@ def level_of(answer: JsonObject) -> float | None:
 
 def alpha_at(level: float) -> float:
     """Of each of two one-sided tests, from the level of the interval that they go with."""
+    # (1 - .9) / 2 is .04999999999999999 in floats: rounded, it is the alpha that was asked for.
     return round((1 - level) / 2, 12)
 
 
@@ -178,6 +180,7 @@ def largest_tost_p(answers: Sequence[JsonObject]) -> float | None:
 
 def _tost_p(answers: Sequence[JsonObject]) -> Floats:
     columns = [_p_range(observe(answer, (name,))) for answer in answers for name in ("p_lower", "p_upper")]
+    # NaN wins over every number: a test without one of its p-values has none.
     return np.maximum.reduce(columns) if columns else _p_range(None)
 
 
@@ -192,7 +195,7 @@ def _p_range(seen: Observation | None) -> Floats:
 
 def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -> ClauseVerdict:
     corrected = adjusted is not None and isinstance(raw.value, float | int)
-    seen = _adjusted(raw, adjusted) if adjusted is not None and corrected else raw
+    seen = _adjust(raw, adjusted) if adjusted is not None and corrected else raw
     truth, reason = holds(clause, seen.value), seen.reason
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
@@ -203,7 +206,7 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
         reason = say("reasons.not_comparable", field=str(clause.field))
     return ClauseVerdict(
         text=str(clause),
-        observed=_as_recorded(seen.value),
+        observed=_record(seen.value),
         threshold=_threshold(clause),
         holds=truth,
         reason=reason if truth is None else None,
@@ -211,7 +214,7 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
     )
 
 
-def _adjusted(raw: Observation, adjusted: Floats) -> Observation:
+def _adjust(raw: Observation, adjusted: Floats) -> Observation:
     """The observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
     value, *ends = adjusted[:, 0].tolist()
     drawn = tuple(ends) if any(end != value for end in ends) else ()
@@ -243,7 +246,7 @@ def _threshold(clause: Clause) -> float | Span | bool:
     return float(clause.value.exact())
 
 
-def _as_recorded(observed: Observed) -> float | Span | bool | None:
+def _record(observed: Observed) -> float | Span | bool | None:
     if isinstance(observed, bool):
         return observed
     if isinstance(observed, Ends):

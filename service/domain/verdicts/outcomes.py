@@ -87,6 +87,7 @@ class Outcomes:
     def place(self, batch: PlacedBatch) -> None:
         """Fill in the rows of a batch; a cell is filled once."""
         cell, rows = self.cells[batch.head.cell], batch.rows
+        # Replicates count from 1.
         column = batch.replicates.astype(np.intp) - 1
         if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
             raise PlanViolatedError(say("reasons.two_batches"))
@@ -143,7 +144,7 @@ class Paired:
 
     @property
     def n(self) -> int:
-        """Items."""
+        """The number of items, each with one value in both arms."""
         return len(self.baseline)
 
 
@@ -164,7 +165,7 @@ def pair_up(
             cannot belong to the endpoint, the plan says `fail` and a result is not `ok`, or it says
             `worst_case` and does not tell which value that is.
     """
-    population, endpoint, manifest = _described(setting, manifests)
+    population, endpoint, manifest = _require_described(setting, manifests)
     plan, hypothesis = setting.plan, setting.hypothesis
     arms = (hypothesis.baseline, hypothesis.candidate)
     shape = (manifest.n, endpoint.replicates)
@@ -184,6 +185,7 @@ def pair_up(
     left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
     kept = ~left_out if worst else usable
     among = inside.copy()
+    # `kept` is over the items that count, `among` over all of the manifest.
     among[inside] = kept
     before, after = (
         _worst(setting, endpoint, tuple(cell.of(kept) for cell in cells), way)
@@ -239,10 +241,14 @@ def _worst(
     ok = (baseline.statuses == OK, candidate.statuses == OK)
     ways = against(setting) if way is None else (way,)
     filled = [fill(baseline.values, candidate.values, ok, way=way, ends=ends) for way in ways]
+    # For equivalence both ways are against the claim: the larger difference is the harder one, compared without
+    # rounding.
     return max(filled, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
 
 
-def _described(setting: Setting, manifests: Mapping[str, Manifest]) -> tuple[Population, Endpoint, Manifest]:
+def _require_described(
+    setting: Setting, manifests: Mapping[str, Manifest]
+) -> tuple[Population, Endpoint, Manifest]:
     population, endpoint = setting.population, setting.endpoint
     manifest = manifests.get(setting.hypothesis.population)
     if population is None or endpoint is None or manifest is None:
@@ -274,9 +280,11 @@ def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: En
         picks = math.comb(before.shape[1], endpoint.k or 1) * len(before)
         if endpoint.collapse == "all_of_k":
             return Fraction(_all_alike(after, endpoint) - _all_alike(before, endpoint), picks)
+        # Any of k is 1 minus "all wrong": the difference of the complements turns around.
         return Fraction(_all_alike(1 - before, endpoint) - _all_alike(1 - after, endpoint), picks)
     if endpoint.collapse in ("first", "majority"):
         before, after = collapse(before, endpoint), collapse(after, endpoint)
+    # Every item has as many replicates, so the mean of item means is the mean of all values.
     return (exact_sum(after) - exact_sum(before)) / before.size
 
 
@@ -284,7 +292,7 @@ def _all_alike(values: NDArray[np.float64], endpoint: Endpoint) -> int:
     """Ways to pick k attempts that are all 1, over all items."""
     ones, counts = np.unique(values.sum(axis=1).astype(np.int64), return_counts=True)
     picked = zip(ones.tolist(), counts.tolist(), strict=True)
-    return sum(count * math.comb(each, endpoint.k or 1) for each, count in picked)
+    return sum(count * math.comb(right, endpoint.k or 1) for right, count in picked)
 
 
 def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int]) -> Cell:

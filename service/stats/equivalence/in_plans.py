@@ -146,8 +146,8 @@ class EquivalenceLines:
         ends, limit = self.interval(), self.test.margin_limit or Fraction(0)
         alpha = Fraction(repr(float(self.test.parameter("alpha"))))
         inside: Levels = (0,) if self._touch else (1,)
-        # The lattice of ends and the margin are exact fractions: whether an end at the bound is inside is a choice of
-        # level.
+        # The lattice of ends and the margin are exact fractions: whether an end at the bound is inside is a choice
+        # of level.
         outside: Levels = (1,) if self._touch else (0,)
 
         def rejected(side: str, b: Ints, m: Ints) -> NDArray[np.bool_]:

@@ -47,8 +47,8 @@ def all_alike(
     if drawn and by_cluster is not None:
         sums = [np.bincount(by_cluster, weights=column) for column in result.points.T]
         points = np.stack(sums, axis=1).astype(np.float64)
-        # With the number of units fixed, both statistics rise with the sum of squares of the arms' totals: no more is
-        # drawn.
+        # With the number of units fixed, both statistics rise with the sum of squares of the arms' totals: no more
+        # is drawn.
         totals = points.sum(axis=0)
         squares = many_arms.permuted(points, seed + OTHER_SEED, BLOCKS)
         # Mid-ranks summed in another order differ in the last digits: what ties with the data counts as far out.

@@ -56,8 +56,7 @@ def winner_of(raw: NDArray[np.float64], codes: NDArray[np.int64] | None, board: 
         deciding, why = OneMean(values, own, scale).deciding, NO_BOUND
         if deciding is not None:
             # Which arm is first depends on the data, so the bound has to hold for all arms at once: Bonferroni. A
-            # one-sided bound
-            # of .5 or more would lie on the other side of the estimate.
+            # one-sided bound of .5 or more would lie on the other side of the estimate.
             ends = deciding[1].ends(min(board.alpha / len(board.order), 0.499))
             bound, method = float(ends[0 if board.sign > 0 else 1]), deciding[0]
     if bound is None:

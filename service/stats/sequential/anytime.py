@@ -61,9 +61,8 @@ def judge_e(
             reasons[name] = "the e-process bets on bounded differences and counts no items"
     last = float(path[-1])
     top = float(np.max(path, where=ahead, initial=0.0))
-    # Ville's inequality: under H0 the e-process ever reaches 1 / alpha with chance alpha at most, so any item may be
-    # the
-    # last one. One-sided it rejects only while its own side leads.
+    # Ville's inequality: under H0 the e-process ever reaches 1 / alpha with chance alpha at most, so any item may
+    # be the last one. One-sided it rejects only while its own side leads.
     crossed = np.flatnonzero(ahead & (path >= -math.log(alpha)))
     if len(crossed) == 0:
         reasons["stopped_at"] = "the e-value has not reached 1/alpha"

@@ -56,8 +56,8 @@ def copy(database: Database, file: Path) -> None:
         if database.dialect == "sqlite":
             with database.engine.connect() as connection:  # no transaction: VACUUM refuses to run in one
                 connection.connection.cursor().execute("VACUUM INTO ?", (str(draft),)).close()
-            # Read through before it gets its name: a damaged copy is worse than none, since nobody looks at it until
-            # it counts.
+            # Read through before it gets its name: a damaged copy is worse than none, since nobody looks at it
+            # until it counts.
             _require_sound(draft)
             return
         _run("pg_dump", database.url, ["--format=custom", "--no-owner", "--no-privileges", f"--file={draft}"])
@@ -117,8 +117,8 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
     try:
         write(draft)
         # Content to the disk, then the name, then the directory that holds the name: whatever the machine does in
-        # between, a
-        # file of that name is whole. A link, not a rename, since a rename would replace a file made meanwhile.
+        # between, a file of that name is whole. A link, not a rename, since a rename would replace a file made
+        # meanwhile.
         files.sync(draft)
         os.link(draft, file)
         files.sync(file.parent)

@@ -296,9 +296,8 @@ def _begin_sqlite(connection: Connection) -> None:
         if connection.info.get(_LEVEL, "FULL") != level:  # the connection's until it is said otherwise
             connection.exec_driver_sql(f"PRAGMA synchronous={level}")
             connection.info[_LEVEL] = level
-    # IMMEDIATE takes the write lock at once: a read that is upgraded later fails when another has written meanwhile,
-    # and
-    # no waiting helps it.
+    # IMMEDIATE takes the write lock at once: a read that is upgraded later fails when another has written
+    # meanwhile, and no waiting helps it.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

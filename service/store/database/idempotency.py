@@ -95,8 +95,8 @@ def find(session: Session, attempts: Iterable[Attempt]) -> dict[Scope, Earlier]:
 def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
     """What `find` answers, asked in one round trip with other questions."""
     scopes = {attempt.scope for attempt in attempts}
-    # The locks are tried before the rows are read: what another transaction commits in between is then seen as a row.
-    # The other way round it would be neither, and this write would end at the primary key.
+    # The locks are tried before the rows are read: what another transaction commits in between is then seen as a
+    # row. The other way round it would be neither, and this write would end at the primary key.
     elsewhere = _elsewhere(questions, scopes)
     wanted: dict[tuple[str, str], list[str]] = {}
     for key_id, route, name in scopes:

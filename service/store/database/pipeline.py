@@ -61,8 +61,7 @@ class Questions:
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
         # SQLAlchemy's own execute waits for the rows. So its compiled text goes to psycopg directly, with the
-        # conversions that
-        # SQLAlchemy would have made of parameters here and of columns in `fetch`.
+        # conversions that SQLAlchemy would have made of parameters here and of columns in `fetch`.
         compiled = _compile(statement, self.dialect)
         expanded = compiled.construct_expanded_state(dict(params))
         binds = {**_binders(compiled, self.dialect), **expanded.processors}

@@ -45,6 +45,7 @@ class World:
 
     def shares(self) -> tuple[float, float, float]:
         """Of items that the candidate alone, the baseline alone, and both or neither get right."""
+        # No difference is larger than the share of items on which arms differ.
         truth = min(max(self.truth, -self.scale), self.scale)
         won, lost = (self.scale + truth) / 2, (self.scale - truth) / 2
         return won, lost, max(1.0 - won - lost, 0.0)
@@ -58,6 +59,8 @@ class World:
         right = 0.5
         if self.baseline_mean is not None and tied > 0:
             right = min(max((self.baseline_mean - lost) / tied, 0.0), 1.0)
+        # Filled for the candidate: a tie becomes a win where the baseline's result is filled with wrong and the
+        # candidate was right, or the candidate's is filled with right and the baseline was wrong.
         up = right * only_before + (1 - right) * only_after
         down = right * only_after + (1 - right) * only_before
         ok = self.complete
@@ -127,8 +130,8 @@ def draw(
     if binary:
         falls = world.falls() if filled else np.eye(3, FALLS)
         counts = draw_categories(generator, n_sets, sizes, world.shares(), world.icc, falls)
-        down = _counted(counts, DOWN)
-        return Block(sizes, down, _counted(counts, UP) if filled else down, every)
+        down = _count(counts, DOWN)
+        return Block(sizes, down, _count(counts, UP) if filled else down, every)
     if items and not filled:
         span = None if ends is None else ends.high - ends.low
         placed = shape_named(world.shape or "normal").at(world.truth, world.scale, span, by_mean)
@@ -147,7 +150,7 @@ def draw(
     return _filled_scores(generator, sizes, sums, world, ends, every)
 
 
-def _counted(counts: Ints, differences: NDArray[np.int64]) -> Side:
+def _count(counts: Ints, differences: NDArray[np.int64]) -> Side:
     won, lost = (counts[..., differences == sign].sum(axis=-1) for sign in (1, -1))
     return Side((won - lost).astype(np.float64), (won, lost))
 
@@ -173,6 +176,8 @@ def _filled_scores(
     mean = (ends.low + ends.high) / 2 if world.baseline_mean is None else world.baseline_mean
     other = mean + world.truth
     span = ends.high - ends.low
+    # Against the candidate: its own missing scores take the low end, the baseline's the high one; both, the whole
+    # span.
     down = kept + only_before * (other - ends.high) + only_after * (ends.low - mean) - both * span
     up = kept + only_before * (other - ends.low) + only_after * (ends.high - mean) + both * span
     return Block(sizes, Side(down, None), Side(up, None), every)

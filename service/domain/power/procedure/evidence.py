@@ -64,7 +64,7 @@ class FixedEvidence:
         )
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """(1, D)."""
+        """The p-value of a clause, (1, D), since simulated ones have no range; None: its field is not simulated."""
         key = clause, way
         if key not in self._p:
             use = self.setting.use_of(clause)
@@ -74,14 +74,14 @@ class FixedEvidence:
         return self._p[key]
 
     def observed(self, way: int, *, clusters_alike: bool) -> Floats:
-        """As drawn."""
+        """The difference of the data as they were drawn, (D,), without filling what is missing."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
         sums, sizes = self._of(self.sides[way]).units.weighted(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def side(self, clause: Clause, way: int) -> Sides | None:
         """As far as the fields that tell it are simulated."""
-        return side_of(clause, self.setting, lambda each: self.truths(each, way))
+        return side_of(clause, self.setting, lambda about: self.truths(about, way))
 
     @cached_property
     def fallback(self) -> Fallback | None:
@@ -90,7 +90,7 @@ class FixedEvidence:
         if use is None:
             return None
         shown = [self._shows(side, use) for side in self.block.both]
-        known = [each for each in shown if each is not None]
+        known = [filling for filling in shown if filling is not None]
         if len(known) < len(shown):
             return None
         holds, p = zip(*known, strict=True)
@@ -102,6 +102,7 @@ class FixedEvidence:
         if truths is None:
             return None
         holds = truths == TRUE
+        # Without a simulated p the finding itself stands for it: 0 where it holds passes every correction.
         return holds, np.where(holds, 0.0, 1.0) if p is None else p
 
     def _p_of(self, side: Side, use: Use, path: tuple[str, ...]) -> Floats | None:

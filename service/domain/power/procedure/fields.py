@@ -68,7 +68,7 @@ class SimulatedSets:
     @cached_property
     def _cells(self) -> tuple[Ints, Ints, NDArray[np.intp]]:
         """The distinct (b, m) among the data sets, and which of them each has."""
-        won, lost = (each.sum(axis=1) for each in self.units.won or ())
+        won, lost = (counts.sum(axis=1) for counts in self.units.won or ())
         cells, back = np.unique(np.stack([won, won + lost], axis=1), axis=0, return_inverse=True)
         return cells[:, 0], cells[:, 1], back.reshape(-1)
 
@@ -93,6 +93,7 @@ class SimulatedSets:
             if low == high or not len(cells):
                 p[cells] = between[low]
                 return
+            # Bisection over the thresholds: log2 of them are compared exactly, instead of every p being computed.
             at = (low + high) // 2
             side = line.sides(b[cells], m[cells], steps[at], (0, 1))
             p[cells[side == EQUAL]] = float(steps[at])
@@ -114,15 +115,15 @@ class SimulatedSets:
         whole = path[:-1] if path[-1] in ("low", "high") else path
         value = None
         if plan is not None and plan.simulated is not None:
-            value = plan.simulated.fields(self.units, self._asked(use), whole)
+            value = plan.simulated.fields(self.units, self._ask(use), whole)
         if isinstance(value, tuple):
             return value if path[-1] not in ("low", "high") else value[path[-1] == "high"]
         estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
         return self.units.delta if value is None and estimates and path == ("delta",) else value
 
-    def _asked(self, use: Use) -> Asked:
-        given: Any = use.use.parameters.get("margin")
-        margin = self.sesoi if given is None else Margin.model_validate(given)
+    def _ask(self, use: Use) -> Asked:
+        own: Any = use.use.parameters.get("margin")
+        margin = self.sesoi if own is None else Margin.model_validate(own)
         ends = None if self.setting.endpoint is None else extremes(self.setting.endpoint)
         return Asked(
             partial(parameter, use.use),

@@ -86,7 +86,7 @@ class Procedure:
             if hypothesis.id in wanted:
                 key = (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
                 families.setdefault(key, []).append(setting)
-        return cls(plan, tuple(_group(plan, facts, tuple(each)) for each in families.values()))
+        return cls(plan, tuple(_group(plan, facts, tuple(alike)) for alike in families.values()))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -106,14 +106,14 @@ class Procedure:
         ]
         return {
             name: Decided(
-                *(np.concatenate([getattr(each[name], part) for each in blocks_]) for part in PARTS)
+                *(np.concatenate([getattr(block[name], part) for block in blocks_]) for part in PARTS)
             )
             for name in blocks_[0]
         }
 
     def blocks(self, worlds: Mapping[str, World], n_sets: int) -> int:
         """Parts that so many data sets are drawn and judged in, one per pattern of missing items."""
-        lacks = self.plan.missing == "exclude_pair" and any(each.complete < 1 for each in worlds.values())
+        lacks = self.plan.missing == "exclude_pair" and any(world.complete < 1 for world in worlds.values())
         return min(PATTERNS, max(n_sets // PATTERN_SETS, 1)) if lacks else 1
 
     def _block(
@@ -144,24 +144,30 @@ class Procedure:
             evidence |= _evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
         family = Family.of(self.plan, evidence, data=_data(self.plan))
-        decisions = {name: decide(each, family) for name, each in evidence.items() if only in (None, name)}
-        return {name: Decided.of(each, items[name]) for name, each in decisions.items() if each is not None}
+        decisions = {name: decide(shown, family) for name, shown in evidence.items() if only in (None, name)}
+        return {
+            name: Decided.of(decision, items[name])
+            for name, decision in decisions.items()
+            if decision is not None
+        }
 
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
         """Ends the collection where every primary hypothesis has ended; items at the end by hypothesis."""
         groups = {setting.hypothesis.id: group for group in self.groups for setting in group.settings}
-        running = {name: each for name, each in evidence.items() if isinstance(each, SequentialEvidence)}
+        running = {name: shown for name, shown in evidence.items() if isinstance(shown, SequentialEvidence)}
         if not running:
             return {name: np.full(n_sets, float(group.sizes.sum())) for name, group in groups.items()}
         primary = [running[name] for name in holding_up(self.plan) if name in running]
         # readings of populations of other sizes are as far along in shares of their units
-        share = np.maximum.reduce([_share(each) for each in primary or running.values()])
+        share = np.maximum.reduce([_share(shown) for shown in primary or running.values()])
         items = {}
-        for name, each in running.items():
-            last = len(each.order.looks) - 1
+        for name, shown in running.items():
+            last = len(shown.order.looks) - 1
+            # The first reading that is at least so far along; 1e-9 keeps 3 * (1 / 3) at reading 1. Readings count
+            # from 0.
             at = np.ceil(share * (last + 1) - 1e-9).astype(np.int64) - 1
-            each.stop = np.clip(at, 0, last)
-            items[name] = each.order.items[each.stop].astype(np.float64)
+            shown.stop = np.clip(at, 0, last)
+            items[name] = shown.order.items[shown.stop].astype(np.float64)
         return items
 
 
@@ -199,8 +205,12 @@ def _data(plan: Plan) -> NDArray[np.intp]:
     """As `Procedure` draws them: the same population, arms and endpoint see the same data, (m,)."""
     keys = []
     for name in members(plan):
-        each = plan.hypothesis(name)
-        keys.append(each and (each.population, each.baseline, each.candidate, each.endpoint))
+        hypothesis = plan.hypothesis(name)
+        keys.append(
+            hypothesis
+            and (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
+        )
+    # Backwards, so that the first member of a kind is what stays.
     first = {key: at for at, key in reversed(list(enumerate(keys)))}
     return np.array([first[key] for key in keys], dtype=np.intp)
 
@@ -217,6 +227,7 @@ def cluster_sizes(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Ints 
         return None
     known = facts.get(population.id)
     g = population.clusters.n
+    # Where no manifest is known yet: sizes that differ by one item at most.
     sizes = np.full(g, population.n // g) + (np.arange(g) < population.n % g)
     if known is not None and known.cluster_sizes:
         sizes = np.array(known.cluster_sizes)

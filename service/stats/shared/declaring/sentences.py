@@ -13,8 +13,8 @@ def percent(proportion: float, digits: int = 2) -> str:
     """A difference of proportions in percentage points: `+2.00 pp`, `0 pp`, and never a small one as 0."""
     if proportion == 0:
         return "0 pp"
-    told = f"{100 * proportion:+.{digits}f}"
-    return f"{told if float(told) else format(100 * proportion, '+.1g')} pp"
+    text = f"{100 * proportion:+.{digits}f}"
+    return f"{text if float(text) else format(100 * proportion, '+.1g')} pp"
 
 
 def amount(difference: float, *, binary: bool) -> str:

@@ -143,12 +143,12 @@ def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:
         return units.decided(low), units.decided(high)
     if path == ("p_value",) and asked.parameter("comparison") == ">=":
         p = shared.p_value(deltas, delta, asked.parameter("alternative"))
-        p = np.maximum(p, _beyond(sums, sizes, delta, asked.parameter("alternative")))
+        p = np.maximum(p, _chance_beyond(sums, sizes, delta, asked.parameter("alternative")))
         return np.where(delta == 0, p, units.decided(p))
     return None
 
 
-def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:
+def _chance_beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:
     """The chance of such signs alone where p lies beyond every resample, which it then counts as; else 0."""
     up = delta > 0
     means, signs = sums / sizes, np.sign(sums)
@@ -158,6 +158,7 @@ def _beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Float
     chance = chance_of_signs(most, differ)
     asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
     tails = 2 if alternative == "two-sided" else 1
+    # The furthest resample is one unit drawn every time: 2 delta beyond it is reached by none.
     far = asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)
     return np.where(far, np.minimum(tails * chance, 1.0), 0.0)
 

@@ -79,7 +79,7 @@ class BoardOptions(Request):
 
     @property
     def first_seed(self) -> int:
-        """Of the draws."""
+        """The seed of the draws: as sent, or the default."""
         return first_seed(self.seed)
 
     @property
@@ -154,7 +154,7 @@ def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
         "pairs": pairs,
         "heat": heat,
         "best_set": tuple(arm.name for arm in arms if arm.may_be_best),
-        "tied_sets": tuple(tuple(arms[place].name for place in each) for each in sets),
+        "tied_sets": tuple(tuple(arms[place].name for place in tied) for tied in sets),
         "critical_value": critical,
         "n_apart": sum(pair.apart for pair in pairs),
         "min_attainable_p": least,
@@ -184,6 +184,7 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
     units = board.units
     apart = np.flatnonzero(board.joint.adjusted < board.alpha)
     shared = units.shared[apart]
+    # Cochran (1977), 2.15: a mean of n values is near enough to normal from n = 25 G1^2 on.
     skewed = (shared >= LEAST_PARTS) & (shared < COCHRAN * units.skewness[apart] ** 2)
     if skewed.any():
         few = int(shared[skewed].min())

@@ -110,7 +110,7 @@ class BootstrapOptions(Request):
 
     @property
     def first_seed(self) -> int:
-        """Of the draws."""
+        """The seed of the draws: as sent, or the default."""
         return first_seed(self.seed)
 
 
@@ -193,6 +193,7 @@ class Reading:
             if delta >= 0
             else distribution.at_least(0.0, strict=strict)
         )
+        # |delta* - delta| >= |delta|: at 2 delta or beyond it, or at 0 or beyond it on the other side.
         shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
         mean, se = distribution.moments()
         if delta == 0 and se == 0:  # p is 1 by any test, also where resamples at 0 are not counted
@@ -204,8 +205,8 @@ class Reading:
             "fraction_gt_0": distribution.at_least(0.0, strict=True),
         }
         if distribution.route in ("lattice", "inversion"):
-            fractions = {name: self._told(share, name, bounds) for name, share in fractions.items()}
-        p = self._told(weighed(shares[options.alternative], distribution), "p_value", bounds)
+            fractions = {name: self._floor(share, name, bounds) for name, share in fractions.items()}
+        p = self._floor(weighed(shares[options.alternative], distribution), "p_value", bounds)
         warnings: list[StatWarning] = []
         drawn = distribution if isinstance(distribution, Draws) else None
         p_mc_se = None
@@ -213,6 +214,7 @@ class Reading:
             reasons["p_mc_se"] = "nothing was drawn"
             reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
             tails = 2 if options.alternative == "two-sided" else 1
+            # The error is that of one tail; a two-sided p adds two.
             warnings += unresolved(p, tails * (distribution.error or 0.0), options.alpha)
         else:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
@@ -228,7 +230,7 @@ class Reading:
         within = {} if drawn is None else self._within(drawn, chances, mean, se)
         ends = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
         unclear = [path for path in ends if path not in within and path not in reasons]
-        p_better = self._told(weighed(shares[side], distribution), "p_better", bounds)
+        p_better = self._floor(weighed(shares[side], distribution), "p_better", bounds)
         # the other side of a two-sided p is no bound: p is not below it
         seen = {
             "p_value": 0.0 if "p_value" in bounds else p,
@@ -281,6 +283,7 @@ class Reading:
         low, high = distribution.quantile(tail), distribution.quantile(1 - tail)
         ends: dict[Method, tuple[float | None, float | None]] = {
             "percentile": (low, high),
+            # Quantiles of delta* - delta, turned around: delta* = 2 delta - end.
             "basic": (2 * self.delta - high, 2 * self.delta - low),
         }
         method = self.options.method
@@ -300,6 +303,7 @@ class Reading:
     def _within(self, drawn: Draws, chances: Mapping[str, float], mean: float, se: float) -> dict[str, Range]:
         """What drawn numbers are known to lie in."""
         count, tail = len(drawn.estimates), (1 - self.options.level) / 2
+        # As many Monte-Carlo standard errors of a mean of `count` draws as ranges everywhere have.
         off = certainty.SURE * se / count**0.5
         ranges = {name: certainty.of_share(min(share, 1.0), count) for name, share in chances.items()}
         ranges["bootstrap_mean"] = mean - off, mean + off
@@ -310,7 +314,7 @@ class Reading:
                     ranges[f"{where}.{end}"] = range_
         return ranges
 
-    def _told(self, p: float, path: str, bounds: dict[str, str]) -> float:
+    def _floor(self, p: float, path: str, bounds: dict[str, str]) -> float:
         if p < self.resolution:
             bounds[path] = bound_text(self.resolution)
             return self.resolution
@@ -331,6 +335,7 @@ def flat(fields: dict[str, Any], *, differs: bool) -> None:
 def dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarning, ...]:
     """LOPSIDED_RESAMPLES where one cluster holds much, and p then ranges up to that of the clusters' signs."""
     share, within = groups.sizes.max() / groups.sizes.sum(), fields["within"]
+    # Of few clusters each holds much: one dominates that has twice an equal share.
     if share <= max(DOMINANT, 2 / groups.n_clusters):
         return ()
     flips = sign_flip(groups.sums)
@@ -354,16 +359,17 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
         most = 1.0
     elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {warning.code for warning in warnings}:
         most = fields["within"].get("p_value", (p, p))[1]
-    told = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
+    text = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
-        return told
-    return told + disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
+        return text
+    return text + disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
 
 
 def weighed(share: float, distribution: BootstrapDistribution) -> float:
     """A share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
     if isinstance(distribution, Draws) and distribution.route != "seed":
         count = len(distribution.estimates)
+        # (1 + count) / (B + 1): Davison & Hinkley (1997), 4.2.
         return (1 + share * count) / (count + 1)
     return share
 
