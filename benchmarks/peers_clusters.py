@@ -33,9 +33,13 @@ def draw(kind: str, g: int, icc: float, rng: np.random.Generator) -> tuple[np.nd
     else:
         sizes = np.maximum(1, np.round(rng.lognormal(np.log(15), 1.0, g))).astype(np.int64)
     shares = np.array([DISCORDANT / 2, DISCORDANT / 2, 1 - DISCORDANT])
-    weights = np.tile(shares, (g, 1)) if icc == 0 else rng.standard_gamma(shares * (1 - icc) / icc, size=(g, 3))
+    weights = (
+        np.tile(shares, (g, 1)) if icc == 0 else rng.standard_gamma(shares * (1 - icc) / icc, size=(g, 3))
+    )
     sums = weights.sum(axis=1, keepdims=True)
-    cells = rng.multinomial(sizes, np.divide(weights, sums, out=np.tile([0.0, 0.0, 1.0], (g, 1)), where=sums > 0))
+    cells = rng.multinomial(
+        sizes, np.divide(weights, sums, out=np.tile([0.0, 0.0, 1.0], (g, 1)), where=sums > 0)
+    )
     return np.concatenate([np.repeat([1, -1, 0], counts) for counts in cells]), np.repeat(np.arange(g), sizes)
 
 
@@ -94,7 +98,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and with `--write` put the table into the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=RUNS, help=f"data sets of a cell (default {RUNS})")
-    parser.add_argument("--processes", type=int, default=PROCESSES, help=f"side by side (default {PROCESSES})")
+    parser.add_argument(
+        "--processes", type=int, default=PROCESSES, help=f"side by side (default {PROCESSES})"
+    )
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     options = parser.parse_args(arguments)
     measured = table(options.runs, options.processes)
