@@ -370,12 +370,6 @@ run_tests() {
         apt_install chromium ||
             say "./do test: without Chromium the browser tests are skipped (Debian: apt-get install chromium)"
     fi
-    if wants_browser "$@" && ! driver; then # a bare Debian has no libatomic, which Playwright's Node is linked to
-        apt_install libatomic1 ||
-            say "./do test: without libatomic the browser tests are skipped (Debian: apt-get install libatomic1)"
-    fi
-    { have git && have openssl; } || apt_install git openssl ||
-        say "./do test: without git and openssl the tests that use them are skipped (Debian: apt-get install git openssl)"
     if [ -z "$slow$seed" ]; then seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); fi
     if [ -n "$seed" ]; then
         say "./do test: searching, --seed $seed repeats it; what it finds becomes an @example"
@@ -396,8 +390,6 @@ wants_browser() { # true unless the arguments name other tests alone
     done
     [ "$others" = no ]
 }
-
-driver() { "$venv"/lib/python3*/site-packages/playwright/driver/node --version >/dev/null 2>&1; }
 
 browser() { have chromium || have chromium-browser || have google-chrome; }
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.api.conftest import on_a_socket
@@ -15,7 +14,6 @@ from tests.web.conftest import app, database, keep, new_key, project  # noqa: F4
 
 AXE = "axe-core@4.14.1"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = compute_driver_executable()[0]
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -41,8 +39,6 @@ def address(app: Any) -> Iterator[str]:  # noqa: F811
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    if subprocess.run([DRIVER, "--version"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("Playwright's Node does not run (Debian: apt-get install libatomic1)")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
