@@ -411,7 +411,8 @@ check() {
     fi
     step "format" "$bin/ruff" format --check .
     step "lint" "$bin/ruff" check .
-    ( # the longest step, beside the others
+    ( # the longest step, beside the others; what failed before it is not its own
+        failed=""
         step "types" "$bin/python" -m mypy
         [ -z "$failed" ]
     ) >"$state/types.$$" 2>&1 &

@@ -167,8 +167,8 @@ def test_every_drawing_test_can_be_cut():
     """The tests whose request has a seed of draws.
 
     But for the size search, where each n decides the next; for several arms, where a draw is two numbers for
-    every arm, too much to be stored; for suites, likewise for every task; for repeated runs, whose draws are few fits; and for ratios
-    and quantiles, which are computed whole.
+    every arm, too much to be stored; for suites, likewise for every task; for repeated runs, whose draws are few
+    fits; and for ratios and quantiles, which are computed whole.
     """
     seeded = {
         name
