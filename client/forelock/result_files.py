@@ -59,11 +59,6 @@ def read_parts(path: str, given: Mapping[str, str | None], *, column: str | None
     return [_part(scalars, rows, path, column or "value", unused) for scalars, rows in groups.items()]
 
 
-def read_results(path: str, given: Mapping[str, str | None], *, column: str | None = None) -> list[Results]:
-    """The same without the places."""
-    return [part.results for part in read_parts(path, given, column=column)]
-
-
 def require_distinct(parts: Sequence[Part]) -> None:
     """Refuse files that say two things of one item, arm, endpoint and replicate.
 

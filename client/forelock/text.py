@@ -83,11 +83,6 @@ def _hypothesis(hypothesis: Json, step: str) -> str:
     return "\n".join(lines)
 
 
-def wrapped(sentences: str) -> str:
-    """Sentences in lines of a terminal's width."""
-    return textwrap.fill(plain(sentences), WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
 def hanging(words: str, first: str, rest: str | None = None) -> str:
     """Words in lines of a terminal's width: `first` before the first, `rest` (or as many spaces) before the others."""
     return textwrap.fill(

@@ -6,10 +6,14 @@ import sys
 import pytest
 
 from forelock import FileFault, files
-from forelock.result_files import read_parts, read_results, require_distinct
+from forelock.result_files import read_parts, require_distinct
 
 NOTHING: dict[str, str | None] = {}
 CALL = {"arm": "bm25", "endpoint": "hit"}
+
+
+def read_results(path, given, *, column=None):
+    return [part.results for part in read_parts(path, given, column=column)]
 
 
 @pytest.fixture

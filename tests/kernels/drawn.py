@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from service.kernels.bootstrap.bootstrap_draws import Draws, ratio_blocks
+from service.kernels.bootstrap.independent_bootstrap import Drawn, estimate_blocks, in_order
 from service.kernels.bootstrap.metric_bootstrap import MetricDraws, difference_blocks
 from service.kernels.numeric.metrics import PairedSums
 from service.kernels.numeric.streams import block_count
@@ -13,6 +16,11 @@ from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips
 
 def draw_ratios(sums: np.ndarray, sizes: np.ndarray, n_resamples: int, seed: int) -> Draws:
     return Draws(np.sort(ratio_blocks(sums, sizes, seed, range(block_count(n_resamples)))[:n_resamples]))
+
+
+def draw_estimates(samples: Sequence[np.ndarray], n_resamples: int, seed: int) -> Drawn:
+    """Means of one sample, or differences of two: whole blocks, cut to length."""
+    return in_order(samples, estimate_blocks(samples, seed, range(block_count(n_resamples)))[:n_resamples])
 
 
 def draw_means(values: np.ndarray, n_resamples: int, seed: int) -> Draws:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from service.kernels.bootstrap import bootstrap_intervals as intervals
 from service.kernels.bootstrap import independent_bootstrap as bootstrap
+from tests.kernels.drawn import draw_estimates
 
 PATIENT = settings(deadline=None, max_examples=60)
 
@@ -53,7 +54,7 @@ def test_routes_are_taken_as_described():
 def test_draws_agree_with_the_exact_distribution(sizes):
     rng = np.random.default_rng(1)
     samples = [rng.normal(size=n).round(1) for n in sizes]
-    exact, drawn = bootstrap.exact_bootstrap(samples), bootstrap.draw(samples, 20_000, 7)
+    exact, drawn = bootstrap.exact_bootstrap(samples), draw_estimates(samples, 20_000, 7)
     assert drawn.moments() == pytest.approx(exact.moments(), rel=0.03, abs=0.02)
     for q in (0.025, 0.5, 0.975):
         assert drawn.quantile(q) == pytest.approx(exact.quantile(q), abs=0.06 * exact.moments()[1] + 0.01)
@@ -61,15 +62,15 @@ def test_draws_agree_with_the_exact_distribution(sizes):
 
 def test_seed_decides_the_draws_and_more_draws_begin_with_the_same():
     samples = [np.arange(40.0) ** 1.1]
-    first, again = bootstrap.draw(samples, 1_000, 1), bootstrap.draw(samples, 1_000, 1)
+    first, again = draw_estimates(samples, 1_000, 1), draw_estimates(samples, 1_000, 1)
     assert np.array_equal(first.values, again.values)
-    assert not np.array_equal(first.values, bootstrap.draw(samples, 1_000, 2).values)
-    longer = bootstrap.draw(samples, 1_500, 1)
+    assert not np.array_equal(first.values, draw_estimates(samples, 1_000, 2).values)
+    longer = draw_estimates(samples, 1_500, 1)
     assert set(first.values) <= set(longer.values)
 
 
 def test_drawn_tails_are_never_zero():
-    drawn = bootstrap.draw([np.arange(1.0, 31.0) ** 1.5], 200, 0)
+    drawn = draw_estimates([np.arange(1.0, 31.0) ** 1.5], 200, 0)
     assert drawn.at_most(-1.0) == 1 / 201
     assert drawn.at_least(-1.0) == 1.0
 

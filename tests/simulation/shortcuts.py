@@ -14,7 +14,7 @@ from service.stats.cluster_bootstrap import ClusterBootstrapRequest
 from service.stats.shared.data.clustering import lopsided_clusters
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.methods.resampling import Reading
-from tests.kernels.drawn import draw_ratios
+from tests.kernels.drawn import draw_estimates, draw_ratios
 
 DRAWS = 2_000
 
@@ -32,7 +32,7 @@ def bootstrap_difference(request: BootstrapDifferenceRequest) -> SimpleNamespace
     """All methods of `bootstrap-difference` from one set of draws."""
     samples = list(request.arrays())
     delta = float(samples[1].mean() - samples[0].mean())
-    drawn = bootstrap.draw(samples, DRAWS, seed=1)
+    drawn = draw_estimates(samples, DRAWS, seed=1)
     constants = bootstrap.bca_constants(samples, drawn)
     intervals, p_values = {}, {}
     for method in ("percentile", "basic", "bca"):

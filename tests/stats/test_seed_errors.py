@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from service.domain.rules.grammar import parse
-from service.domain.rules.truth import evaluate
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from tests.domain.rules.evaluated import evaluate
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.shapes import columns
 

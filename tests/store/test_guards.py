@@ -68,7 +68,8 @@ FOLLOWING = ("keys", "coverage", "jobs", "idempotency", "view_links")
 
 
 def test_every_guarded_table_is_attacked(database):
-    assert {*INSERT_ONLY, *FOLLOWING} == set(guards.tables(database.dialect))
+    guarded = [name.split()[1] for name in guards.expected(database.dialect) if name.startswith("trigger")]
+    assert {*INSERT_ONLY, *FOLLOWING} == {name.partition(".")[0] for name in guarded}
 
 
 def test_rows_resist_update_and_delete(database, judged, attacker):

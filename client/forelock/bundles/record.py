@@ -37,7 +37,6 @@ _OTHERS = re.compile(
     r"plans/[1-9][0-9]{0,5}\.json|manifests/[0-9]{1,4}\.json|deviations/[1-9][0-9]{0,5}(-decision-[1-9][0-9]{0,5})?\.json"
     r"|checkpoints/[0-9]{1,19}\.(note|consistency|tsr|ots)|rows\.bin|batches\.jsonl|verdict\.json|checkpoint"
 )
-HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)

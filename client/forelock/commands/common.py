@@ -117,10 +117,3 @@ def group(commands: Any, name: str, summary: str) -> Any:
     """Subcommands of one noun."""
     parser = commands.add_parser(name, help=summary, description=summary)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-
-def takes_columns(parser: argparse.ArgumentParser, roles: str) -> None:
-    """Add `--set`, which names columns by what they are for."""
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="ROLE=COLUMN", help=f"which column is the {roles}"
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.columns import TABLES, listed
+from forelock.columns import TABLES
 from forelock.formats import FORMATS
 from forelock.hints import MOST_TRIED, Refused, Way, helped
 from forelock.import_files import OneImport, UnknownFormat, imports_of
@@ -300,16 +300,3 @@ def _shared_source(taken: Reading, asked: Asked, reading: Callable[[Asked], Read
             option = f"--cluster {shlex.quote(path)} ({len(clusters)})"
             return f"items that share a source are not independent: {option} if they do"
     return None
-
-
-def named_shortly(reading: Reading) -> Reading:
-    """The same; systems that go by their files are called as shortly as tells them apart."""
-    paths = {path: path.rstrip("/").rpartition("/")[2] for path in reading.opened.paths}
-    short = paths if len(set(paths.values())) == len(paths) else {path: path for path in paths}
-    systems = [replace(system, name=short.get(system.name, system.name)) for system in reading.systems]
-    return replace(reading, systems=systems)
-
-
-def names_of(systems: Iterable[System]) -> str:
-    """Systems in a sentence."""
-    return listed([system.name for system in systems])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 _AT = "2027-01-04T09:00:00Z"
-_ID = "9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d"
 _SHA = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184"
 
 FILING: dict[str, Any] = {

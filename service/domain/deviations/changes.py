@@ -202,8 +202,6 @@ class OtherChange(StrictRecord):
     kind: Literal["other"]
 
 
-Exclusion = ExcludedItems | ExcludedClusters
-
 Change = Annotated[
     SampleSize
     | ExcludedItems

@@ -15,7 +15,6 @@ from service.domain.rules.settings import Setting
 from service.errors import InvalidData
 
 Corner = Literal["low", "reference", "high"]
-CORNERS: tuple[Corner, ...] = ("low", "reference", "high")
 
 LEADS: Mapping[Claim, tuple[LeadEffect, int]] = {
     "superiority": ("sesoi", 1),

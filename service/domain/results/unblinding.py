@@ -112,11 +112,6 @@ def opened_message(unblinding: Unblinding) -> Message:
     )
 
 
-def erased_sentence(erasure: Erasure) -> str:
-    """What an erasure leaves behind."""
-    return f"The rows were erased on {erasure.at:%Y-%m-%d %H:%M} UTC and can never be read again: {erasure.reason}"
-
-
 def facts(unblinding: Record) -> dict[str, Any]:
     """What the ledger says of it: its time is the entry's own."""
     return unblinding.model_dump(mode="json", exclude={"at"})

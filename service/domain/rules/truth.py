@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.rules.clause_truths import Value, clause_truths
-from service.domain.rules.rule import All, AnyOf, Clause, Is, Not, Rule, clauses
+from service.domain.rules.rule import All, AnyOf, Clause, Is, Not, Rule
 from service.domain.rules.truth_sets import FALSE, TRUE, UNKNOWN
 from service.stats.shared.declaring import shows
 
@@ -77,11 +77,6 @@ def disjunction(truths: list[Truth]) -> Truth:
 def negation(truth: Truth) -> Truth:
     """Unknown stays unknown."""
     return None if truth is None else not truth
-
-
-def evaluate(rule: Rule, fields: Mapping[str, Observed]) -> Truth:
-    """The rule's truth, from what its fields turned out to be, by their text (`mcnemar.p_value`)."""
-    return combine(rule, {clause: holds(clause, fields.get(str(clause.field))) for clause in clauses(rule)})
 
 
 def holds(clause: Clause, observed: Observed) -> Truth:

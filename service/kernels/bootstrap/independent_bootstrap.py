@@ -18,7 +18,6 @@ from service.kernels.bootstrap.bootstrap_draws import batches, drawn_sums
 from service.kernels.exact import lattice, multisets
 from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.moments import binary_unit
-from service.kernels.numeric.streams import block_count
 
 SMALLEST_UNIT = 1e-300
 MAX_PAIRS = 1_000_000
@@ -144,11 +143,6 @@ def least_probability(samples: Sequence[NDArray[np.float64]], distribution: Boot
     if isinstance(distribution, Drawn):
         return 1 / (distribution.values.size + 1)
     return max(math.exp(-sum(s.size * math.log(s.size) for s in samples)), 1e-300)
-
-
-def draw(samples: Sequence[NDArray[np.float64]], n_resamples: int, seed: int) -> Drawn:
-    """`n_resamples` draws, whole blocks cut to length. Memory O(n_resamples)."""
-    return in_order(samples, estimate_blocks(samples, seed, range(block_count(n_resamples)))[:n_resamples])
 
 
 def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: range) -> NDArray[np.float64]:

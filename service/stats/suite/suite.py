@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from service.kernels.randomization.max_t import LISTED_UP_TO
@@ -28,7 +27,6 @@ from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
 from service.stats.suite.weighing import Weighed
 
-Floats = NDArray[np.float64]
 FEW_TASKS_OF_A_SAMPLE = 10
 NAMED = 3
 ONE_ARM = "told of two arms"

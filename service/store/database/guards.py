@@ -79,11 +79,6 @@ def expected(dialect: str) -> Mapping[str, str]:
     return guards
 
 
-def tables(dialect: str) -> list[str]:
-    """The names of the tables that have a guard on this dialect, sorted."""
-    return sorted({name.split()[1].split(".")[0] for name in expected(dialect) if name.startswith("trigger")})
-
-
 def _read(guards: dict[str, str], statement: str, text: str) -> None:
     """Take one statement of a script into `guards`: a trigger made is added under its name, one dropped goes."""
     if dropped := _DROPPED.match(statement):

@@ -21,9 +21,9 @@ from service.domain.rules.truth import (
     TIE,
     Ends,
     combine,
-    evaluate,
     holds,
 )
+from tests.domain.rules.evaluated import evaluate
 from tests.strategies import observed, rules
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -15,7 +15,6 @@ from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.grammar import parse
 from service.domain.rules.settings import settings
-from service.domain.rules.truth import evaluate
 from service.domain.verdicts.outcomes import (
     NOT_RECEIVED,
     Cell,
@@ -24,6 +23,7 @@ from service.domain.verdicts.outcomes import (
     collapse,
     pair_up,
 )
+from tests.domain.rules.evaluated import evaluate
 from tests.domain.sample import binary, cell, manifest, manifests, outcomes, plan
 from tests.strategies import exact_mean_difference, paired_binary, paired_scores
 

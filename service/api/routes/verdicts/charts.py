@@ -42,7 +42,6 @@ Form = Annotated[str, Path(max_length=8, description="`json` (the Vega-Lite spec
 Hypothesis = Annotated[
     str | None, Query(max_length=64, description="Id of the hypothesis, where a picture is of one; else the first.")
 ]  # fmt: skip
-OTHERS = ("calibration", "multiverse")
 
 
 class Answered(StrictRecord):

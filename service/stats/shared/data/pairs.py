@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from struct import pack
 from typing import Annotated, Any, Literal, Self, cast, overload
@@ -267,8 +266,3 @@ def floored(p: float | None, path: str, bounds: dict[str, str], floor: float = P
         bounds[path] = bound_text(floor)
         return floor
     return p
-
-
-def unexplained(fields: Mapping[str, object], reasons: Mapping[str, str]) -> list[str]:
-    """Names of null fields that have no reason."""
-    return [name for name, value in fields.items() if value is None and name not in reasons]

@@ -24,9 +24,6 @@ Pattern = Literal["row", "rising", "falling", "peak", "valley", "any"]
 
 BELOW, EQUAL, ABOVE, UNDEFINED = -1, 0, 1, 2
 
-LONGEST_ANY = 700
-"""Rows up to this long are looked at cell by cell where a field follows no pattern."""
-
 NEIGHBOUR = 12
 """Every such row is searched from scratch, the others from between their neighbours."""
 
