@@ -71,21 +71,21 @@ class AgreementRequest(Request):
         require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
         rows: list[list[Any]] = [*self.ratings]
         raters = len(rows[0])
-        for place, each in enumerate(rows):
-            if len(each) != raters or raters < 2:
+        for place, row in enumerate(rows):
+            if len(row) != raters or raters < 2:
                 raise InvalidData.field(
                     f"ratings[{place}]",
-                    f"has {len(each)} ratings where the first item has {raters}",
+                    f"has {len(row)} ratings where the first item has {raters}",
                     "send one per rater, two raters or more, and null where a rater left the item out",
                 )
         known = {rating for row in rows for rating in row if rating is not None}
         if not any(sum(rating is not None for rating in row) >= 2 for row in rows):
             raise InvalidData.field("ratings", "hold no item that two raters rated", "let raters share items")
-        if self.scale == "interval" and any(isinstance(each, str) or abs(each) > LARGEST for each in known):
+        if self.scale == "interval" and any(isinstance(code, str) or abs(code) > LARGEST for code in known):
             raise InvalidData.field(
                 "ratings", f"hold names, or numbers beyond {LARGEST:g}", "use the nominal scale"
             )
-        if self.scale == "ordinal" and any(isinstance(each, str) for each in known):
+        if self.scale == "ordinal" and any(isinstance(code, str) for code in known):
             raise InvalidData.field(
                 "ratings",
                 "hold names, which have no order",
@@ -188,8 +188,8 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     rows, table, codes = shared.items, shared.table, shared.codes
     reasons: dict[str, str] = {}
     coefficients = {
-        name: _coefficient(name, each, request.level, reasons)
-        for name, each in _compute_coefficients(request, every, shared, len(names), reasons).items()
+        name: _coefficient(name, values, request.level, reasons)
+        for name, values in _compute_coefficients(request, every, shared, len(names), reasons).items()
     }
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1"):
         coefficients.setdefault(name, Coefficient(value=None, se=None, low=None, high=None))
@@ -275,9 +275,9 @@ def _compute_coefficients(
     table, codes = shared.table, shared.codes
 
     def of_sums(
-        each: Floats, coefficient: Callable[[Floats], Floats], codes: NDArray[np.int64] = codes
+        amounts: Floats, coefficient: Callable[[Floats], Floats], codes: NDArray[np.int64] = codes
     ) -> tuple[float, Floats]:
-        total, without = kernel.left_out(each, codes)
+        total, without = kernel.left_out(amounts, codes)
         return float(coefficient(total)), coefficient(without)
 
     if request.scale != "nominal":

@@ -139,8 +139,10 @@ def _cost(request: CumulativeEffectRequest) -> float:
     points = min(n, request.max_points)
     if request.convention == "seed":
         return 0.05 + 8e-6 * n * n
-    each = 1e-4 if request.band == "percentile" or request.clusters is not None else 5e-5
-    return 0.01 + each * points + 2e-6 * n + 3e-9 * points * (n if request.clusters is not None else 0)
+    point_seconds = 1e-4 if request.band == "percentile" or request.clusters is not None else 5e-5
+    return (
+        0.01 + point_seconds * points + 2e-6 * n + 3e-9 * points * (n if request.clusters is not None else 0)
+    )
 
 
 @stat_test(

@@ -31,7 +31,7 @@ ENOUGH = 40
 """Values with as many degrees of freedom as two arms of 20 runs."""
 
 NORMAL_975 = 1.959963984540054
-"""Phi^-1(.975)."""
+"""The normal quantile of .975, Phi^-1(.975)."""
 
 BOOTSTRAP_FEW_VALUES = define(
     "BOOTSTRAP_FEW_VALUES",

@@ -229,7 +229,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
         reasons["split_half"] = "needs three arms and two complete items, and halves that vary"
     adjacent = _adjacent(table, names, reasons)
     needed = [pair.items_needed for pair in adjacent]
-    known = [each for each in needed if each is not None]
+    known = [count for count in needed if count is not None]
     if len(known) < len(needed):
         reasons["items_needed"] = "neighbours that tie keep no order"
     all_needed = max(known) if known and len(known) == len(needed) else None
@@ -265,7 +265,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
 
 
 class _Facts:
-    """Items by their place."""
+    """What is said of single items, looked up by their place in the columns."""
 
     def __init__(
         self, table: NDArray[np.float64], correlations: NDArray[np.float64], bar: float | None
@@ -273,7 +273,7 @@ class _Facts:
         self.table, self.correlations, self.bar = table, correlations, bar
 
     def of(self, item: int) -> ItemFacts:
-        """One item."""
+        """Describes the item at this place, from 0."""
         row, r = self.table[item], float(self.correlations[item])
         known = row[~np.isnan(row)]
         undefined = bool(np.isnan(r))

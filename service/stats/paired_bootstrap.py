@@ -86,8 +86,8 @@ def _cost(request: PairedBootstrapRequest) -> float:
     arms = request.pair
     n, width, draws = arms.n, arms.items.metric.width, request.draws
     if request.convention == "seed":
-        each = 2e-5 + 7e-9 * n if request.scores else 1.2e-4 + 8e-9 * n * width
-        return 0.006 + draws * each + 6e-7 * n
+        draw_seconds = 2e-5 + 7e-9 * n if request.scores else 1.2e-4 + 8e-9 * n * width
+        return 0.006 + draws * draw_seconds + 6e-7 * n
     if request.method == "studentized" or not request.scores:
         return metric_seconds(arms.units, draws, studentize=request.method == "studentized") + 6e-7 * n
     if arms.counts is not None and arms.codes is None:

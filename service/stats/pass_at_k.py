@@ -53,8 +53,8 @@ class PassAtKRequest(Request):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        each = self.attempts if isinstance(self.attempts, list) else None
-        require_equal_lengths({"correct": self.correct, "attempts": each, "clusters": self.clusters})
+        per_item = self.attempts if isinstance(self.attempts, list) else None
+        require_equal_lengths({"correct": self.correct, "attempts": per_item, "clusters": self.clusters})
         attempts, correct = self.arrays()
         if np.any(correct > attempts):
             item = int(np.argmax(correct > attempts))

@@ -128,10 +128,10 @@ def _truths(request: PowerRequest, n: int) -> list[float]:
 
 
 def _draw(request: PowerRequest, which: range) -> Drawn:
-    each, share = block_count(request.n_simulations), request.discordant
+    blocks, share = block_count(request.n_simulations), request.discordant
     rejected = []
     for place, (n, delta) in enumerate(_simulated(request)):
-        own = range(max(which.start - place * each, 0), min(which.stop - place * each, each))
+        own = range(max(which.start - place * blocks, 0), min(which.stop - place * blocks, blocks))
         if own:
             # Shares of items won by one arm: their sum is the discordant share, their difference delta.
             other = (max(share - delta, 0.0) / 2, max(share + delta, 0.0) / 2)

@@ -14,6 +14,7 @@ Method = Literal["percentile", "basic", "bca"]
 
 def bca_level(q: float, z0: float, a: float) -> float | None:
     """The percentile that BCa reads for a nominal q; None where the correction has no meaning."""
+    # Phi(z0 + (z0 + z_q) / (1 - a (z0 + z_q))), Efron (1987), JASA 82:171; beyond the pole it turns around.
     w = z0 + float(special.ndtri(q))
     return float(special.ndtr(z0 + w / (1 - a * w))) if 1 - a * w > 0 else None
 
@@ -23,6 +24,7 @@ def bca_tail(p: float, z0: float, a: float) -> float:
 
     0 or 1 where no nominal level reads that far out.
     """
+    # y = w / (1 - a w) solved for w, which is z0 + z_q.
     y = float(special.ndtri(p)) - z0
     if not math.isfinite(y) or 1 + a * y <= 0:
         return 0.0 if y < 0 else 1.0

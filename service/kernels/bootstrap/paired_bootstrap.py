@@ -24,6 +24,8 @@ class BinaryPairs:
         self.groups = lattice.trinomial(only_candidate, only_baseline, n)
         self.near = lattice.distribution(self.groups)
         self._slack = ATOM + ROUNDING * n
+        # A resampled difference is +1, -1 or 0: its square is 1 on discordant items, and the mean of n of them has a
+        # variance n times smaller.
         delta = (only_candidate - only_baseline) / n
         variance = (only_candidate + only_baseline) / n - delta * delta
         self._moments = delta, math.sqrt(max(variance, 0.0) / n)

@@ -182,7 +182,7 @@ def _block(columns: Floats, g: int, r: float, seed: int, block: int) -> Floats:
 
 def studentized(sums: Floats, g: int, ratio: Floats | float) -> Floats:
     """Pivots of resamples from their sums (..., 5): baseline, residual, its square, its product, baseline squared."""
-    before, error, squares, product, base = (sums[..., each] for each in range(5))
+    before, error, squares, product, base = (sums[..., column] for column in range(5))
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = error / before
         after = ratio * before + error

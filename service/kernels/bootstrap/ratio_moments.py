@@ -40,8 +40,11 @@ def ratio_moments(residuals: Floats, sizes: Floats) -> tuple[float, float]:
     while True:
         s = 0.5 * (high - low) * (nodes + 1) + low
         ds = 0.5 * (high - low) * node_weights
+        # Means over one draw: of exp(-s N), U exp(-s N) and U^2 exp(-s N).
         count, first, second = (np.exp(-np.outer(s, distinct)) @ columns).T
         inside = count > 0
+        # Over G independent draws E[sum U exp(-s sum N)] = G E[U e] E[e]^(G - 1), and of the square of sum U
+        # G E[U^2 e] E[e]^(G - 1) + G (G - 1) E[U e]^2 E[e]^(G - 2). By its logarithm: E[e] to such a power underflows.
         power = np.where(inside, np.exp((g - 2) * np.log(np.where(inside, count, 1.0))), 0.0)
         mean += float(ds @ (first * count * power)) * g
         squares = g * second * count * power + g * (g - 1) * first * first * power

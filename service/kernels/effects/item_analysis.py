@@ -58,6 +58,7 @@ def alpha(table: Floats) -> float | None:
     if n < 2 or k < 2:
         return None
     scaled = table / max(float(np.abs(table).max(initial=0.0)), 1e-300)
+    # alpha = n / (n - 1) (1 - sum of the items' variances / variance of the arms' sums).
     total = float(scaled.sum(axis=0).var(ddof=1))
     if total <= DUST:
         return None
@@ -120,4 +121,5 @@ def items_to_keep_order(difference: Floats, chance: float) -> int | None:
     if mean == 0 or n < 2:
         return None
     spread = float((difference / abs(mean)).std(ddof=1))
+    # mean sqrt(n) / spread reaches the quantile at n = (z spread / mean)^2; 1e-9: a whole number stays one.
     return max(1, math.ceil((float(special.ndtri(chance)) * spread) ** 2 - 1e-9))

@@ -43,6 +43,7 @@ def powered(
     n, many = len(people), len(unlabelled)
     y, f, u = (column - column.mean() for column in (people, judge, unlabelled))
     if clusters is None:
+        # The variance of the estimate is a quadratic in the weight: least at cross / spread.
         cross = float(y @ f) / (n - 1) / n
         spread = float(f @ f) / (n - 1) / n + float(u @ u) / (many - 1) / many
     else:

@@ -22,7 +22,7 @@ POINTS = 400 / np.log(10)
 """Points of a unit of log strength: 400 of them are odds of ten to one."""
 MOST_STEPS = 200
 LARGEST = 700.0
-"""Of what is exponentiated."""
+"""The largest exponent: e to it is still a finite double, which ends at e^709.8."""
 CONVERGED = 1e-12
 """Squared length of a step in standard errors after which the next one would be rounding."""
 

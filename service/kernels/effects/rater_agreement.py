@@ -157,9 +157,9 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
         return np.where(expected > 0, 1 - (n - 1) * observed / expected, np.nan)
 
 
-def left_out(each: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def left_out(amounts: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Sums over all items, and those without each cluster (G, ...), of per-item columns (n, ...)."""
-    groups: Floats = np.stack([np.bincount(codes, weights=column) for column in each.T], axis=1).astype(
+    groups: Floats = np.stack([np.bincount(codes, weights=column) for column in amounts.T], axis=1).astype(
         np.float64
     )
     total = groups.sum(axis=0)

@@ -70,11 +70,12 @@ def tied_sets(apart: NDArray[np.bool_], most: int) -> tuple[list[list[int]], boo
             return True
         if not open_:
             return True
-        pivot = max(sorted(open_ | done), key=lambda each: len(near[each] & open_))
-        for each in sorted(open_ - near[pivot]):
-            if not grow([*chosen, each], open_ & near[each], done & near[each]):
+        # A maximal set without the pivot holds an arm that is apart from it: those near the pivot need no turn.
+        pivot = max(sorted(open_ | done), key=lambda arm: len(near[arm] & open_))
+        for arm in sorted(open_ - near[pivot]):
+            if not grow([*chosen, arm], open_ & near[arm], done & near[arm]):
                 return False
-            open_, done = open_ - {each}, done | {each}
+            open_, done = open_ - {arm}, done | {arm}
         return True
 
     complete = grow([], set(range(len(apart))), set())

@@ -51,6 +51,7 @@ def split(
     if n < 2:
         return VarianceSplit(within, None, None, None, None)
     noise = np.full(n, 0.0 if within is None else within) / sizes
+    # A mean of K runs varies by its item and by v: what runs account for is taken off.
     of_means = _cleared(float(means.var(ddof=1)), means)
     flat = of_means - float(noise.mean())
     owed = None if within is None else float(noise.mean())
@@ -65,6 +66,8 @@ def split(
     square_within = _cleared(float(away @ away) / (n - g), means)
     centred = cluster_means - means.mean()
     square_between = _cleared(float(count @ (centred * centred)) / (g - 1), means)
+    # Expected mean squares: within, s_items + sum((1 - 1 / m_c) v) / (n - g); between, n0 s_clusters + s_items
+    # + sum((1 / m_c - 1 / n) v) / (g - 1), with n0 = (n - sum m_c^2 / n) / (g - 1).
     items = square_within - float((1 - 1 / count[codes]) @ noise) / (n - g)
     typical = (n - float(count @ count) / n) / (g - 1)
     clusters = (square_between - items - float((1 / count[codes] - 1 / n) @ noise) / (g - 1)) / typical

@@ -32,7 +32,7 @@ TOLERATED = 1e-6
 SAMPLED = 2048
 LEAST_SAMPLE, AMPLE_SAMPLE = 64, 512
 FREQUENCIES = 512
-"""Frequencies per level."""
+"""How many frequencies the transform is looked at in each level of the search."""
 
 OVERSAMPLING = 16
 """Bins per frequency of a scan."""
@@ -44,7 +44,7 @@ LONG_GAP = 8
 """Gaps beyond this many medians are left out of the bound, as if they were 0."""
 
 SCANNED, LEAST_SCANNED = 2**16, 2**8
-"""Frequencies of a scan."""
+"""The most and the fewest frequencies that a scan looks at."""
 
 BETWEEN, BETWEEN_DENSE = 1 / 32 + 0.01, 1 / 128 + 0.01
 """How much higher a transform can be between two scanned frequencies, and what the bins take off it."""

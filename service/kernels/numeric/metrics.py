@@ -24,7 +24,7 @@ ODD = np.random.default_rng(0).integers(0, 2**63, 64, dtype=np.uint64) * 2 + 1
 """Multipliers of a hash, one per column: an odd number has an inverse modulo 2^64, so that no bit is lost."""
 
 ORDERS = 4
-"""Longest n-gram of BLEU."""
+"""BLEU counts n-grams of orders 1 to this (Papineni et al. 2002, section 2.3)."""
 
 
 class Metric(Protocol):

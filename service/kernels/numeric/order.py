@@ -38,8 +38,10 @@ def sorted_p(codes: Codes) -> float:
     if len(common) == 0:
         return 1.0
     blocks = min(few_runs_p(codes == code) for code in common.tolist())
+    # Each of n - 1 gaps has equal neighbours with chance sum c (c - 1) / (n (n - 1)).
     expected = float((counts * (counts - 1.0)).sum()) / n
     ties = int(np.count_nonzero(codes[1:] == codes[:-1]))
+    # P(Poisson(expected) >= ties) is the regularized incomplete gamma function.
     neighbours = float(special.gammainc(ties, expected)) if ties else 1.0
     return min(1.0, 2 * min(len(common) * blocks, neighbours))
 
@@ -54,6 +56,7 @@ def few_runs_p(inside: NDArray[np.bool_]) -> float:
         return 1.0
     runs = 1 + int(np.count_nonzero(inside[1:] != inside[:-1]))
     k = np.arange(2, runs + 1)
+    # Of k = 2 h runs each kind has h, in C(m - 1, h - 1) ways; of 2 h + 1 one kind has h + 1.
     half = k // 2
     with np.errstate(divide="ignore"):
         even = math.log(2) + _log_choose(ones - 1, half - 1) + _log_choose(zeros - 1, half - 1)

@@ -19,9 +19,11 @@ def midranks(values: Vector, tolerance: float = 0.0) -> tuple[Vector, NDArray[np
     Neighbours in sorted order at most `tolerance` apart are tied.
     """
     order = np.argsort(values, kind="stable")
+    # A group of ties begins at the first value, and wherever the step from the value before is beyond the tolerance.
     starts = np.flatnonzero(np.concatenate(([True], np.diff(values[order]) > tolerance)))
     sizes = np.diff(np.append(starts, values.size))
     ranks = np.empty(values.size)
+    # Ranks s + 1 to s + m have the mean s + (m + 1) / 2.
     ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
     return ranks, sizes
 
@@ -30,6 +32,7 @@ def midranks_of_rows(columns: Vector) -> Vector:
     """Ranks from 1 within each row, averaged over ties. Shape (n, k) as given."""
     order = np.argsort(columns, axis=1, kind="stable")
     inside = np.take_along_axis(columns, order, axis=1)
+    # The first place of a group of ties is carried to the right, the last one to the left; their mean is the midrank.
     new = np.diff(inside, axis=1) > 0
     at = np.arange(columns.shape[1])
     first = np.maximum.accumulate(
@@ -51,6 +54,7 @@ def subset_sums(doubled: NDArray[np.int64], size: int) -> Vector:
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1.0
     for done, rank in enumerate(doubled):
+        # From the largest k down: row k - 1 is still without this integer, so that none enters a subset twice.
         for k in range(min(done + 1, size), 0, -1):
             ways[k, rank:] += ways[k - 1, : total + 1 - rank]
     pmf: Vector = ways[size] / math.comb(doubled.size, size)
@@ -63,6 +67,7 @@ def sign_sums(doubled: NDArray[np.int64]) -> Vector:
     pmf[0] = 1.0
     reach = 0
     for rank in doubled:
+        # Beyond `reach` no sum of the integers so far has a chance, so that only so much is added.
         grown = pmf[: reach + rank + 1] * 0.5
         grown[rank:] += 0.5 * pmf[: reach + 1]
         reach += int(rank)
@@ -80,6 +85,7 @@ def order_statistic_index(pmf: Vector, tail: float) -> int:
 
     0 means that no finite interval has that level.
     """
+    # A cumulated chance that equals the tail may lie above it by rounding.
     return int(np.searchsorted(np.cumsum(pmf), tail * (1 + 1e-12), side="right"))
 
 
@@ -87,6 +93,7 @@ def kth_difference(first: Vector, second: Vector, k: int) -> float:
     """The k-th smallest (from 1) of all second_j - first_i, both sorted; O((n + m) log) time and memory."""
 
     def count(d: float) -> int:
+        # second_j - first_i > d just where first_i < second_j - d.
         below = np.searchsorted(first, second - d, side="left")
         return second.size * first.size - int(below.sum())
 
@@ -104,6 +111,7 @@ def kth_walsh(values: Vector, k: int) -> float:
     """The k-th smallest (from 1) of (v_i + v_j) / 2, i <= j, `values` sorted."""
 
     def count(mean: float) -> int:
+        # All ordered pairs with that mean at most; each unordered one is there twice, and those of i = j once.
         pairs = int(np.searchsorted(values, 2 * mean - values, side="right").sum())
         return (pairs + int(np.searchsorted(values, mean, side="right"))) // 2
 
@@ -123,6 +131,7 @@ def _bisect(
     """The least attained value v with count(v) >= k, found to rounding and snapped to a value attained."""
     if count(low) >= k:
         return low
+    # The values are differences and means of numbers of this size, whose last digits are no information.
     rounding = 4 * EPS * max(abs(low), abs(high))
     while high - low > rounding:
         middle = low + (high - low) / 2

@@ -20,7 +20,7 @@ from scipy import special
 Floats = NDArray[np.float64]
 
 LEAST = 2
-"""Slices."""
+"""The fewest slices in which an effect can turn its sign."""
 
 
 @dataclass(frozen=True, slots=True)

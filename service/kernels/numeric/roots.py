@@ -17,6 +17,7 @@ def rising_root(rising: Callable[[float], float], low: float, high: float, toler
         if high - low <= tolerance or at_high <= at_low:
             break
         middle = (low * at_high - high * at_low) / (at_high - at_low)
+        # One end may hardly move for long where the function is flat: every eighth step halves, which bounds the calls.
         if step % 8 == 7 or not low < middle < high:
             middle = 0.5 * (low + high)
         value = rising(middle)
@@ -24,6 +25,7 @@ def rising_root(rising: Callable[[float], float], low: float, high: float, toler
             return middle
         if value < 0:
             low, at_low = middle, value
+            # An end that stays twice counts half (Dowell & Jarratt 1971, BIT 11:168), which draws the secant to it.
             at_high = 0.5 * at_high if side < 0 else at_high
             side = -1
         else:

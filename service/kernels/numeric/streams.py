@@ -40,12 +40,13 @@ def picks(rng: np.random.Generator, n: int, count: int) -> NDArray[np.intp]:
     """`count` independent numbers from 0 .. n - 1, each as likely, n below 2^31. A third of numpy's time."""
     if n == 1:
         return np.zeros(count, dtype=np.intp)
+    # So many words stand for each number; those beyond the last whole share are drawn again, or some would be likelier.
     span = SHORT if n <= SHORT and SHORT % n <= MOST_REDRAWN * SHORT else LONG
-    each = span // n
+    words = span // n
     word = _words(rng, count, span)
-    picked = (word if each == 1 else word // word.dtype.type(each)).astype(np.intp)
+    picked = (word if words == 1 else word // word.dtype.type(words)).astype(np.intp)
     if span % n:
-        over = word >= word.dtype.type(each * n)
+        over = word >= word.dtype.type(words * n)
         if over.any():
             again = np.flatnonzero(over)
             picked[again] = rng.integers(0, n, again.size)

@@ -23,6 +23,8 @@ def chi_squares(form: Form, sums: Floats, sizes: Floats) -> Floats:
     Sources: Obuchowski (1998), Stat Med 17:1495; Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417;
     Yang, Sun & Hardin (2010), Biom J 52:638.
     """
+    # Obuchowski: the squared sum over the sum of squares, times (G - 1) / G. Durkalski et al.: cluster means instead
+    # of sums. Yang et al.: the variance is the mean of that under H0 and that about the pooled difference.
     g = sums.shape[-1]
     shrunk = (g - 1) / g
     if form == "durkalski":
@@ -46,6 +48,8 @@ def eliasziw_donner(cells: Floats) -> float | None:
     if k < 2 or n <= k:
         return None
     share = cells.sum(axis=0) / n
+    # One-way analysis of variance of the four cells' indicators, summed over cells: mean squares between and within
+    # clusters, and the cluster size n0 of unequal ones.
     typical = mean_size - float(((sizes - mean_size) ** 2).sum()) / (k * (k - 1) * mean_size)
     between = float(((cells - sizes[:, None] * share) ** 2 / sizes[:, None]).sum()) / k
     within = float((cells * (sizes[:, None] - cells) / sizes[:, None]).sum()) / (k * (mean_size - 1))

@@ -76,6 +76,7 @@ def weighted_below_zero(values: Floats, shapes: Floats) -> float:
     if most <= 0:
         return 1.0
     saddle = _saddle(c, k, 1 / least)
+    # Near the saddle the integrand is a bell: the second derivative of its logarithm gives the width.
     width = 1 / math.sqrt(float(k @ (c / (1 - saddle * c)) ** 2) + 1 / saddle**2)
     step = STEP
     total = 0.5 * float(_integrand(c, k, saddle, width, np.zeros(1))[0][0])
@@ -95,6 +96,7 @@ def gridded(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, Floats]:
         return c, k
     low, high = float(c.min()), float(c.max())
     place = (c - low) / (high - low) * (cells - 1) if high > low else np.zeros(len(c))
+    # A value between two cells gives each the share that the other is away: their mean is the value.
     left = np.minimum(place.astype(np.int64), cells - 2)
     right = place - left
     weights: Floats = np.bincount(left, k * (1 - right), cells).astype(np.float64)
@@ -107,6 +109,7 @@ def _saddle(c: Floats, k: Floats, left: float) -> float:
     """Where the integrand on the real axis between `left` and 0 is least; its logarithm is convex."""
     low, high, at = left, 0.0, left / 2
     for _ in range(100):
+        # Newton's step on the logarithm -k @ log(1 - s c) - log(-s), halving where it leaves the bracket.
         share = c / (1 - at * c)
         slope = float(k @ share) - 1 / at
         low, high = (low, at) if slope > 0 else (at, high)

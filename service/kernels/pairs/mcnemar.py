@@ -33,6 +33,7 @@ def p_value(b: int, c: int, method: Method, alternative: Alternative) -> float:
         return p_value(c, b, method, "greater")
     two_sided = alternative == "two-sided"
     if method in ("exact", "midp"):
+        # Mid-p counts the observed table by half. Where b = c both tails hold it, and p is 1 less that half once.
         half = _half_probability(b, m) if method == "midp" else 0.0
         if not two_sided:
             return _lower_tail(c, m) - half

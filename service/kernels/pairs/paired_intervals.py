@@ -33,6 +33,7 @@ def newcombe_interval(
     l2, u2 = wilson(baseline, n, z)
     margins = candidate * (n - candidate) * baseline * (n - baseline)
     cross = both_correct * both_wrong - only_baseline * only_candidate
+    # The continuity correction n / 2 is taken off a positive phi alone, and does not turn its sign.
     if margins == 0:
         phi = 0.0
     elif cross > n / 2:

@@ -150,8 +150,8 @@ def _conditional_block(
 ) -> Vector:
     m, k = _block(block), _critical_block(block, alpha, method, alternative == "two-sided")
     candidate_wins, baseline_wins = (
-        binomial.cdf(k, m, each) if alternative in ("two-sided", side) else 0.0
-        for side, each in (("greater", 1 - share), ("less", share))
+        binomial.cdf(k, m, chance) if alternative in ("two-sided", side) else 0.0
+        for side, chance in (("greater", 1 - share), ("less", share))
     )
     return np.asarray(candidate_wins + baseline_wins)
 

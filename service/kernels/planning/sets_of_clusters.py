@@ -32,12 +32,14 @@ def means_of_sets(sums: Floats, sizes: Ints, generator: np.random.Generator) -> 
         chosen = (np.arange(1, 2**clusters)[:, None] >> np.arange(clusters) & 1).astype(np.float64)
     else:
         chosen = generator.integers(0, 2, (DRAWN, clusters)).astype(np.float64)
+        # A drawn empty set has no mean, and the 1 of `tails` counts it already: the first cluster stands in.
         chosen[~chosen.any(axis=1), 0] = 1.0
     return np.sort((sums @ chosen.T) / (chosen @ sizes), axis=1)
 
 
 def low_ends(means: Floats, tail: float) -> Floats:
     """The low ends (T,) of the intervals that one-sided flips at level `tail` leave; -inf where none rejects."""
+    # The least D with (1 + sets at most D) / (S + 1) >= tail: the one below it is the last that is rejected.
     rank = math.ceil(tail * (means.shape[1] + 1) - TIE) - 1
     if rank < 1:
         return np.full(len(means), -np.inf)

@@ -62,8 +62,10 @@ def draw_categories(
     p = np.asarray(shares)
     size = (n_sets, len(sizes))
     if icc > 0:
+        # Gammas over their sum are Dirichlet; with parameters p (1 - icc) / icc items of a cluster correlate by icc.
         weights = generator.standard_gamma(np.maximum(p * (1 - icc) / icc, 1e-12), size=(*size, 3))
         total = weights.sum(axis=-1, keepdims=True)
+        # Near icc 1 all three gammas may underflow to 0: such a cluster is all of one category, drawn by its share.
         certain = np.eye(3)[generator.choice(3, size=size, p=p)]
         p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
     return generator.multinomial(np.broadcast_to(sizes, size), p @ falls)
@@ -75,6 +77,7 @@ def draw_continuous(
     """Difference sums (T, G) of normal item differences with that mean, SD and intraclass correlation."""
     size = (n_sets, len(sizes))
     between = generator.standard_normal(size) * spread * math.sqrt(icc)
+    # The mean of so many independent deviations, drawn as one number.
     within = generator.standard_normal(size) * spread * np.sqrt((1 - icc) / sizes)
     return np.asarray(sizes * (truth + between + within))
 
@@ -101,6 +104,7 @@ def swap_p(sums: Floats, alternative: Alternative, generator: np.random.Generato
     if np.array_equal(sums, np.rint(sums)) and flip_cost(sums) <= MOST_FLIPS:
         p = flip_p_values(sums.astype(np.int64), alternative)
         if sums.shape[1] <= WHOLE_UP_TO:
+            # p is a number of patterns over 2^G, which a double holds: rounding takes off the transform's error.
             p = np.rint(p * 2.0 ** sums.shape[1]) / 2.0 ** sums.shape[1]
         return np.where((sums == 0).all(axis=1), 1.0, p)
     units = sums.shape[1]
@@ -133,6 +137,8 @@ def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, floa
     share = sizes / n
     delta = sums.sum(axis=1) / n
     residual = sums - sizes * delta[:, None]
+    # Of a mean of clusters the hat matrix is `share`: CR1 scales by G / (G - 1), CV3 is the jackknife (division by
+    # 1 - share), CR2 divides by its root (Bell & McCaffrey 2002, Surv Methodol 28:169).
     if method == "cr1":
         variance, df = g / (g - 1) * (residual**2).sum(axis=1), g - 1.0
     elif method == "cv3":
@@ -140,6 +146,7 @@ def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, floa
     else:
         variance = (residual**2 / (1 - share)).sum(axis=1)
         a2 = 1 / (n**2 * (1 - share))
+        # Satterthwaite's trace^2 / trace of the square, of the variance as a quadratic form in independent items.
         trace = float((a2 * (sizes - sizes**2 / n)).sum())
         squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + float((a2 * sizes**2).sum() / n) ** 2
         df = trace**2 / squares
@@ -173,6 +180,7 @@ class SharedResamples:
         if g <= LISTED_CLUSTERS:
             listed = list(combinations_with_replacement(range(g), g))
             self.copies = np.array([np.bincount(drawn, minlength=g) for drawn in listed], dtype=np.float64)
+            # The multinomial chance g! / (product of copies!) / g^g.
             log_ways = special.gammaln(g + 1) - special.gammaln(self.copies + 1).sum(axis=1)
             self.chances = np.exp(log_ways - g * math.log(g))
         else:
@@ -239,6 +247,7 @@ def signed_rank_p(
         rank = rank - (~other).sum(axis=1, keepdims=True)
     rank = np.where(other, rank, 0.0)
     plus = (rank * (differences > 0)).sum(axis=1)
+    # Under random signs the sum of positive ranks has the mean sum(r) / 2 and the variance sum(r^2) / 4.
     half, sd = rank.sum(axis=1) / 2, np.sqrt((rank**2).sum(axis=1)) / 2
     p = _normal_rank_p(plus - half, sd, step, alternative)
     rows = np.flatnonzero(other.sum(axis=1) <= exact_up_to)
@@ -266,6 +275,8 @@ def rank_sum_p(
     total = 2 * n
     rank = ranks.midranks_of_rows(np.concatenate([before, after], axis=1))
     u = rank[:, n:].sum(axis=1) - n * (n + 1) / 2
+    # Ties of t values take (t^3 - t) / 12 off the sum of squared ranks: this is the sum of t^3 - t over the groups,
+    # by which the variance of U falls.
     tied = 12 * (total * (total + 1) * (2 * total + 1) / 6 - (rank**2).sum(axis=1))
     spread = n * n / 12 * (total + 1 - tied / (total * (total - 1)))
     sd = np.sqrt(np.maximum(spread, 0.0))

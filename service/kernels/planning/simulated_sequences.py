@@ -26,6 +26,7 @@ def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
         delta, se, df = robust("cr2", sums[:, :units], sizes[:units])
         known = (se > 1e-12 * np.abs(delta)) & (se > 0)
         t = np.abs(delta) / np.where(known, se, 1.0)
+        # By the smaller tail, which keeps its digits far out; the sign is put back after.
         tail = np.maximum(special.stdtr(df, -t), 1e-300)
         z = np.where(delta == 0, 0.0, np.copysign(special.ndtri(tail), delta))
         z_at_looks[:, k] = np.where(known, z, np.where(delta == 0, 0.0, np.nan))
@@ -46,6 +47,7 @@ def stagewise(
     walk, up, down = Walk(), 0.0, 0.0
     for k, t in enumerate(information):
         step = math.sqrt(t - walk.t)
+        # The score at information t is z sqrt(t); from a point s of the walk it moves on by a normal step.
         gap = (walk.s[None, :] - z[:, k, None] * math.sqrt(t)) / step
         above[:, k] = up + special.ndtr(gap) @ walk.mass
         below[:, k] = down + special.ndtr(-gap) @ walk.mass
@@ -67,6 +69,7 @@ def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
     y = (scaled + 1) / 2
     mean = (0.5 + np.cumsum(y, axis=1)) / (t + 1)
     variance = (0.25 + np.cumsum((y - mean) ** 2, axis=1)) / (t + 1)
+    # A bet knows the spread of the units before it alone: the predictable plug-in.
     before = np.concatenate([np.full((len(y), 1), 0.25), variance[:, :-1]], axis=1)
     return np.asarray(np.sqrt(2 * math.log(2 / alpha) / (before * t * np.log1p(t))))
 

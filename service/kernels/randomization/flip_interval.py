@@ -30,6 +30,7 @@ def flip_interval(sums: Floats, sizes: Floats, tail: float) -> tuple[float | Non
     """
     if len(sums) > MOST_CLUSTERS:
         raise ValueError(f"{len(sums)} clusters have too many sets")
+    # D is rejected where the sets at most D, the empty one with them, are fewer than tail 2^G.
     rank = math.ceil(tail * 2.0 ** len(sums)) - 1
     if rank < 1:
         return None, None
@@ -72,6 +73,7 @@ class _Halves:
 
     def at_most(self, difference: float) -> int:
         """Sets, the empty one included, whose mean is at most `difference`."""
+        # Sets of the left half and of the right whose sums of d - D n are together at most 0, rounding aside.
         left = self._left[0] - difference * self._left[1]
         right = np.sort(self._right[0] - difference * self._right[1])
         return int(np.searchsorted(right, self._slack - left, side="right").sum())

@@ -35,6 +35,7 @@ class Global:
 def cochran_q(columns: Floats) -> Global:
     """Of right and wrong: columns (n, k) of 0 and 1."""
     k = columns.shape[1]
+    # Q = k (k - 1) sum (T_j - mean T)^2 / sum R_i (k - R_i), with arm totals T and item totals R.
     by_item = columns.sum(axis=1)
     spread = float((by_item * (k - by_item)).sum())
     return _global(columns, k * (k - 1) / spread if spread > 0 else None)
@@ -43,6 +44,7 @@ def cochran_q(columns: Floats) -> Global:
 def friedman(columns: Floats) -> Global:
     """Of scores: midranks within each item, corrected for ties. Columns (n, k)."""
     k = columns.shape[1]
+    # (k - 1) sum (T_j - mean T)^2 / sum (r - (k + 1) / 2)^2: without ties the divisor is n k (k^2 - 1) / 12.
     ranked = midranks_of_rows(columns)
     spread = float(((ranked - (k + 1) / 2) ** 2).sum())
     return _global(ranked, (k - 1) / spread if spread > 0 else None)

@@ -75,7 +75,7 @@ class PartialArms:
 
     @property
     def n(self) -> float:
-        """The number of items."""
+        """The number of items, a float as the sums it divides."""
         return float(len(self.outcomes))
 
     @cached_property
@@ -104,12 +104,12 @@ class PartialArms:
         present = self.present.astype(np.float64)
         if not self._linked():
             return None
-        each = present.sum(axis=1)
-        level = self.outcomes.sum(axis=1) / each
+        arms = present.sum(axis=1)
+        level = self.outcomes.sum(axis=1) / arms
         # normal equations with the items swept out; the ones fix the sum of arm effects at 0
-        normal = np.diag(present.sum(axis=0)) - present.T @ (present / each[:, None]) + 1.0
+        normal = np.diag(present.sum(axis=0)) - present.T @ (present / arms[:, None]) + 1.0
         effects = np.linalg.solve(normal, (self.outcomes - present * level[:, None]).sum(axis=0))
-        means = effects + float((level - present @ effects / each).mean())
+        means = effects + float((level - present @ effects / arms).mean())
         dust = DUST * len(present) * float(np.abs(self.outcomes).max(initial=0.0))
         order = np.argsort(-means, kind="stable")
         for ahead, behind in pairwise(order.tolist()):
@@ -144,7 +144,7 @@ class PartialArms:
             gaps = np.where(both, self.outcomes[:, arm, None] - self.outcomes[:, later], 0.0)
             sizes = both.astype(np.float64)
             if self.starts is not None:
-                gaps, sizes = (np.add.reduceat(each, self.starts) for each in (gaps, sizes))
+                gaps, sizes = (np.add.reduceat(column, self.starts) for column in (gaps, sizes))
             yield gaps, sizes
 
     def _fact_of(self, gaps: Floats, sizes: Floats) -> dict[str, Floats]:

@@ -113,6 +113,7 @@ def _tail(transform: Complexes, low: int, length: int, k: int) -> float:
         return RISK
     if k >= low + length - 1:
         return 1.0
+    # The transform knows sums modulo its length alone: place `low` of the window is turned to the front.
     pmf = np.roll(np.fft.irfft(transform, length), -(low % length))
     return min(max(float(pmf[: k - low + 1].sum()), 0.0) + RISK, 1.0)
 
@@ -146,6 +147,7 @@ def _rounded(bags: Floats, there: NDArray[np.bool_], allowed: float) -> Chance:
     sizes = there.sum(axis=0)
     low, high = np.nanmin(bags, axis=0), np.nanmax(bags, axis=0)
     spread, widest = math.sqrt(float(np.nanvar(bags, axis=0).sum())), float((high - low).max())
+    # Bernstein's inequality solved for the distance: beyond w L / 3 + sqrt((w L / 3)^2 + 2 L s^2) lies exp(-L).
     nats = math.log(2 / lattice.TINY_MASS)
     reach = 2 * (widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * nats * spread**2))
     unit = min(reach, float((high - low).sum())) / GRID
@@ -153,6 +155,7 @@ def _rounded(bags: Floats, there: NDArray[np.bool_], allowed: float) -> Chance:
     left = np.where(there, bags - cells * unit, 0.0)
     mean = left.sum(axis=0) / sizes
     extent = np.ptp(np.where(there, left, mean), axis=0)
+    # Hoeffding: the rounded-off parts add up to t above their mean with chance exp(-2 t^2 / sum of extents^2).
     slip = math.sqrt(float(extent @ extent) * math.log(1 / RISK) / 2)
     k = _floor((float(bags[-1].sum()) + allowed - float(mean.sum()) + slip) / unit)
     return Chance(min(_at_most(cells, there, k, 4 * GRID) + RISK, 1.0), exact=False)

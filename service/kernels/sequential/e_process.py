@@ -40,6 +40,7 @@ def betting_log_e(sums: Floats, bets: Floats, alternative: str) -> Floats:
 
 def both_bets(sums: Floats, bets: Floats) -> tuple[Floats, Floats]:
     """Log winnings (G,) of betting on the candidate, and of the same bets on the baseline."""
+    # At most half of the wealth is staked on sums within [-1, 1], so that no loss takes more than that half.
     stakes = np.minimum(bets, 1.0) / 2
     return np.cumsum(np.log1p(stakes * sums)), np.cumsum(np.log1p(-stakes * sums))
 

@@ -33,13 +33,14 @@ class Unlike:
     i2: float
     tau2: float
     centre: float
-    """The random-effects mean."""
+    """The mean of the random-effects model, each task weighted by 1 / (its variance + tau2)."""
     centre_se: float
 
     def prediction(self, level: float) -> tuple[float, float] | None:
         """Where the truth of another task would lie; None of fewer than three tasks."""
         if self.df < 2:
             return None
+        # k - 2 degrees of freedom, as Higgins et al. take them: tau2 is estimated too.
         half = t_quantile(0.5 + level / 2, self.df - 1) * math.sqrt(self.tau2 + self.centre_se**2)
         return self.centre - half, self.centre + half
 
@@ -62,10 +63,12 @@ def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None
     tied = bool(np.any(covariances - np.diag(variances)))
     anew = 1 / (variances + tau2)
     spread = covariances + tau2 * np.eye(tasks)
+    # Tasks that clusters tie together have no F law; their p comes from signs over the clusters.
     p: float | None = None
     if not tied:
         p = _welch(q, weights / total, df)
     elif signed is not None:
+        # Q in z = sqrt(w) m: z'z - (sqrt(w)'z)^2 / sum(w). A tie with the observed Q counts, and so do the data.
         drawn = (signed**2).sum(axis=1) - (signed @ np.sqrt(weights)) ** 2 / total
         p = float((1 + np.count_nonzero(drawn >= q * (1 - 1e-9))) / (1 + len(drawn)))
     return Unlike(
@@ -82,6 +85,7 @@ def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None
 def _welch(q: float, share: Floats, df: Floats) -> float:
     """Of independent tasks whose variances have so many degrees of freedom."""
     k = len(share)
+    # F = Q / (k - 1) over 1 + 2 (k - 2) / (k^2 - 1) L, on k - 1 and (k^2 - 1) / (3 L) (Welch 1951).
     lack = float(((1 - share) ** 2 / df).sum())
     f = q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * lack)
     return float(special.fdtrc(k - 1, (k**2 - 1) / (3 * lack), f))

@@ -59,10 +59,13 @@ class Joint:
         t = self.n_tasks
         bonferroni = -float(special.ndtri(alpha / t / 2))
         if self.independent:
+            # Sidak: 1 - (1 - alpha)^(1 / t) for each, by logarithms, which keep the digits of a small alpha.
             return -float(special.ndtri(-math.expm1(math.log1p(-alpha) / t) / 2))
         if self.signed is None:
             return bonferroni
         greatest = np.sort(np.abs(self.signed).max(axis=1))
+        # As many replicates may exceed it as leave (1 + those at least as large) / (1 + all) below alpha; too few
+        # patterns allow none, and Bonferroni's bound stands.
         allowed = math.ceil(alpha * (1 + len(greatest)) - 1e-9) - 2
         return bonferroni if allowed < 0 else min(bonferroni, float(greatest[-1 - allowed]))
 
@@ -86,6 +89,7 @@ class Joint:
         if signed is None:  # pragma: no cover - asked for by `adjusted` alone
             return ordered
         z = -special.ndtri(np.clip(ordered, 1e-300, 1 - 1e-16))
+        # From the back: the largest of a task and of all that come after it in the order of their p.
         greatest = np.maximum.accumulate(signed[:, order[::-1]], axis=1)[:, ::-1]
         return np.asarray((1 + (greatest >= z).sum(axis=0)) / (1 + len(signed)))
 

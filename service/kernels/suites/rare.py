@@ -45,7 +45,7 @@ class Rare:
 
     @property
     def turned(self) -> Rare:
-        """Of minus the mean."""
+        """The same bounds for minus the mean: what moved it up moves it down."""
         return Rare(self.up, self.down, self.unseen)
 
     def reach(self, tail: float, widened: float) -> float:
@@ -53,6 +53,7 @@ class Rare:
 
         Distances are widened rather than variances, of which a gamma law with a mean near 0 knows too little.
         """
+        # One more event of the largest weight, its mean and its variance (Fay & Feuer).
         more, event = self.down.mean + self.unseen, self.unseen**2
         variance = self.down.variance + event
         # gamma with that mean and variance: shape mean^2 / variance, scale variance / mean
@@ -63,6 +64,7 @@ class Rare:
             spread = self.up.variance
             least = float(special.gammaincinv(self.up.mean**2 / spread, tail)) * (spread / self.up.mean)
             near = min((self.up.mean - least) * widened, self.up.mean)
+        # Zou & Donner: of a difference the distances of both bounds from their estimates add up by squares.
         return math.hypot(max(far, 0.0), max(near, 0.0))
 
 

@@ -62,7 +62,7 @@ class Melded:
 
     @cached_property
     def _above(self) -> _Drawn:
-        """The reverse."""
+        """The baseline as low as its bounds leave it, the candidate as high."""
         return _Drawn(_lower(self.baseline), _mirrored(self.candidate))
 
 
@@ -156,6 +156,7 @@ def _table(chance: Callable[[float], float], low: float, high: float) -> _Table:
     if high <= low:
         return _at_one_point(low, abs(low))
     middle, half = (low + high) / 2, (high - low) / 2
+    # Chebyshev's points: closer together towards the ends, where the quantiles change fastest.
     points = [middle - half * math.cos(math.pi * at / (FIRST - 1)) for at in range(FIRST)]
     known = {point: _normal(chance(point)) for point in points}
     for _ in range(ROUNDS):
@@ -169,6 +170,7 @@ def _table(chance: Callable[[float], float], low: float, high: float) -> _Table:
             break
         known |= {point: _normal(chance(point)) for point in wide}
     points = sorted(known)
+    # Chances come from searches and may fall by their last digits: a distribution does not.
     quantiles = np.maximum.accumulate([known[point] for point in points])
     # rounding, and chances beyond the floats, leave quantiles that do not rise
     rises = np.concatenate([[True], np.diff(quantiles) > 1e-9])

@@ -66,6 +66,7 @@ def difference(
         centred = centred / np.maximum(np.abs(centred).max(axis=0), 1e-300)
         columns += [*((1 - treated) * centred.T), *(treated * centred.T)]
     x = np.stack(columns, axis=1)
+    # M^1/2 by the eigenvectors of X'X; a least eigenvalue of rounding size means that columns follow from each other.
     values, vectors = np.linalg.eigh(x.T @ x)
     if values[0] <= 1e-10 * values[-1]:
         return None

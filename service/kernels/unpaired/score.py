@@ -49,6 +49,7 @@ def restricted_shares(right1: Counts, n1: int, right0: Counts, n0: int, differen
     if difference == 0:
         return np.asarray(right / n, dtype=np.float64)
     # L3 p^3 + L2 p^2 + L1 p + L0 = 0, divided by L3 = N
+    # Of its three roots the middle one is a share, by Viete's cosine; p has the sign of q to name that one.
     b = ((n + n0) * difference - n - right) / n
     c = ((n0 * difference - n - 2 * np.asarray(right0)) * difference + right) / n
     d = np.asarray(right0) * difference * (1 - difference) / n
@@ -68,8 +69,8 @@ def interval(right1: int, n1: int, right0: int, n0: int, z: float) -> tuple[floa
     def beyond(difference: float) -> float:
         return -float(scores(one, n1, other, n0, difference)[0])
 
-    low = -1.0 if estimate == -1 else rising_root(lambda each: beyond(each) + z, -1.0, estimate, 1e-12)
-    high = 1.0 if estimate == 1 else rising_root(lambda each: beyond(each) - z, estimate, 1.0, 1e-12)
+    low = -1.0 if estimate == -1 else rising_root(lambda d: beyond(d) + z, -1.0, estimate, 1e-12)
+    high = 1.0 if estimate == 1 else rising_root(lambda d: beyond(d) - z, estimate, 1.0, 1e-12)
     return low, high
 
 

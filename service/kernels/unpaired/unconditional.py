@@ -87,6 +87,7 @@ def supremum(most0: Ints, n1: int, n0: int, difference: float) -> float:
     for at in np.argsort(chances)[::-1][:REFINED]:
         a, b = shares[max(at - 1, 0)], shares[min(at + 1, len(shares) - 1)]
         while b - a > NARROW:
+            # Golden section would keep one of the two values; asking for both is simpler, and the brackets are few.
             left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
             f_left, f_right = chance(left), chance(right)
             a, b = (a, right) if f_left > f_right else (left, b)

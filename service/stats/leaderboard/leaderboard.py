@@ -30,7 +30,7 @@ from service.stats.shared.methods.standings import Standings
 
 MOST_ARMS = 500
 MOST_CELLS = 20_000_000
-"""Items times arms."""
+"""The most items times arms that one request may bring."""
 CELLS_OF_DRAWS = 5e10, 1e8
 """Units times pairs times draws with gaps, and pairs times draws without, from which fewer are drawn by default."""
 FEWEST_DRAWS = 1_000

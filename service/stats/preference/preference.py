@@ -27,7 +27,7 @@ from service.stats.shared.methods.standings import Standings
 
 MOST_ARMS = 50
 MOST_CELLS = 20_000_000
-"""Clusters times arms."""
+"""The most clusters times arms that one request may bring."""
 Names = Annotated[list[boards.ArmName], Field(max_length=MAX_ITEMS, fail_fast=True)]
 Repeats = Annotated[list[Annotated[int, Field(ge=1, le=10**6)]], Field(max_length=MAX_ITEMS, fail_fast=True)]
 

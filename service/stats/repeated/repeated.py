@@ -449,8 +449,8 @@ def _warnings(
     if components.run.variance is None:
         warnings.append(NO_REPEATED_RUN())
     for name in NAMES:
-        each: Component = getattr(components, name)
-        if each.variance is not None and each.variance < 0:
+        component: Component = getattr(components, name)
+        if component.variance is not None and component.variance < 0:
             warnings.append(NEGATIVE_COMPONENT(name=name))
     return warnings
 

@@ -1,4 +1,4 @@
-"""What a suite answers."""
+"""What the test of a suite answers: its mean, its tasks, and how they differ."""
 
 from __future__ import annotations
 

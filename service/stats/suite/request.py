@@ -159,7 +159,7 @@ class SuiteRequest(Request):
         if self.values is not None:
             return self.arms["values"]
         raw = paired_differences(
-            *(np.asarray(each, dtype=np.float64) for each in (self.baseline, self.candidate))
+            *(np.asarray(arm, dtype=np.float64) for arm in (self.baseline, self.candidate))
         )
         with np.errstate(over="ignore"):
             return np.asarray(raw / self._scales[1][self.design.tasks])
@@ -176,9 +176,9 @@ class SuiteRequest(Request):
         """The least and the greatest outcome of every task, rescaled; NaN where nobody knows. Shapes (T,)."""
         low, high = (np.full(len(self.names), np.nan) for _ in range(2))
         raw = [
-            np.asarray(each, dtype=np.float64)
-            for each in (self.values, self.baseline, self.candidate)
-            if each
+            np.asarray(column, dtype=np.float64)
+            for column in (self.values, self.baseline, self.candidate)
+            if column
         ]
         for task in range(len(self.names)):
             of_task = self.design.tasks == task if self.range is None else slice(0)
@@ -192,8 +192,8 @@ class SuiteRequest(Request):
     @cached_property
     def binary(self) -> bool:
         """Every outcome is 0 or 1 as it was sent."""
-        sent = [each for each in (self.values, self.baseline, self.candidate) if each is not None]
-        return is_binary(*(np.asarray(each, dtype=np.float64) for each in sent))
+        sent = [column for column in (self.values, self.baseline, self.candidate) if column is not None]
+        return is_binary(*(np.asarray(column, dtype=np.float64) for column in sent))
 
     @property
     def points(self) -> bool:
@@ -212,5 +212,5 @@ class SuiteRequest(Request):
 
     @property
     def first_seed(self) -> int:
-        """Of the draws."""
+        """The seed that the draws begin with: the one sent, or the one that stands for none."""
         return first_seed(self.seed)

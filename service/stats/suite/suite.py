@@ -90,7 +90,7 @@ class Working:
 
     @cached_property
     def tail(self) -> float:
-        """Level of each direction."""
+        """The chance of error left to each direction, half of alpha."""
         return self.request.alpha / 2
 
     @cached_property
@@ -118,7 +118,7 @@ class Working:
 
     @cached_property
     def critical(self) -> float:
-        """Of the simultaneous intervals."""
+        """The critical value of the simultaneous intervals at the level asked for."""
         return self.joint.critical(self.request.alpha)
 
     def interval(self, bounds: SuiteBounds, tail: float) -> Interval:
@@ -280,8 +280,8 @@ def _losses(
         working.joint.adjusted(
             np.array(
                 [
-                    1.0 if each is None else (each.p_below(0.0) if side else each.p_above(0.0))
-                    for each in bounds
+                    1.0 if bound is None else (bound.p_below(0.0) if side else bound.p_above(0.0))
+                    for bound in bounds
                 ]
             )
         )
@@ -293,10 +293,10 @@ def _losses(
     if margin is None:
         reasons |= dict.fromkeys(("losses.none_loses", "tasks.arms.standing"), "no margin was given")
     else:
-        p = [None if each is None else each.p_above(-margin) for each in bounds]
-        p_loss = [None if each is None else each.p_below(-margin) for each in bounds]
+        p = [None if bound is None else bound.p_above(-margin) for bound in bounds]
+        p_loss = [None if bound is None else bound.p_below(-margin) for bound in bounds]
         places = list(standings(p, p_loss, tail))
-        known = [each for each in p if each is not None]
+        known = [value for value in p if value is not None]
         worst = max(known) if len(known) == len(p) else None
         if worst is None:
             reasons["losses.none_loses.p_value"] = "some task has no interval"

@@ -68,7 +68,7 @@ class UnpairedMeans:
 
     @cached_property
     def plain_error(self) -> tuple[float, float] | None:
-        """The same without covariates."""
+        """Standard error and degrees of freedom of the difference without covariates; None where there is none."""
         return None if self.plain is None else self._error_of(self.plain)
 
     @property
@@ -127,11 +127,11 @@ class UnpairedMeans:
             return fitted.se, fitted.df
         # of two independent means Welch's degrees of freedom, which take no spread for the other's
         parts = [moments(values) for values in (self.baseline, self.candidate)]
-        v = [(each.sd or 0.0) ** 2 / each.n for each in parts]
+        v = [(arm.sd or 0.0) ** 2 / arm.n for arm in parts]
         if sum(v) == 0:
             return fitted.se, fitted.df
         total = sum(v)
-        return fitted.se, 1 / sum((x / total) ** 2 / (each.n - 1) for x, each in zip(v, parts, strict=True))
+        return fitted.se, 1 / sum((x / total) ** 2 / (arm.n - 1) for x, arm in zip(v, parts, strict=True))
 
     def _student(self) -> MeanBounds | None:
         """None where nothing varies: t has no width then, which is no certainty."""

@@ -129,7 +129,7 @@ class UnpairedDifferenceRequest(TwoSamples):
 
     @cached_property
     def scale(self) -> ScoreRange | None:
-        """Between what outcomes lie."""
+        """The range that outcomes lie in: as declared, 0 to 1 where all do, else None."""
         return self.range or (UNIT if lies_in_unit(*self.arrays()) else None)
 
     @cached_property
@@ -140,7 +140,7 @@ class UnpairedDifferenceRequest(TwoSamples):
         if self.clusters is not None:
             codes = codes_of([*map(str, self.clusters.baseline), *map(str, self.clusters.candidate)])
         if self.covariates is not None:
-            columns = [[*each.baseline, *each.candidate] for each in self.covariates.values()]
+            columns = [[*covariate.baseline, *covariate.candidate] for covariate in self.covariates.values()]
             covariates = np.array(columns, dtype=np.float64).T
         return UnpairedMeans(baseline, candidate, codes, covariates, self.scale)
 
@@ -378,7 +378,7 @@ def _warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWar
         warnings.append(UNKNOWN_RANGE())
         if means.codes is None and means.error is not None:
             moved = [means.arm(at)[0] for at in (0, 1)]
-            sides = [(-1) ** (1 - at) * (each - each.mean()) / len(each) for at, each in enumerate(moved)]
+            sides = [(-1) ** (1 - at) * (arm - arm.mean()) / len(arm) for at, arm in enumerate(moved)]
             warnings += skewed(np.concatenate(sides), "items")
     elif request.range is None and not is_binary(*arrays):
         warnings.append(RANGE_TAKEN())

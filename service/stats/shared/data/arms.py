@@ -52,7 +52,7 @@ class DecisionCounts(Request):
     fn: Tallies = Field(description="False negatives per item, counts.")
 
     def rows(self, path: str) -> NDArray[np.float64]:
-        """Shape (n, 3)."""
+        """True positives, false positives and false negatives per item, shape (n, 3)."""
         columns = {f"{path}.tp": self.tp, f"{path}.fp": self.fp, f"{path}.fn": self.fn}
         require_equal_lengths(dict(columns))
         return np.array([self.tp, self.fp, self.fn], dtype=np.float64).T
@@ -67,7 +67,7 @@ class BleuCounts(Request):
     ref_len: Tallies = Field(description="Words of the (closest) reference per segment, counts.")
 
     def rows(self, path: str) -> NDArray[np.float64]:
-        """Shape (n, 10)."""
+        """Matches and totals of order 1 to 4 and both lengths per segment, shape (n, 10)."""
         names = ("matches", "totals", "sys_len", "ref_len")
         require_equal_lengths({f"{path}.{name}": getattr(self, name) for name in names})
         matches, totals = np.array(self.matches, dtype=np.float64), np.array(self.totals, dtype=np.float64)
@@ -111,7 +111,7 @@ class Arms:
 
     @property
     def delta(self) -> float:
-        """The observed difference."""
+        """The observed difference of the metric, candidate minus baseline."""
         if self.counts is not None:
             return self.counts.delta
         if self.columns is None:
@@ -158,7 +158,7 @@ class Arms:
 
     @property
     def reach(self) -> float:
-        """Largest possible difference."""
+        """The largest difference that two arms can have; infinite where scores have no bounds."""
         if self.metric == "bleu":
             return 100.0
         return math.inf if self.metric == "mean" and self.counts is None else 1.0

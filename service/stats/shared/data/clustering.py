@@ -132,7 +132,7 @@ class ClusteredColumns(PairedColumns):
 
     @cached_property
     def pairs(self) -> ClusteredPairs:
-        """Differences by cluster."""
+        """The differences of the items, summed by cluster."""
         return clustered(*self.arrays(), self.clusters)
 
 

@@ -115,7 +115,7 @@ class Ordered:
         return "clusters" if self.clustered else "items"
 
     def first(self, units: int) -> ClusterSums:
-        """The first units."""
+        """The sums of the first so many units, in the order of collection."""
         return ClusterSums(self.sums[:units], self.sizes[:units])
 
     def scaled(self, bound: float | None, size_cap: int | None) -> tuple[Floats, Floats, float]:

@@ -53,7 +53,7 @@ class PairedCounts(Record):
 
     @property
     def n(self) -> int:
-        """Items."""
+        """The number of items, those on which the arms agree included."""
         return self.both_correct + self.only_baseline + self.only_candidate + self.both_wrong
 
     @property

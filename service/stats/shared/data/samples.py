@@ -119,7 +119,7 @@ class Arms(NamedTuple):
 
     @property
     def delta(self) -> float:
-        """Candidate minus baseline."""
+        """The mean difference, candidate minus baseline."""
         return self.differences.mean if self.differences else self.candidate.mean - self.baseline.mean
 
 

@@ -49,7 +49,7 @@ class ScoreRange(Request):
         return self.high - self.low
 
     def require(self, columns: dict[str, Floats], path: str = "range") -> None:
-        """Refuse scores outside."""
+        """Refuse columns with a score outside of the range, naming the first that has one."""
         for name, values in columns.items():
             least, most = float(values.min(initial=self.low)), float(values.max(initial=self.high))
             if least < self.low or most > self.high:

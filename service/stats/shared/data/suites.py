@@ -47,7 +47,7 @@ class TaskScale(Request):
 
     @property
     def length(self) -> float:
-        """From floor to ceiling."""
+        """The distance from the floor to the ceiling, which counts as 1."""
         return self.ceiling - self.floor
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from service.kernels.bootstrap.bootstrap_draws import Draws
 
 SURE = 4.0
-"""Monte-Carlo standard errors."""
+"""How many Monte-Carlo standard errors from a threshold make its side sure."""
 
 DRAWN = (
     "it is drawn, and lies within four Monte-Carlo standard errors of the threshold: draw more (`n_resamples`) "
@@ -103,7 +103,7 @@ class Support:
 
     @classmethod
     def of_counts(cls, losses: int, wins: int) -> Support:
-        """Of binary pairs."""
+        """The support of binary pairs, whose differences are -1, 0 and 1."""
         return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins)
 
     def signs(self, delta: float, *, strict: bool) -> float | None:

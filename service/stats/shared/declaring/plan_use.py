@@ -158,7 +158,7 @@ class PlanUse:
     simulated: Simulated | None = None
     """Fields on many simulated data sets, for power of all else."""
     ordered: InOrder | None = None
-    """Of a sequential test."""
+    """Fields of a sequential test on units in their order, for simulated power."""
     spoken: Spoken | None = None
     pairs: Callable[[Parameter], bool] = lambda _parameter: True
     """Whether it compares the arms item by item."""

@@ -147,12 +147,12 @@ class StatTest(Generic[R, A]):
 
     @property
     def words(self) -> str:
-        """The docstring, dedented."""
+        """The docstring of the test's function, without its indentation."""
         return inspect.getdoc(self.compute) or ""
 
     @property
     def summary(self) -> str:
-        """The docstring's first sentence."""
+        """The first line of the docstring, which is one sentence."""
         return self.words.split("\n", 1)[0]
 
     def section(self, name: str) -> str:

@@ -68,8 +68,8 @@ def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -
     if cells is not None:
         return 0.002 + draws * cells * (1.2e-7 if studentize else 9e-8) + 2e-7 * draws
     # beyond the cache every weight comes from memory
-    each = (1.2e-8 if studentize else 5e-9) + 1e-9 * width * (2 if units.n_units > 100_000 else 1)
-    return 0.003 + draws * (5e-7 + each * units.n_units)
+    unit_seconds = (1.2e-8 if studentize else 5e-9) + 1e-9 * width * (2 if units.n_units > 100_000 else 1)
+    return 0.003 + draws * (5e-7 + unit_seconds * units.n_units)
 
 
 def few_cells(units: PairedSums) -> int | None:

@@ -27,7 +27,7 @@ Parameter = Callable[[str], Any]
 ABOVE_ZERO: Bounds = ((1, 0),)
 BELOW_ZERO: Bounds = ((-1, 0),)
 ABOVE_LOWER: Bounds = ((1, -1),)
-"""Above minus the margin."""
+"""The interval shows the difference to be above minus the margin."""
 BELOW_UPPER: Bounds = ((-1, 1),)
 INSIDE: Bounds = (*ABOVE_LOWER, *BELOW_UPPER)
 ABOVE_UPPER: Bounds = ((1, 1),)
@@ -103,7 +103,7 @@ class Effect:
 
     kind: EffectKind = "means"
     q: float | None = None
-    """Which quantile, a proportion."""
+    """Which quantile the effect is of, a proportion; None where it is of means."""
 
     @property
     def of_means(self) -> bool:

@@ -29,7 +29,7 @@ class Units:
     """T data sets: difference sums (T, G) over G units, and where binary the items each arm alone wins."""
 
     sizes: Ints
-    """Items per unit, (G,)."""
+    """The number of items in each unit, (G,)."""
     sums: Floats
     won: tuple[Ints, Ints] | None
     clustered: bool
@@ -98,7 +98,7 @@ class Asked:
 
     @property
     def level(self) -> float:
-        """Of the interval."""
+        """The confidence level of the interval, a proportion."""
         return float(self.parameter("level"))
 
     @property

@@ -52,7 +52,7 @@ class BoundedLines:
         )
 
     def p_value(self, path: Path, alternative: str) -> Line:
-        """Of no difference."""
+        """The p-value of no difference, as a line over the counts of the pairs."""
 
         def p(b: Ints, m: Ints) -> Floats:
             above, below = self.above(b, m, 0.0), self.below(b, m, 0.0)
@@ -115,7 +115,7 @@ class BoundedSets:
     def _values(self) -> tuple[Floats, Floats]:
         """The items' values and how many have each, in units of the limit."""
         if self.units.won is not None:
-            won, lost = (each.sum(axis=1) for each in self.units.won)
+            won, lost = (items.sum(axis=1) for items in self.units.won)
             counts = np.stack([lost, self.units.sizes.sum() - won - lost, won], axis=1)
             return DIFFERENCES / self.limit, counts.astype(np.float64)
         items = self.units.sums if self.units.items is None else self.units.items

@@ -130,7 +130,7 @@ class Design(Request):
 
     @property
     def unit(self) -> str:
-        """What n counts."""
+        """What the sizes of this design count: runs per arm, clusters or items."""
         if self.test in ("welch", "student"):
             return "runs per arm"
         return "clusters" if self.test == "sign-flip" else "items"
@@ -205,8 +205,8 @@ def seconds_at(design: Design, n: int) -> float:
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
         drawn = BLOCK * block_count(design.n_simulations)  # whole blocks
-        each = simulation(design, n).seconds + 1e-8 * (design.cluster_size or 1)
-        return 0.02 + 2.5 * drawn * each
+        set_seconds = simulation(design, n).seconds + 1e-8 * (design.cluster_size or 1)
+        return 0.02 + 2.5 * drawn * set_seconds
     if design.test == "welch":
         return 1.2e-3 + 0.03 / n**2
     if design.test == "tango":

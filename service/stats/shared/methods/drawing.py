@@ -80,7 +80,7 @@ class Resampled(BootstrapOptions):
     @property
     @abstractmethod
     def delta(self) -> float:
-        """The observed difference."""
+        """The observed difference, candidate minus baseline."""
 
     @cached_property
     @abstractmethod

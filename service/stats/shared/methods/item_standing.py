@@ -46,8 +46,8 @@ def standings_of(
             )
             for item, runs in enumerate(values)
         ]
-    runs = np.array([len(each) for each in values])
-    right = np.array([sum(each) for each in values])
+    runs = np.array([len(row) for row in values])
+    right = np.array([sum(row) for row in values])
     # P(X >= c) and P(X <= c) under the share itself, the border of either hypothesis
     more = np.where(right > 0, special.betainc(np.maximum(right, 1), runs - right + 1, least_share), 1.0)
     wrong = runs - right

@@ -194,7 +194,7 @@ def judge_looks(
     crossed = [k for k, look in enumerate(table) if look.crossed]
     ended = bool(crossed) or len(seen) == len(table)
     warnings: list[StatWarning] = [*data.pairs.warnings()] if data.pairs else []
-    dfs = [each.df for each in seen if each.df is not None]
+    dfs = [look.df for look in seen if look.df is not None]
     if dfs and min(dfs) < LEAST_DF:
         warnings.append(LOW_DF(df=min(dfs)))
     fields: dict[str, Any] = {"looks": table, "delta": seen[-1].delta if seen else None}

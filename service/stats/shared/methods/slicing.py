@@ -194,11 +194,11 @@ def standings(
     return standings_
 
 
-def overall(each: Sequence[Standing]) -> Standing:
+def overall(standings: Sequence[Standing]) -> Standing:
     """Pass where every slice does, fail where one does."""
-    if "fail" in each:
+    if "fail" in standings:
         return "fail"
-    return "pass" if each and all(one == "pass" for one in each) else "cannot_tell"
+    return "pass" if standings and all(one == "pass" for one in standings) else "cannot_tell"
 
 
 def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = False) -> Reversal:
@@ -216,7 +216,7 @@ def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = Fal
         )
     if reason is not None:
         return Reversal(p_value=None, gains=None, losses=None, slices=len(leans), shown=None, reason=reason)
-    test = of_sides([each.above for each in usable], [each.below for each in usable])
+    test = of_sides([row.above for row in usable], [row.below for row in usable])
     return Reversal(
         p_value=floored(test.p, "p_value", {}),
         gains=test.above,
