@@ -34,10 +34,14 @@ def answer_to(api: socket.socket) -> None:
 
 
 def begin(seconds: float) -> None:
-    """Say that the body is read, and compute for so long from now on."""
-    if _api is not None:
-        for piece in packed(Begun()):
-            _api.sendall(piece)
+    """Say that the body is read, and compute for so long from now on.
+
+    Does nothing outside a calculator: the system would end whatever process called this, that many seconds later.
+    """
+    if _api is None:
+        return
+    for piece in packed(Begun()):
+        _api.sendall(piece)
     allow(seconds)
 
 
