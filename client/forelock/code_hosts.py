@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
@@ -34,8 +34,15 @@ class Shown:
     url: str
     """Address of the service."""
     verdict: Json | None = field(default=None, repr=False)
+    words: Json | None = field(default=None, repr=False)
+    """The verdict's sentences, which begin with its headlines."""
     progress: Json | None = None
     """How many results are in; of a record without verdict."""
+
+    def headline(self, hypothesis: str) -> tuple[str, str]:
+        """The outcome in a line, and what was not shown; empty where they are not known."""
+        spoken = {each["hypothesis"]: each for each in (self.words or {}).get("hypotheses", ())}
+        return text.headline_of(spoken.get(hypothesis, {}))
 
     @property
     def page(self) -> str:
@@ -71,7 +78,10 @@ def junit(shown: Shown) -> bytes:
         counts[count] += 1
         said = {
             "type": _xml(hypothesis["outcome"]),
-            "message": _xml(text.OUTCOMES.get(hypothesis["outcome"], hypothesis["outcome"])),
+            "message": _xml(
+                shown.headline(hypothesis["id"])[0]
+                or text.OUTCOMES.get(hypothesis["outcome"], hypothesis["outcome"])
+            ),
         }
         element = ElementTree.SubElement(case, kind, said)
         element.text = _xml(text.verdict_text({"hypotheses": [hypothesis]}))
@@ -105,18 +115,29 @@ def markdown(shown: Shown) -> str:
             f"**{text.MARKED.get(each['effect'], 'MARKED')}**: {_escaped(each['says'])}\n"
             for each in verdict.get("marks") or ()
         ]
-        lines += ["| Hypothesis | Outcome | |", "|---|---|---|"]
-        lines += [
-            f"| {_escaped(each['id'])} | {SIGNS.get(each['outcome'], _escaped(each['outcome']))} "
-            f"| {_escaped(each.get('sentence') or each.get('reason') or '')} |"
-            for each in verdict["hypotheses"]
-        ]
+        lines += _outcomes(shown, verdict["hypotheses"])
         told = text.verdict_text(verdict).replace("```", "` ` `")
         lines += ["", "<details><summary>Clauses</summary>", "", "```text", told, "```", "", "</details>", ""]
     lines += [f"Locked before the results: [{_word(shown.preregistration_id)}]({_word(shown.page)})"]
     if verdict is not None and verdict.get("plan_sha256"):
         lines[-1] += f", plan SHA-256 `{_word(verdict['plan_sha256'])}`"
     return "\n".join(lines) + "\n"
+
+
+def _outcomes(shown: Shown, hypotheses: Sequence[Json]) -> Iterator[str]:
+    """A headline for every hypothesis, or where there is none a table of their sentences."""
+    if not all(shown.headline(each["id"])[0] for each in hypotheses):
+        yield from ("| Hypothesis | Outcome | |", "|---|---|---|")
+        for each in hypotheses:
+            outcome = SIGNS.get(each["outcome"], _escaped(each["outcome"]))
+            sentence = _escaped(each.get("sentence") or each.get("reason") or "")
+            yield f"| {_escaped(each['id'])} | {outcome} | {sentence} |"
+        return
+    for each in hypotheses:
+        line, rest = shown.headline(each["id"])
+        sign = SIGNS.get(each["outcome"], "").partition(" ")[0]
+        yield f"**{sign} {_escaped(each['id'])}: {_escaped(line)}**"
+        yield from ("", _escaped(rest), "") if rest else ("",)
 
 
 def _escaped(said: object) -> str:

@@ -34,11 +34,17 @@ def exit_code(verdict: Json) -> int:
     return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 1)
 
 
-def verdict_text(verdict: Json, words: Json | None = None) -> str:
-    """A verdict, hypothesis by hypothesis and clause by clause; with its sentences, what can be done next."""
-    steps = {each["hypothesis"]: each.get("next") or {} for each in (words or {}).get("hypotheses", ())}
+def verdict_text(verdict: Json, words: Json | None = None, *, explain: bool = True) -> str:
+    """A verdict, hypothesis by hypothesis and clause by clause.
+
+    Args:
+        words: its sentences, by which every hypothesis begins with its headline, and ends with what can be done next.
+        explain: also the whole sentence, the rule, and those of the tests, where a headline says the outcome.
+    """
+    spoken = {each["hypothesis"]: each for each in (words or {}).get("hypotheses", ())}
     blocks = [
-        _hypothesis(each, plain(steps.get(each["id"], {}).get("en") or "")) for each in verdict["hypotheses"]
+        _hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), explain=explain)
+        for hypothesis in verdict["hypotheses"]
     ]
     voided = [
         f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
@@ -59,12 +65,23 @@ def _concerned(mark: Json) -> str:
     return "" if named is None else f" ({', '.join(map(plain, named))})"
 
 
-def _hypothesis(hypothesis: Json, step: str) -> str:
-    outcome = hypothesis["outcome"]
-    lines = [f"{plain(hypothesis['id'])}: {OUTCOMES.get(outcome, plain(outcome))}"]
+def headline_of(spoken: Json) -> tuple[str, str]:
+    """The outcome in a line, and what was not shown; empty of a service of an earlier version."""
+    line, rest = (spoken.get(name) or {} for name in ("headline", "open"))
+    return plain(line.get("en") or ""), plain(rest.get("en") or "")
+
+
+def _hypothesis(hypothesis: Json, spoken: Json, *, explain: bool) -> str:
+    outcome, name = hypothesis["outcome"], plain(hypothesis["id"])
+    line, rest = headline_of(spoken)
+    explain = explain or not line
+    lines = [f"{name}: {OUTCOMES.get(outcome, plain(outcome))}"]
+    if line:
+        lines = [hanging(line, f"{name}: ", "    ")] + ([_wrapped(rest)] if rest else [])
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
-    lines += [_wrapped(sentence)] if sentence else []
-    lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
+    if explain:
+        lines += [_wrapped(sentence)] if sentence else []
+        lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
     clauses = hypothesis.get("clauses") or ()
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
     in_points = any(" pp" in clause["text"] for clause in clauses)
@@ -74,11 +91,12 @@ def _hypothesis(hypothesis: Json, step: str) -> str:
             seen += f", {_number(clause['unadjusted'], False)} unadjusted"
         said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {seen}"
         lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
-    if hypothesis.get("reason"):
+    if hypothesis.get("reason") and explain:
         lines.append(_wrapped(f"because {plain(hypothesis['reason'])}"))
-    for name, answer in (hypothesis.get("analyses") or {}).items():
-        found = ((answer or {}).get("analysis") or {}).get("sentence")
-        lines += [_wrapped(f"{plain(name)}: {plain(found)}")] if found else []
+    for test, answer in (hypothesis.get("analyses") or {}).items():
+        sentence = plain(((answer or {}).get("analysis") or {}).get("sentence") or "")
+        lines += [_wrapped(f"{plain(test)}: {sentence}")] if sentence and explain else []
+    step = plain((spoken.get("next") or {}).get("en") or "")
     lines += [_wrapped(step)] if step else []
     return "\n".join(lines)
 

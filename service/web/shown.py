@@ -33,6 +33,10 @@ class JudgedView:
 
     outcome: str
     label: str
+    headline: str
+    """The outcome as a person would say it."""
+    open: str
+    """What was not shown; empty where nothing is to be said."""
     sentence: str
     next: str
     reason: str

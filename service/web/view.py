@@ -19,6 +19,7 @@ from service.domain.rules.rule import sentence as rule_text
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.headline import headline
 from service.domain.verdicts.words.reasons import multiplicity_message, reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
@@ -37,6 +38,7 @@ from service.web.shown import (
     WarningView,
 )
 from service.web.speech import ENGLISH, Say
+from service.words import text_of
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -247,9 +249,12 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
     }
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
+    first = headline(plan, judged)
     return JudgedView(
         outcome=judged.outcome,
         label=say(OUTCOMES[judged.outcome]),
+        headline=first.line.text(say.language),
+        open=text_of(first.open, say.language),
         sentence=said,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),

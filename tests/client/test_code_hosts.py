@@ -26,6 +26,11 @@ VERDICT = {
     "hypotheses": [HYPOTHESIS],
     "marks": [],
 }
+WORDS = {
+    "hypothesis": "H1",
+    "headline": {"en": "B beat A: +3.00 pp, rule met", "zh": ""},
+    "open": {"en": "Not shown: how large the gain is.", "zh": ""},
+}
 PROGRESS = {"state": "collecting", "received": 7, "expected": 20, "cells": []}
 
 
@@ -68,6 +73,24 @@ def test_markdown_can_be_found_again_and_says_the_outcome() -> None:
         lines[-1]
         == f"Locked before the results: [p1](http://s/preregistrations/p1), plan SHA-256 `{'ab' * 32}`"
     )
+
+
+def test_a_comment_and_a_list_of_tests_begin_with_the_headline() -> None:
+    told = shown(
+        verdict=VERDICT | {"hypotheses": [HYPOTHESIS | {"outcome": "not_supported"}]},
+        words={"hypotheses": [WORDS | {"headline": {"en": "B did not beat A: @all", "zh": ""}}]},
+    )
+    lines = markdown(told).splitlines()
+    assert lines[1:6] == [
+        "### Forelock: Caching",
+        "",
+        "**❌ H1: B did not beat A: &#64;all**",
+        "",
+        "Not shown: how large the gain is.",
+    ]
+    assert "| Hypothesis |" not in markdown(told)
+    (failure,) = suite(told).iter("failure")
+    assert failure.get("message") == "B did not beat A: @all"
 
 
 def test_what_a_plan_says_is_text_and_no_markup() -> None:
@@ -121,6 +144,7 @@ def test_submit_waits_where_it_is_told_to(command, service, tmp_path) -> None:
     assert command(*call)[0] == 2
     service.will_answer(201, {"n": 1, "batch": 1})
     service.will_answer(200, VERDICT)
+    service.will_answer(200, {"hypotheses": [WORDS]})
     status, output, _ = command(*call, "--wait", "--json")
     assert (status, json.loads(output)["title"]) == (0, "Caching")
-    assert "supported" in (tmp_path / "v").read_text()
+    assert "**✅ H1: B beat A: \\+3.00 pp, rule met**" in (tmp_path / "v").read_text()

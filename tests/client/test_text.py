@@ -92,3 +92,36 @@ def test_what_stands_against_a_verdict_comes_first():
     ]
     lines = verdict_text({"hypotheses": [], "marks": marks}).split("\n\n")
     assert lines == ["  INVALID: rows came late", "  MARKED: the file moved (H1, H2)"]
+
+
+WORDS = {
+    "hypothesis": "H",
+    "headline": {"en": "B did not beat A: +1.00 pp, rule not met", "zh": ""},
+    "open": {"en": "Not shown: that they are equal.", "zh": ""},
+    "next": {"en": "Next: run more items.", "zh": ""},
+}
+HYPOTHESIS = {
+    "id": "H",
+    "outcome": "not_supported",
+    "sentence": "H is not supported: the rule `m.p < 0.05` is false.",
+    "rule": "m.p < 0.05",
+    "clauses": [{"text": "m.p < 0.05", "observed": 0.2, "threshold": 0.05, "holds": False}],
+    "analyses": {"m": {"analysis": {"sentence": "p = 0.200, so equality is not rejected."}}},
+}
+
+
+def test_a_verdict_with_words_begins_with_its_headline_and_says_nothing_twice():
+    told = verdict_text({"hypotheses": [HYPOTHESIS]}, {"hypotheses": [WORDS]}, explain=False)
+    assert told.splitlines() == [
+        "H: B did not beat A: +1.00 pp, rule not met",
+        "  Not shown: that they are equal.",
+        "    fails  m.p < 0.05  observed 0.2",
+        "  Next: run more items.",
+    ]
+
+
+def test_explain_adds_the_whole_sentence_and_those_of_the_tests():
+    told = verdict_text({"hypotheses": [HYPOTHESIS]}, {"hypotheses": [WORDS]}, explain=True)
+    assert told.startswith("H: B did not beat A")
+    assert "H is not supported: the rule" in told
+    assert "m: p = 0.200" in told

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock import text
 from forelock.commands.common import either
+from forelock.commands.reporting import sentences_of
 from forelock.local import Local
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockProblem
@@ -204,7 +205,8 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
             with Packed(one) as body:
                 client.import_file(options.plan, body, query=query)
     verdict = client.verdict(options.plan, wait=True, timeout=options.timeout)
-    show(options, verdict, text.verdict_text(verdict))
+    words = None if options.json else sentences_of(client, options.plan)
+    show(options, verdict, text.verdict_text(verdict, words, explain=options.explain))
     return text.exit_code(verdict)
 
 

@@ -23,6 +23,11 @@ def add_reports(parser: argparse.ArgumentParser, *, wait: str | None = None) -> 
     """Add the options; `wait` is the help of `--wait` where the command does something else before."""
     if wait is not None:
         parser.add_argument("--wait", action="store_true", help=wait)
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also print the whole sentence, the rule, and what every test says",
+    )
     parser.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, too")
     parser.add_argument("--markdown", metavar="FILE", help="write the verdict as Markdown, too")
 
@@ -45,20 +50,21 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
                 progress = client.progress(options.id)
             _write(options, Shown(options.id, client.url, progress=progress))
         raise
-    _write(options, Shown(options.id, client.url, verdict=verdict))
-    words, picture = (
-        (None, "") if options.json else (_words(options, client), _picture(options, client, verdict))
-    )
-    show(options, verdict, "\n\n".join(filter(None, (text.verdict_text(verdict, words), picture))))
+    wanted = not options.json or options.junit or options.markdown
+    words = sentences_of(client, options.id) if wanted else None
+    _write(options, Shown(options.id, client.url, verdict=verdict, words=words))
+    picture = "" if options.json else _picture(options, client, verdict)
+    told = text.verdict_text(verdict, words, explain=options.explain)
+    show(options, verdict, "\n\n".join(filter(None, (told, picture))))
     return text.exit_code(verdict)
 
 
-def _words(options: argparse.Namespace, client: Client) -> dict[str, Any] | None:
+def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | None:
     """The verdict's sentences; without them the verdict stands, and its exit status."""
     try:
-        return client.verdict_sentences(options.id)
+        return client.verdict_sentences(preregistration_id)
     except ForelockError as error:
-        tell(f"forelock: what can be done next could not be read: {text.plain(error)}")
+        tell(f"forelock: its headline, and what can be done next, could not be read: {text.plain(error)}")
         return None
 
 

@@ -60,20 +60,29 @@ class Form:
     """Lists that a comment folds, each with its summary."""
 
 
-def as_text(form: Form, remarks: Sequence[str] = (), *, encoding: str | None = "utf-8") -> str:
-    """The answer for a terminal; lines are drawn in ASCII where the encoding has no others."""
+def as_text(
+    form: Form, remarks: Sequence[str] = (), *, encoding: str | None = "utf-8", explain: bool = True
+) -> str:
+    """The answer for a terminal; lines are drawn in ASCII where the encoding has no others.
+
+    Without `explain` how it was computed is left out, and the last line says what shows it.
+    """
     blocks = [hanging(plain(form.headline), "")]
     if form.picture is not None:
         blocks.append(form.picture.drawn(encoding))
     blocks.append("\n".join(hanging(value, f"  {name:<{_KEY}}", _INDENT) for name, value in form.numbers))
     blocks.append("\n".join(form.more))
     blocks.append("\n".join(f"  {name} {value}" for name, value in form.parts))
-    done = [hanging(plain(each), f"  {'rule':<{_KEY}}", _INDENT) for each in form.done]
+    shown = form.done if explain else ()
+    done = [hanging(plain(each), f"  {'rule':<{_KEY}}", _INDENT) for each in shown]
     blocks.append("\n".join([*done, *(hanging(plain(remark), "note: ") for remark in remarks)]))
     blocks.append(
         "\n".join(hanging(f"{each['code']}: {plain(each['message'])}", "") for each in form.cautions)
     )
-    blocks.append((hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status))
+    more = " (--explain: how it was computed)" if form.done and not explain else ""
+    blocks.append(
+        (hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status) + more
+    )
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -140,7 +149,11 @@ def show_answer(
     ascii_only = getattr(options, "ascii", False)
     encoding = "ascii" if ascii_only else getattr(sys.stdout, "encoding", None)
     written = envelope(form, document, reading) if options.json else {}
-    show(options, written, as_text(form, remarks, encoding=encoding))
+    show(
+        options,
+        written,
+        as_text(form, remarks, encoding=encoding, explain=getattr(options, "explain", False)),
+    )
     if getattr(options, "markdown", None) is not None:
         files.write_bytes(options.markdown, as_markdown(form, remarks).encode())
     if getattr(options, "svg", None) is not None:

@@ -51,6 +51,9 @@ _OPTIONS: dict[str, Adds] = {
     "alpha": lambda parser: parser.add_argument(
         "--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)"
     ),
+    "explain": lambda parser: parser.add_argument(
+        "--explain", action="store_true", help="also print how it was computed"
+    ),
     "markdown": lambda parser: parser.add_argument(
         "--markdown", metavar="FILE", help="also write the answer as a pull-request comment"
     ),

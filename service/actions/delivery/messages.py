@@ -11,11 +11,13 @@ from sqlalchemy.orm import Session
 from service.actions.delivery.verdict_words import outcome_of
 from service.actions.ledger import proofs
 from service.domain.ledger import Receipt
+from service.domain.notes.notes import in_words
 from service.domain.outgoing import PING, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.verdicts.records import HypothesisVerdict, Span, Verdict
+from service.domain.verdicts.words.headline import headline
 from service.publish.mlflow import Metric, Push
 from service.store.delivery.deliveries import Due
 from service.store.ledger import checkpoints, ledger
@@ -56,6 +58,7 @@ def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
                 "outcome": hypothesis.outcome,
                 "delta": hypothesis.delta,
                 "n": hypothesis.n,
+                "headline": in_words(headline(record.plan, hypothesis).line).model_dump(),
                 "sentence": hypothesis.sentence,
             }
             for hypothesis in verdict.hypotheses
@@ -143,14 +146,15 @@ def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | b
 def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
     where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
     head = f"**Preregistered (Forelock {where}): {outcome_of(verdict).replace('_', ' ')}**"
-    lines = [
-        f"- {hypothesis.id}: {hypothesis.outcome.replace('_', ' ')}. {hypothesis.sentence}"
+    first = [
+        f"- {hypothesis.id}: {headline(record.plan, hypothesis).line.text('en')}."
         for hypothesis in verdict.hypotheses
     ]
+    lines = [f"{line} {each.sentence}" for line, each in zip(first, verdict.hypotheses, strict=True)]
     whole = "\n".join([head, "", *lines])
     if len(whole) <= MOST_NOTE:
         return whole
-    short = "\n".join([head, "", *(line.partition(". ")[0] for line in lines)])
+    short = "\n".join([head, "", *first])
     return short if len(short) <= MOST_NOTE else head
 
 

@@ -27,6 +27,11 @@ SENTENCES: dict[str, Any] = {
         {
             "hypothesis": "H1a",
             "outcome": "not_supported",
+            "headline": {
+                "en": "C3 did not beat C1: +0.40 pp, rule not met",
+                "zh": "未能表明 C3 优于 C1：+0.40 个百分点，规则不成立",
+            },
+            "open": {"en": "Not shown: that they are equal.", "zh": "未表明：两组相同。"},
             "sentences": {
                 "en": "H1a is not supported: the rule `delta >= 2.0 pp` is false (`delta >= 2.0 pp` does not hold). C3 "
                 "minus C1 in accuracy on longmemeval is +0.40 pp (n = 500). This does not show that the arms are "

@@ -17,6 +17,7 @@ from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.amounts import difference
 from service.domain.verdicts.words.facts import interval_of
+from service.domain.verdicts.words.headline import headline
 from service.domain.verdicts.words.numbers import points
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.sentences import sentence
@@ -45,6 +46,10 @@ class HypothesisSentences(Record):
 
     hypothesis: str
     outcome: Outcome
+    headline: Words = Field(
+        description="The outcome as a person would say it: the arms, the estimate with its interval, and the rule."
+    )
+    open: Words = Field(description="What was not shown; empty where nothing is to be said.")
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
@@ -55,20 +60,23 @@ def sentences(
 ) -> tuple[HypothesisSentences, ...]:
     """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis."""
     return tuple(
-        HypothesisSentences(
-            hypothesis=hypothesis_verdict.id,
-            outcome=hypothesis_verdict.outcome,
-            sentences=Words(
-                en=hypothesis_verdict.sentence, zh=_chinese(plan, hypothesis_verdict, verdict.marks)
-            ),
-            notes=tuple(
-                note
-                for note in [winners_curse(plan, hypothesis_verdict, powers.get(hypothesis_verdict.id))]
-                if note is not None
-            ),
-            next=in_words(next_step(plan, hypothesis_verdict)),
-        )
-        for hypothesis_verdict in verdict.hypotheses
+        _sentences(plan, hypothesis, verdict.marks, powers.get(hypothesis.id))
+        for hypothesis in verdict.hypotheses
+    )
+
+
+def _sentences(
+    plan: Plan, verdict: HypothesisVerdict, marks: Sequence[Mark], power: RulePower | None
+) -> HypothesisSentences:
+    note, first = winners_curse(plan, verdict, power), headline(plan, verdict)
+    return HypothesisSentences(
+        hypothesis=verdict.id,
+        outcome=verdict.outcome,
+        headline=in_words(first.line),
+        open=in_words(first.open),
+        sentences=Words(en=verdict.sentence, zh=_chinese(plan, verdict, marks)),
+        notes=() if note is None else (note,),
+        next=in_words(next_step(plan, verdict)),
     )
 
 

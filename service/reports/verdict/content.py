@@ -86,6 +86,8 @@ class HypothesisReport(Record):
     binary: bool = Field(description="Differences are proportions: 0.02 is 2 pp.")
     sesoi: float | None
     outcome: Outcome
+    headline: Words = Field(description="The outcome as a person would say it.")
+    open: Words = Field(description="What was not shown; empty where nothing is to be said.")
     sentences: Words
     next: Words
     reason: str | None
@@ -253,6 +255,8 @@ def _hypothesis(
         },
         binary=endpoint is not None and endpoint.kind == "binary",
         sesoi=None if margin is None else float(margin.exact()),
+        headline=only if said is None else said.headline,
+        open=Words(en="", zh="") if said is None else said.open,
         sentences=only if said is None else said.sentences,
         next=Words(en="", zh="") if said is None else said.next,
         arms=tuple(arms),

@@ -89,6 +89,8 @@ def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
     body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
+    for hypothesis in report.hypotheses:
+        body += list(_lead(hypothesis, language))
     body += list(_summary(report, language))
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
@@ -106,6 +108,13 @@ def print_latex(report: Report, language: Language = "en") -> str:
     body += [said + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
     fonts = _CHINESE if language == "zh" else _ENGLISH
     return PREAMBLE.replace("FONTS", fonts) + "\n".join(body) + "\n"
+
+
+def _lead(each: HypothesisReport, language: Language) -> Iterator[str]:
+    """The headline, and what was not shown."""
+    line, rest = (words.zh if language == "zh" else words.en for words in (each.headline, each.open))
+    yield f"\\noindent\\textbf{{{escape(each.id)}{colon(language)}{_said(line)}}}\\\\"
+    yield from (_said(rest), "")
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:

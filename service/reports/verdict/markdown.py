@@ -33,9 +33,17 @@ def print_markdown(report: Report, language: Language = "en") -> str:
                 f"- **!** {sentence(mark.zh if language == 'zh' else mark.en)}" for mark in report.marks
             )
         )
+    parts += [part for hypothesis in report.hypotheses for part in _lead(hypothesis, language)]
     parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
     parts += _after(report, language)
     return "\n\n".join(parts) + "\n"
+
+
+def _lead(each: HypothesisReport, language: Language) -> Iterator[str]:
+    """The headline, and what was not shown."""
+    yield f"**{_line(each.id)}{colon(language)}{sentence(each.headline.zh if language == 'zh' else each.headline.en)}**"
+    if each.open.en:
+        yield sentence(each.open.zh if language == "zh" else each.open.en)
 
 
 def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from service.domain.notes.notes import Words
 from service.reports.charts.draw import FONTS
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
@@ -54,7 +55,10 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
         "lead": [
-            _said(f"{hypothesis.id}{colon(language)}{hypothesis.sentences.zh if zh else hypothesis.sentences.en}")
+            {
+                "line": _said(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
+                "open": _said(_of(hypothesis.open, language)),
+            }
             for hypothesis in report.hypotheses
         ],
         "marks": [_said(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
@@ -133,8 +137,13 @@ def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
         },
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
                    "line": _said(slices_line(each, language))},
+        "sentence": _said(_of(each.sentences, language)),
         "note": _said(sentences((judged, then, reason_text(each, language)), language)),
     }  # fmt: skip
+
+
+def _of(words: Words, language: Language) -> str:
+    return words.zh if language == "zh" else words.en
 
 
 def _said(text: str) -> list[dict[str, Any]]:

@@ -1,0 +1,282 @@
+"""A verdict's first line, as a person would say it, and its second: what was not shown.
+
+Both are made when a verdict is read. No headline says more than the rule and the interval that the verdict reads: a
+margin stands in it where it is the one that was shown, and an estimate beside the interval of the same quantity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from service.domain.plans.plan import Plan
+from service.domain.rules.claims.claim import Target
+from service.domain.rules.settings import resolve
+from service.domain.verdicts.reading import IntervalRead
+from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.words.amounts import amount, difference
+from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, interval_of
+from service.domain.verdicts.words.numbers import percentage, points, score, times
+from service.domain.verdicts.words.reasons import reason_message
+from service.words import Listed, Message, Value, listed, message
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a person in a hurry reads of a hypothesis."""
+
+    line: Message
+    """Outcome, arms, estimate with its interval, cost where a rule asks it; without a full stop."""
+    open: Value
+    """What was not shown, as a sentence; empty where the line says all."""
+
+
+def headline(plan: Plan, verdict: HypothesisVerdict) -> Headline:
+    """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
+    read = interval_of(plan, verdict)
+    facts = facts_of(plan, verdict, read)
+    said = _Said(plan, verdict, read, facts)
+    return Headline(said.line(), said.open())
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    plan: Plan
+    verdict: HypothesisVerdict
+    read: IntervalRead | None
+    facts: Facts
+
+    def line(self) -> Message:
+        says = self._says()
+        if self.verdict.outcome == "invalid":
+            return message("headlines.line_invalid", says=says, scope=self._scope())
+        rule = message(f"headlines.{self._rule()}")
+        figures = self._figures()
+        if figures is None:
+            return message("headlines.line_without_figures", says=says, scope=self._scope(), rule=rule)
+        return message("headlines.line", says=says, scope=self._scope(), figures=figures, rule=rule)
+
+    def _says(self) -> Message:
+        verdict, margin = self.verdict, self._margin()
+        told: Value = message("headlines.the_margin") if margin is None else margin
+        if verdict.claim != "minimum_effect" or verdict.outcome == "equivalent":
+            note = verdict.claim == "non_inferiority" and verdict.outcome != "equivalent"
+            code = "headlines.margin_note" if note else "headlines.margin_within"
+            told = "" if margin is None else message(code, margin=margin)
+        about = self.facts.about
+        return message(
+            f"headlines.{verdict.claim}_{self._way()}",
+            candidate=verdict.candidate,
+            baseline=verdict.baseline,
+            margin=told,
+            about="" if about == "mean" else message(f"headlines.about_{about}"),
+        )
+
+    def _way(self) -> str:
+        """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one."""
+        verdict, read = self.verdict, self.read
+        if (verdict.claim, verdict.outcome) != ("superiority", "not_supported") or read is None:
+            return verdict.outcome
+        if self._effect_read() is not None or read.reading not in ("positive", "negative"):
+            return verdict.outcome
+        return "ahead" if (read.reading == "positive") == (self.facts.good > 0) else "behind"
+
+    def _margin(self) -> Value | None:
+        """The margin that was shown, or that the claim asks for; None where there are several."""
+        facts, size = self.facts, None
+        if facts.decided and facts.fallback is not None:
+            size = facts.fallback.margin
+        elif facts.margin is not None:
+            ends = [abs(end) for end in (facts.margin.low, facts.margin.high) if end is not None]
+            size = ends[0] if max(ends) - min(ends) <= 1e-12 else None
+        elif not facts.other_margins:
+            size = self._asked()
+        return None if size is None else difference(size, *facts.apart, binary=facts.binary, signed=False)
+
+    def _asked(self) -> float | None:
+        """What the claim is held against."""
+        setting = resolve(self.plan).of(self.verdict.id)
+        margin = None if setting is None else Target.of(setting).margin
+        return None if margin is None else float(margin)
+
+    def _scope(self) -> Value:
+        """Endpoint and population, where the plan's hypotheses differ in them."""
+        hypotheses, verdict = self.plan.hypotheses or (), self.verdict
+        several = {
+            name: len({getattr(hypothesis, name) for hypothesis in hypotheses}) > 1
+            for name in ("endpoint", "population")
+        }
+        named = "_".join(
+            f"{where}_{name}" for where, name in (("in", "endpoint"), ("on", "population")) if several[name]
+        )
+        if not named:
+            return ""
+        return message(f"headlines.{named}", endpoint=verdict.endpoint, population=verdict.population)
+
+    def _rule(self) -> str:
+        verdict = self.verdict
+        if verdict.outcome == "inconclusive" and not verdict.rule_holds:
+            return "rule_undecided"
+        if not verdict.rule_holds:
+            return "rule_not_met"
+        return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
+
+    def _figures(self) -> Message | None:
+        """The estimate with the interval of the same quantity, and how many times as much the candidate costs."""
+        effect = self._effect_read()
+        value = self.verdict.delta if effect is None else effect.value
+        if value is None:
+            return None
+        estimate = message(
+            "headlines.estimate",
+            label=self._label(effect),
+            amount=amount(value, self.facts),
+            interval=self._interval(),
+        )
+        costs = [_cost(ratio) for ratio in self.facts.ratios if ratio.endpoint in self._costs_asked()]
+        if not costs:
+            return estimate
+        return message(
+            "headlines.estimate_and_cost", estimate=estimate, costs=listed(costs, "lists.semicolon")
+        )
+
+    def _costs_asked(self) -> set[str]:
+        """Endpoints of which the rule asks a ratio."""
+        setting = resolve(self.plan).of(self.verdict.id)
+        fields = [] if setting is None else [clause.field for clause in setting.clauses]
+        return {
+            self.plan.reads(field.test, self.verdict.endpoint)
+            for field in fields
+            if field.test is not None and field.path[0] == "ratio"
+        }
+
+    def _effect_read(self) -> TestedEffect | None:
+        """What the interval is of, where that is not the difference of means over items."""
+        test = None if self.read is None else self.read.of.partition(".")[0]
+        return next((effect for effect in self.facts.effects if effect.test == test), None)
+
+    def _label(self, effect: TestedEffect | None) -> Value:
+        if effect is None:
+            return message("headlines.of_means") if self.facts.about != "mean" else ""
+        q = 0.5 if effect.effect.q is None else effect.effect.q
+        quantile = message("verdicts.median") if q == 0.5 else message("verdicts.quantile", q=f"{q:g}")
+        return message(f"headlines.of_{effect.effect.kind}", quantile=quantile)
+
+    def _interval(self) -> Value:
+        low, high = self._ends()
+        if self.read is None or (low is None and high is None):
+            return ""
+        level = _level(self.read.level)
+        if high is None:
+            return message("headlines.ci_from", level=level, low=amount(low, self.facts))
+        if low is None:
+            return message("headlines.ci_to", level=level, high=amount(high, self.facts))
+        return message("headlines.ci", level=level, span=self._span(low, high))
+
+    def _ends(self) -> tuple[float | None, float | None]:
+        """The ends of the interval that are there."""
+        ends = (None, None) if self.read is None else (self.read.ends.low, self.read.ends.high)
+        low, high = (None if end is None or math.isinf(end) else end for end in ends)
+        return low, high
+
+    def _span(self, low: float, high: float) -> Message:
+        """Both ends with one unit."""
+        first = points(low, *self.facts.apart) if self.facts.binary else score(low, *self.facts.apart)
+        return message("headlines.span", low=first, high=amount(high, self.facts))
+
+    def open(self) -> Value:
+        """What was not shown."""
+        verdict = self.verdict
+        if verdict.outcome == "invalid":
+            return message("headlines.open_invalid", reason=reason_message(verdict.reason))
+        if verdict.rule_holds and verdict.outcome in ("not_supported", "inconclusive"):
+            return message("headlines.open_claim", reason=reason_message(verdict.reason))
+        if verdict.outcome == "inconclusive":
+            return message("headlines.open_because", reason=self._undecided())
+        if verdict.outcome == "equivalent":
+            return message("headlines.open_no_difference")
+        if verdict.outcome == "not_supported":
+            return self._open_equal()
+        if verdict.claim == "equivalence":
+            return message("headlines.open_no_difference")
+        if verdict.claim == "non_inferiority":
+            return self._open_better()
+        return self._open_size()
+
+    def _undecided(self) -> Listed:
+        """The clauses that are unknown, those of one reason together."""
+        by_reason: dict[str | None, list[Message]] = {}
+        for clause in self.verdict.clauses:
+            if clause.holds is None:
+                by_reason.setdefault(clause.reason, []).append(message("verdicts.code", text=clause.text))
+        return listed(
+            (
+                message(
+                    "headlines.undecided", clauses=listed(codes, "lists.comma"), reason=reason_message(reason)
+                )
+                for reason, codes in by_reason.items()
+            ),
+            "lists.semicolon",
+        )
+
+    def _open_equal(self) -> Message:
+        """Of a rule that is false: what it misses where a gain is seen, else the differences that stay possible."""
+        if self._way() == "ahead":
+            missed = [clause.text for clause in self.verdict.clauses if clause.holds is False]
+            codes = listed((message("verdicts.code", text=text) for text in missed), "lists.comma")
+            return message("headlines.open_clauses", clauses=codes)
+        low, high = self._ends()
+        if low is None or high is None:
+            return message("headlines.open_equal")
+        whole = self.read is not None and self.read.reading not in ("positive", "negative")
+        code = "headlines.open_equal_between" if whole else "headlines.open_between"
+        return message(code, span=self._span(low, high))
+
+    def _open_better(self) -> Message:
+        reading = None if self.read is None else self.read.reading
+        if reading == ("negative" if self.facts.good > 0 else "positive"):
+            return message("headlines.open_loss")
+        return message("headlines.open_better", candidate=self.verdict.candidate)
+
+    def _open_size(self) -> Value:
+        """A gain of the SESOI where the interval leaves it open, else how large the gain is."""
+        low, high = self._ends()
+        near = low if self.facts.good > 0 else high
+        sesoi = None if self.read is None else self.read.sesoi
+        if near is None:
+            return ""
+        if sesoi is not None and self._effect_read() is None and abs(near) < sesoi:
+            return message(
+                "headlines.open_at_least",
+                margin=difference(sesoi, *self.facts.apart, binary=self.facts.binary, signed=False),
+            )
+        if low is None or high is None:
+            return message("headlines.open_size_beyond", near=amount(near, self.facts))
+        return message("headlines.open_size", span=self._span(low, high))
+
+
+def _cost(ratio: RatioShown) -> Message:
+    interval: Value = ""
+    if ratio.low is not None:
+        level, low = _level(ratio.level), times(ratio.low, *ratio.apart)
+        interval = message("headlines.ci_from", level=level, low=low)
+        if ratio.high is not None:
+            span = message("headlines.span", low=low, high=times(ratio.high, *ratio.apart))
+            interval = message("headlines.ci", level=level, span=span)
+    return message(
+        "headlines.cost", endpoint=ratio.endpoint, times=times(ratio.value, *ratio.apart), interval=interval
+    )
+
+
+def _level(level: float | None) -> Value:
+    return "" if level is None else message("verdicts.level", level=percentage(level))
+
+
+def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Message]:
+    """The first line of every hypothesis, with its name where there are several."""
+    for verdict in verdicts:
+        line = headline(plan, verdict).line
+        yield (
+            line if len(verdicts) == 1 else message("headlines.hypothesis", hypothesis=verdict.id, line=line)
+        )
