@@ -305,7 +305,10 @@ def test_a_verdict_stands_where_its_sentences_cannot_be_read(service, command):
     service.will_refuse(409, "altered")
     status, output, errors = command("verdict", "p1")
     assert (status, output) == (0, "H: SUPPORTED\n")
-    assert errors == "forelock: what can be done next could not be read: altered: it is altered\n"
+    assert (
+        errors
+        == "forelock: its headline, and what can be done next, could not be read: altered: it is altered\n"
+    )
 
 
 def test_json_is_the_answer_alone(service, command):

@@ -436,10 +436,10 @@ def test_gate_takes_the_range_of_scores_and_says_what_it_took(shell):
     for name, gain in (("base.csv", 0.0), ("cand.csv", 1.0)):
         rows = "".join(f"q{at},{3 + gain * (at % 3 == 0)}\n" for at in range(60))
         Path(name).write_text("item_id,value\n" + rows)
-    status, output, errors = shell("gate", "base.csv", "cand.csv", "--range", "1..5")
+    status, output, errors = shell("gate", "base.csv", "cand.csv", "--range", "1..5", "--explain")
     assert (status, errors) == (0, "")
     assert "Scores lie between 1 and 5, as declared." in " ".join(output.split())
-    assert "--range LOW..HIGH" in " ".join(shell("gate", "base.csv", "cand.csv")[1].split())
+    assert "--range LOW..HIGH" in " ".join(shell("gate", "base.csv", "cand.csv", "--explain")[1].split())
     status, _, errors = shell("gate", "base.csv", "cand.csv", "--range", "1..3")
     assert status == 1
     assert "candidate holds 4" in errors

@@ -79,10 +79,7 @@ def as_text(
     blocks.append(
         "\n".join(hanging(f"{each['code']}: {plain(each['message'])}", "") for each in form.cautions)
     )
-    more = " (--explain: how it was computed)" if form.done and not explain else ""
-    blocks.append(
-        (hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status) + more
-    )
+    blocks.append((hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status))
     return "\n\n".join(block for block in blocks if block)
 
 

@@ -62,8 +62,8 @@ class _Said:
         told: Value = message("headlines.the_margin") if margin is None else margin
         if verdict.claim != "minimum_effect" or verdict.outcome == "equivalent":
             note = verdict.claim == "non_inferiority" and verdict.outcome != "equivalent"
-            code = "headlines.margin_note" if note else "headlines.margin_within"
-            told = "" if margin is None else message(code, margin=margin)
+            key = "margin_note" if note else "margin_within"
+            told = "" if margin is None else message(f"headlines.{key}", margin=margin)
         about = self.facts.about
         return message(
             f"headlines.{verdict.claim}_{self._way()}",
@@ -230,8 +230,8 @@ class _Said:
         if low is None or high is None:
             return message("headlines.open_equal")
         whole = self.read is not None and self.read.reading not in ("positive", "negative")
-        code = "headlines.open_equal_between" if whole else "headlines.open_between"
-        return message(code, span=self._span(low, high))
+        key = "open_equal_between" if whole else "open_between"
+        return message(f"headlines.{key}", span=self._span(low, high))
 
     def _open_better(self) -> Message:
         reading = None if self.read is None else self.read.reading
