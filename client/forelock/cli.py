@@ -10,7 +10,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
-from forelock import text
+from forelock import text, topics
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 
@@ -57,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
+    if (screen := _screen(arguments)) is not None:
+        print(screen)
+        return 0 if arguments else 2
     options = _parsed(_parser(arguments), arguments)
     try:
         status: int = options.handler(options)
@@ -75,6 +78,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
+
+
+def _screen(arguments: Sequence[str]) -> str | None:
+    """What `forelock`, `forelock help` and `forelock help TOPIC` show, or None where a command is asked."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        arguments = ("help",)
+    if arguments[0] != "help" or len(arguments) > 2:
+        return None
+    topic = arguments[1] if len(arguments) > 1 else ""
+    parser, known = _parser_of(tuple(NOUNS), server=True)
+    summary = topics.summaries(parser)
+    if topic == "":
+        return topics.first_screen(summary)
+    if topic == "all":
+        return f"{topics.every_command(summary)}\n\n{EPILOG.rstrip()}"
+    if topic in topics.TOPICS:
+        return topics.topic_screen(topic, summary)
+    if topic not in known:
+        near = topics.nearest(topic, [*topics.TOPICS, *known])
+        ask = f"did you mean `forelock help {near}`?" if near else "`forelock help` lists the topics"
+        parser.error(f"there is no topic or command {topic!r}; {ask}")
+    return known[topic].format_help().rstrip("\n")
 
 
 def ask(arguments: Sequence[str]) -> list[Any]:
@@ -123,7 +148,7 @@ def _parser_of(
     nouns: Sequence[str], *, server: bool
 ) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """A parser with the commands of these modules, and the server's where it is installed; its commands by name."""
-    parser = argparse.ArgumentParser(
+    parser = topics.Parser(
         prog="forelock",
         description="Lock the plan, then look: post evaluation results and read verdicts.",
         epilog=EPILOG,
@@ -131,7 +156,9 @@ def _parser_of(
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.set_defaults(whole=whole)  # for the command that describes all the others
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=topics.Parser
+    )
     for noun in nouns:
         import_module(f"forelock.commands.{noun}").add(commands)
     if server:

@@ -1,0 +1,194 @@
+"""What `forelock help` shows: the commands by topic, with the few that a newcomer meets first, and examples of each."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+
+class Topic(NamedTuple):
+    """Commands that serve one purpose."""
+
+    purpose: str
+    commands: tuple[str, ...]
+
+
+TOPICS: Mapping[str, Topic] = {
+    "questions": Topic(
+        "Result files in, one answer out. No service, no key.",
+        ("gate", "score", "rank", "noise", "items", "resolve", "audit", "run", "tests"),
+    ),
+    "plans": Topic(
+        "Say before the run what will count, and lock it.",
+        ("plan", "lock", "amend", "close", "withdraw", "looks", "family"),
+    ),
+    "results": Topic(
+        "Post what an evaluation gave. Nobody reads it before the planned n is in.",
+        ("submit", "import", "progress", "batches", "void", "run-token", "runs", "spool"),
+    ),
+    "verdicts": Topic(
+        "Read what the locked rule says of the results.",
+        ("verdict", "wait", "verdicts", "report", "deviations", "multiverse", "calibrate"),
+    ),
+    "proof": Topic(
+        "Check a verdict without trusting the service.",
+        ("bundle", "verify", "checkpoint", "receipts", "stamps", "export"),
+    ),
+    "project": Topic(
+        "Keys, trackers, messages, and what cannot be undone.",
+        ("keys", "webhooks", "mlflow", "links", "badge", "log", "unblind", "erase", "completion"),
+    ),
+    "operate": Topic(
+        "Run the service. These come with the server package.",
+        (
+            "serve",
+            "runner",
+            "init",
+            "migrate",
+            "backup",
+            "restore",
+            "alterations",
+            "rebuild-coverage",
+            "ledger",
+        ),
+    ),
+}
+FIRST = ("gate", "score", "rank", "plan", "lock", "import", "verdict", "verify")
+"""The commands on the first screen."""
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "gate": (
+        "gate old.csv new.csv --margin 2pp",
+        "gate old.eval new.eval --margin 2pp --cluster conversation",
+        "gate old/ new/ --suite task --markdown comment.md",
+    ),
+    "score": ("score results.csv --at-least 95%", "score results.csv --cluster repo --slice language"),
+    "rank": ("rank systems.csv", "rank a.csv b.csv c.csv --cluster repo --svg ranks.svg"),
+    "noise": ("noise runs.csv", "noise old.eval new.eval"),
+    "items": ("items a.csv b.csv c.csv",),
+    "resolve": ("resolve old.csv new.csv --cluster repo",),
+    "audit": ("audit -n 500 -a 76% -b 75%",),
+    "run": ("run mcnemar counts.json",),
+    "tests": ("tests", "tests mcnemar"),
+    "plan": ("plan create PREREG.md", "plan lint ID"),
+    "lock": ("lock ID",),
+    "amend": ("amend ID plan.json --reason 'the data set was withdrawn'",),
+    "submit": ("submit ID results.csv --arm new",),
+    "import": ("import ID logs/*.eval",),
+    "progress": ("progress ID",),
+    "verdict": ("verdict ID --wait",),
+    "report": ("report ID --form pdf --output verdict.pdf",),
+    "bundle": ("bundle ID -o verdict.zip",),
+    "verify": ("verify verdict.zip --checkpoint kept.checkpoint",),
+    "checkpoint": ("checkpoint kept.checkpoint",),
+    "keys": ("keys create ci --scope results:write",),
+    "serve": ("serve", "serve --data /srv/forelock --port 8321"),
+}
+"""What a command's own help shows of it; every one is read by the parser in a test."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what was probably meant, and shows examples."""
+
+    def format_help(self) -> str:
+        """The help, with the command's examples before the exit status."""
+        examples = EXAMPLES.get(self.prog.removeprefix("forelock "), ())
+        if not examples:
+            return super().format_help()
+        epilog, shape = self.epilog, self.formatter_class
+        lines = "".join(f"  forelock {example}\n" for example in examples)
+        try:
+            self.epilog = f"examples:\n{lines}\n{epilog or ''}".rstrip("\n")
+            self.formatter_class = argparse.RawDescriptionHelpFormatter
+            return super().format_help()
+        finally:
+            self.epilog, self.formatter_class = epilog, shape
+
+    def error(self, message: str) -> NoReturn:
+        """End with what is wrong with the command line, and what comes nearest to what it has."""
+        super().error(self._with_nearest(message))
+
+    def _with_nearest(self, message: str) -> str:
+        if choice := re.search(r"invalid choice: '(.*?)' \(choose from ", message):
+            action = next(
+                (each for each in self._actions if each.choices and each.metavar == "COMMAND"), None
+            )
+            if action is not None and action.choices is not None and "COMMAND" in message:
+                return _of_none(choice[1], list(action.choices), self.prog)
+        if unknown := re.search(r"unrecognized arguments: (-[-\w]+)", message):
+            near = nearest(unknown[1], self._options())
+            return message + (f"; did you mean {near}?" if near else "")
+        return message
+
+    def _options(self) -> list[str]:
+        """The long options of this parser and of the commands below it."""
+        below = [
+            option
+            for action in self._actions
+            if isinstance(action, argparse._SubParsersAction)
+            for parser in action.choices.values()
+            if isinstance(parser, Parser)
+            for option in parser._options()
+        ]
+        return [option for option in self._option_string_actions if option.startswith("--")] + below
+
+
+def _of_none(word: str, commands: list[str], prog: str) -> str:
+    near = nearest(word, commands)
+    ask = f"did you mean `{prog} {near}`?" if near else f"`{prog} --help` lists what there is"
+    return f"there is no command {word!r}; {ask}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """What is written most like the word, if anything is."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
+def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """What each command of a parser says of itself in a line."""
+    commands: Any = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    return {choice.dest: choice.help for choice in commands._choices_actions}
+
+
+def first_screen(summary: Mapping[str, str]) -> str:
+    """The start: a few commands, and where the others are."""
+    lines = ["usage: forelock COMMAND ...", "", "Lock the plan, then look.", ""]
+    lines += _lines({name: summary[name] for name in FIRST if name in summary})
+    lines += ["", "More, by topic (forelock help TOPIC):"]
+    lines += _lines({name: topic.purpose for name, topic in TOPICS.items()})
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "forelock help all lists every command, forelock COMMAND --help says all of one.",
+            "The service is FORELOCK_URL or --url, the key FORELOCK_API_KEY or --key-file.",
+        ]
+    )
+
+
+def topic_screen(name: str, summary: Mapping[str, str]) -> str:
+    """The commands of one topic with an example of each that has one."""
+    topic = TOPICS[name]
+    lines = [f"{name}: {topic.purpose}", ""]
+    lines += _lines({command: summary[command] for command in topic.commands if command in summary})
+    examples = [f"  forelock {EXAMPLES[command][0]}" for command in topic.commands if command in EXAMPLES]
+    return "\n".join([*lines, "", "examples:", *examples])
+
+
+def every_command(summary: Mapping[str, str]) -> str:
+    """All commands under their topics."""
+    blocks = []
+    for name, topic in TOPICS.items():
+        known = {command: summary[command] for command in topic.commands if command in summary}
+        if known:
+            blocks.append("\n".join([f"{name}: {topic.purpose}", *_lines(known)]))
+    return "\n\n".join(blocks)
+
+
+def _lines(words: Mapping[str, str]) -> list[str]:
+    width = max(map(len, words), default=0)
+    return [f"  {name:<{width}}  {words[name]}" for name in words]
