@@ -61,16 +61,17 @@ def record(desk: Path) -> str:
 KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 
-@pytest.mark.parametrize(
-    ("page", "answers"),
-    [
-        ("docs/questions.md", 4),
-        ("docs/gate.md", 3),
-        ("docs/score.md", 2),
-        ("docs/ranking.md", 3),
-        ("docs/suites.md", 4),
-    ],
-)
+ON_EXAMPLES = {
+    "docs/questions.md": 4,
+    "docs/gate.md": 3,
+    "docs/score.md": 2,
+    "docs/ranking.md": 3,
+    "docs/suites.md": 4,
+}
+"""Pages of commands on the files in examples/gate, and how many answers each shows at least."""
+
+
+@pytest.mark.parametrize(("page", "answers"), ON_EXAMPLES.items())
 def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():
         shutil.copy(file, desk / file.name)
@@ -238,17 +239,7 @@ def test_the_commands_of_a_page_run(desk: Path, record: str, name: str) -> None:
 
 def test_every_command_of_a_page_runs_or_says_why_it_cannot() -> None:
     """No page is left out, and nothing is excused that stands nowhere."""
-    here = {
-        "README.md",
-        "docs/questions.md",
-        "docs/gate.md",
-        "docs/score.md",
-        "docs/ranking.md",
-        "docs/series.md",
-        *TESTS,
-        *SESSIONS,
-        *WHOLE,
-    }
+    here = {"README.md", "docs/series.md", *ON_EXAMPLES, *TESTS, *SESSIONS, *WHOLE}
     lines = {name: [line for line in shell_lines(name) if not is_elsewhere(line)] for name in PAGES}
     assert {name for name in PAGES if lines[name] and name not in here} == set()
     every = [line for name in PAGES for line in shell_lines(name)]

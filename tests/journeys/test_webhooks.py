@@ -436,14 +436,10 @@ def test_one_project_never_holds_every_sender(service: Service, receiver: Loopba
         assert all(reached.acquire(timeout=30) for _ in range(SENDERS - 1))
         assert not reached.acquire(blocking=False)
         other = service.project("other")
-        with service.database.write() as session:
-            now, waits = clock.now(session), tables.deliveries.c.attempts == 0
-            # with their webhooks: a delivery to one that is gone would be given up, and leave its sender free again
-            theirs = sa.select(tables.deliveries.c.target).where(waits)
-            session.execute(
-                sa.update(tables.webhooks).where(tables.webhooks.c.id.in_(theirs)).values(project_id=other)
-            )
-            session.execute(sa.update(tables.deliveries).where(waits).values(project_id=other, next_at=now))
+        service.client.headers["Authorization"] = f"Bearer {service.key(project_id=other)}"
+        for _ in range(2):
+            webhook(service, receiver, "preregistration.locked")
+        lock(service)
         assert sending._start()  # another project's
         assert not sending._start()
     finally:

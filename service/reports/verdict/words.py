@@ -270,6 +270,12 @@ def slices_line(each: HypothesisReport, language: Language) -> str:
     return beside_table(each.slices, binary=each.binary, language=language)
 
 
+def slice_marks(each: HypothesisReport) -> tuple[str, ...]:
+    """How each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
+    marks = {"pass": "holds", "fail": "fails", "cannot_tell": "unknown"}
+    return () if each.slices is None else tuple(marks[one.outcome] for one in each.slices.slices)
+
+
 def effect_lines(report: Report, language: Language) -> list[str]:
     """What deviations do, a sentence per hypothesis."""
     lines = []

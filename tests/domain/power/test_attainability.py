@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from service.domain.power.attainability import Bounds, attainable
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
-from service.domain.rules.truth import evaluate
 from service.stats.shared.declaring import registry
+from tests.domain.rules.evaluated import evaluate
 from tests.domain.sample import codes, findings
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
