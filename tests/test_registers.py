@@ -21,7 +21,7 @@ def test_what_is_made_from_the_declarations_is_up_to_date():
 
 def test_every_harness_is_in_the_register():
     folder = Path(harnesses.__file__).parent
-    files = {path.stem for path in folder.glob("*.py") if DECLARES.search(path.read_text("utf-8"))}
+    files = {path.stem for path in folder.rglob("*.py") if DECLARES.search(path.read_text("utf-8"))}
     listed = {harness.open.__module__.rpartition(".")[2] for harness in HARNESSES}
     assert files == listed, f"add {sorted(files ^ listed)} to `HARNESSES` in ingest/harnesses/opening.py"
 

@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
-from forelock.formats import FORMATS, HEADERS, MARKS, NAMES, SUFFIXES, TOGETHER
+from forelock.file_names import names_of
+from forelock.formats import FORMATS, HEADERS, MARKS, NAMES, SUFFIXES, TOGETHER, WANTED
 from forelock.problem import FileFault
 
 _PIECE = 1024 * 1024
@@ -80,6 +81,9 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
     if not files:
         raise FileFault(f"{paths[0]}: holds no file")
     known = form or format_of(files)
+    if known in WANTED:
+        patterns = WANTED[known].split()
+        files = [path for path in files if any(fnmatchcase(path.name, each) for each in patterns)] or files
     if known in TOGETHER:
         return known, [OneImport(tuple(files))]
     return known, [OneImport((file,)) for file in files]
@@ -146,8 +150,8 @@ class Packed:
             else:
                 self._file = tempfile.TemporaryFile()
                 with zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED) as archive:
-                    for path in paths:
-                        archive.write(path, path.name)
+                    for path, name in names_of(paths).items():
+                        archive.write(path, name)
         except OSError as error:
             raise FileFault(f"{self._one.name}: {error.strerror or 'cannot be read'}") from error
         return FileBody(self._file, self._on_sent)

@@ -8,18 +8,11 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from service.ingest.harnesses.files import Files
-
-
-class Base(NamedTuple):
-    """Documents by file name; those of `.jsonl` and `.ndjson` are lists of lines."""
-
-    documents: Mapping[str, Any]
-    mapping: Mapping[str, Any]
-    key: str = "exact"
-    zipped: bool = False
+from tests.ingest.shapes import Base
+from tests.ingest.tracker_bases import TRACKER_BASES
 
 
 def _lm_line(number: int) -> dict[str, Any]:
@@ -69,6 +62,7 @@ _INSPECT = {
 }  # fmt: skip
 
 BASES: dict[str, Base] = {
+    **TRACKER_BASES,
     "inspect": Base({"log.json": {**_INSPECT_HEADER, "samples": [_INSPECT_SAMPLE]}}, _INSPECT),
     "inspect archive": Base(
         {"header.json": _INSPECT_HEADER, "samples/i0_epoch_1.json": _INSPECT_SAMPLE}, _INSPECT, zipped=True
@@ -212,6 +206,9 @@ BASES: dict[str, Base] = {
         "value",
     ),
 }  # fmt: skip
+
+
+__all__ = ["BASES", "Base", "encoded", "opened"]
 
 
 def encoded(name: str, document: Any) -> bytes:

@@ -10,6 +10,7 @@ FIELDS = {
     "inspect": {"scorer": "match"},
     "lm_eval": {"metric": "acc", "filter": "none"},
     "swe_bench": {},
+    "swe_bench_experiments": {},
     "csv": {},
     "ndjson": {},
     "parquet": {},

@@ -39,6 +39,9 @@ def _formats() -> str:
     headers = {_bytes(harness.header): harness.formats[0] for harness in HARNESSES if harness.header}
     suffixes = {_quoted(suffix): form for harness in HARNESSES for suffix, form in harness.suffixes.items()}
     together = [form for harness in HARNESSES if harness.together for form in harness.formats]
+    wanted = {
+        _quoted(harness.formats[0]): " ".join(harness.wanted) for harness in HARNESSES if harness.wanted
+    }
     fields = {form: list(mapping.model_fields) for form, mapping in FORMATS.items()}
     shared = [name for name in next(iter(fields.values())) if all(name in each for each in fields.values())]
     own = {
@@ -54,6 +57,8 @@ def _formats() -> str:
             *_tuple("FORMATS", FORMATS),
             *_tuple("TOGETHER", together),
             '"""Formats of which one run is several files."""',
+            *_dict("WANTED", wanted),
+            '"""Names of the files that are read of a folder, where it holds many others."""',
             *_tuple("LINES", shared),
             '"""Lines that the `import` section of every format may have."""',
             *_dict("OWN_LINES", own),

@@ -10,6 +10,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO
 
+from forelock.file_names import names_of
 from service.errors import InvalidData
 from service.ingest.harnesses import limits
 from service.ingest.harnesses.archive import Archive
@@ -71,9 +72,10 @@ class Files:
 
     @classmethod
     def at(cls, paths: Sequence[Path], open_files: ExitStack) -> Files:
-        """Files on disk; a folder stands for all that is in it."""
+        """Files on disk; a folder stands for all that is in it. Files of one name go by their folders as well."""
         files = [each for path in paths for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
-        opened = {path.name: open_files.enter_context(path.open("rb")) for path in files if path.is_file()}
+        names = names_of([path for path in files if path.is_file()])
+        opened = {name: open_files.enter_context(path.open("rb")) for path, name in names.items()}
         if len(opened) == 1:
             (only,) = opened.items()
             return cls.of(only[1], only[0])

@@ -49,6 +49,8 @@ class Harness:
     # How `forelock import` knows its files; without a service, so that it is written into the client.
     together: bool = False
     """One run is several files."""
+    wanted: tuple[str, ...] = ()
+    """Names of the files that are read, where folders hold many others; none: all are."""
     names: tuple[str, ...] = ()
     """Patterns of names that no other harness writes: one such file tells what all are."""
     suffixes: Mapping[str, str] = field(default_factory=dict)

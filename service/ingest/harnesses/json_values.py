@@ -92,6 +92,19 @@ def loads(piece: Buffer, where: str) -> Any:
     raise unreadable(where, fault)
 
 
+def refuse_twice(line: bytes, where: str) -> None:
+    """Refuse an object that names a key twice, at any depth: readers would take either of its values."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise unreadable(where, "names a key twice")
+
+    try:
+        json.loads(line, object_pairs_hook=unique)
+    except (ValueError, RecursionError):
+        raise unreadable(where, "is not JSON that is read everywhere") from None
+
+
 def _require_utf8(piece: Buffer | memoryview) -> None:
     """Of what is passed over, too."""
     decoder = _UTF8()

@@ -18,6 +18,21 @@ from service.ingest.harnesses import (
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import Harness
 from service.ingest.harnesses.samples import Reader
+from service.ingest.harnesses.trackers import (
+    braintrust,
+    every_eval_ever,
+    harbor,
+    langfuse,
+    langsmith,
+    lighteval,
+    openai_eval_runs,
+    opik,
+    phoenix,
+    pydantic_evals,
+    ragas,
+    swe_bench_experiments,
+    weave,
+)
 
 VERSION = 2
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
@@ -32,6 +47,19 @@ HARNESSES: tuple[Harness, ...] = tuple(
         helm,
         swe_bench,
         mlflow_runs,
+        pydantic_evals,
+        ragas,
+        langsmith,
+        langfuse,
+        braintrust,
+        opik,
+        phoenix,
+        weave,
+        openai_eval_runs,
+        lighteval,
+        every_eval_ever,
+        swe_bench_experiments,
+        harbor,
         tables,
     )
 )

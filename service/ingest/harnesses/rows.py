@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from service.domain.faults import SHOWN
-from service.domain.plans.imports import HelmImport, OpenAIEvalsImport, Readable, TableImport
+from service.domain.plans.imports import HelmImport, Readable, TableImport
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
@@ -283,6 +283,9 @@ class Collector:
                 return math.nan, STATUS[whole.removeprefix("row_")]
             said = self._mapping.counts_as(whole)
             scored = measured is not None and event != "unscored"
+            scored = scored and not (
+                event == "grader_failed" and measured is not None and measured.value is None
+            )
             unsaid = getattr(self._mapping, whole, None) is None
             if said is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
                 self._undecided(whole, sample.where)
@@ -319,12 +322,15 @@ class Collector:
         return self._number(value, target, where)
 
     def _several(self, measured: Measured, target: Target, where: str) -> Outcome:
-        said = self._mapping.several if isinstance(self._mapping, OpenAIEvalsImport) else None
-        if said is None or not isinstance(measured.value, list):
-            self._undecided("several" if isinstance(self._mapping, OpenAIEvalsImport) else "source", where)
+        said = getattr(self._mapping, "several", None)
+        if said is None or not isinstance(measured.value, list) or not measured.value:
+            self._undecided("several" if "several" in self._undecided_events else "source", where)
             return math.nan, 1
         values = measured.value
         value = {"first": values[0], "last": values[-1]}.get(said)
+        if said == "mean":
+            numbers = [value for value in values if type(value) in (int, float)]
+            value = math.fsum(numbers) / len(numbers) if len(numbers) == len(values) else values
         if said in ("any", "all"):
             if not all(isinstance(value, bool) for value in values):
                 message, fix = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.columns_object import columns_in
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import Harness, Row
-from service.ingest.harnesses.json_values import Buffer, loads
+from service.ingest.harnesses.json_values import Buffer, loads, refuse_twice
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
@@ -30,10 +29,21 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 class TableFile(Reader):
     """One table."""
 
-    def __init__(self, files: Files, form: str, status: str | None = None, *, by_row: bool = False) -> None:
-        """`status` is the column that says it; `by_row`: rows go by their number, which stands at `ROW`."""
+    def __init__(
+        self,
+        files: Files,
+        form: str,
+        status: str | None = None,
+        *,
+        by_row: bool = False,
+        name: str | None = None,
+    ) -> None:
+        """`status` is the column that says it; `by_row`: rows go by their number, which stands at `ROW`.
+
+        `name` is that of the table among several files; None: there is one.
+        """
         self._files = files
-        self._name = files.only(f"*.{form}", what="the table", of="one file of rows")
+        self._name = name or files.only(f"*.{form}", what="the table", of="one file of rows")
         self._form = form
         self._status = status
         self._by_row = by_row
@@ -89,7 +99,7 @@ class TableFile(Reader):
             if line.count(b":") > len(
                 row
             ):  # more than one to a key: in a text, or for a key that is there twice
-                _refuse_twice(line, where)
+                refuse_twice(line, where)
             yield where, row
 
     def _objects(self) -> Iterator[tuple[str, bytes]]:
@@ -134,17 +144,6 @@ def _separator(document: Buffer) -> str:
     if b"," in head:
         return ","
     return max(",;\t|", key=lambda separator: head.count(separator.encode()))
-
-
-def _refuse_twice(line: bytes, where: str) -> None:
-    def unique(pairs: list[tuple[str, Any]]) -> None:
-        if len({name for name, _ in pairs}) != len(pairs):
-            raise unreadable(where, "names a key twice")
-
-    try:
-        json.loads(line, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
-        raise unreadable(where, "is not JSON that is read everywhere") from None
 
 
 class _Cells(Mapping[str, Measured]):

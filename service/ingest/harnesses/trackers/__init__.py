@@ -1,0 +1,1 @@
+"""Exports of trackers and results of libraries: records with their scores, whatever wrote them."""

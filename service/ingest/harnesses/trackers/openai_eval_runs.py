@@ -1,0 +1,80 @@
+"""Runs of the OpenAI Evals API: pages of `GET /evals/ID/runs/RUN/output_items`, and the run beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.harnesses.trackers.records import Records, add, mapping, objects, scored
+
+
+class _Items(Records):
+    def is_beside(self, document: Mapping[str, Any]) -> bool:
+        """The run."""
+        return document.get("object") == "eval.run"
+
+
+class OpenAIEvalRun(Reader):
+    """Output items of one run or several."""
+
+    def __init__(self, files: Files) -> None:
+        self._records = _Items(files, ("data",), "output items of the OpenAI Evals API")
+        runs = [each for each in self._records.beside if self._records.is_beside(each)]
+        pages = [each for each in self._records.beside if "has_more" in each]
+        if len(runs) == 1:
+            self.run = runs[0]
+            if runs[0].get("status") != "completed":
+                self.partial = "is not completed"
+        if pages and all(page["has_more"] for page in pages):
+            self.partial = "has a page of items that another follows, which is not here"
+
+    def samples(self) -> Iterator[Sample]:
+        """Every item."""
+        for where, item in self._records:
+            measures: dict[str, Measured] = {}
+            for result in objects(item.get("results")):
+                name = result.get("name")
+                failed = bool(mapping(result.get("sample")).get("error"))
+                score = Measured(None, "grader_failed") if failed else scored(result.get("score"))
+                add(measures, name, score)
+                passed = Measured(None, "grader_failed") if failed else scored(result.get("passed"))
+                add(measures, f"{name} passed" if isinstance(name, str) else None, passed)
+            told = mapping(item.get("sample"))
+            failure = mapping(told.get("error"))
+            failed = bool(failure.get("message") or failure.get("code")) or item.get("status") == "error"
+            fields = {**item, "model": told.get("model"), "input": told.get("input")}
+            yield Sample(where, fields, measures, ("error",) if failed else ())
+
+    def about(self) -> Mapping[str, Any]:
+        """The evaluation that it is a run of."""
+        return {"task": (self.run or {}).get("eval_id")}
+
+
+HARNESS = Harness(
+    formats=("openai_eval_runs",),
+    open=lambda files, _form, _mapping: OpenAIEvalRun(files),
+    content=("datasource_item|input",),
+    row=Row(
+        title="OpenAI Evals API",
+        reads="all pages of `output_items`, and the run beside them",
+        by_itself="`datasource_item_id`; an item whose sample has an error is an error",
+        to_say=(
+            "`metric`: the grader's name for its score, `NAME passed` for whether it passed; `error` beside a result; "
+            "`partial` where a page is lacking"
+        ),
+    ),
+    undecided={
+        "grader_failed": FAILED_GRADER,
+        "several": Undecided("have several results of the name", 'write "several": "first" or "last"'),
+        "error": SCORED_ERROR,
+    },
+    together=True,
+    marks=('"eval.run.output_item"', '"datasource_item_id"'),
+    doubt=2,
+    arms=("model", "run_id"),
+    row_id="id",
+    beside=frozenset({"sample", "results", "status", "created_at"}),
+)

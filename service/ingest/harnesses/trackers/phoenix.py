@@ -1,0 +1,93 @@
+"""Experiments of Arize Phoenix: what `GET /v1/experiments/ID/json` answers, and the experiment itself beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.domain.plans.imports import Readable
+from service.errors import InvalidData
+from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
+from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.harnesses.trackers.records import Records, objects, only_source, scored
+
+
+class _Runs(Records):
+    def is_beside(self, document: Mapping[str, Any]) -> bool:
+        """The answer about the experiment."""
+        return isinstance(document.get("data"), dict)
+
+
+class PhoenixExperiment(Reader):
+    """The runs of one experiment, with their annotations."""
+
+    def __init__(self, files: Files, source: str | None = None) -> None:
+        self._source = source
+        self._records = _Runs(files, (), "experiment of Phoenix")
+        told = [each["data"] for each in self._records.beside if _Runs.is_beside(self._records, each)]
+        if len(told) > 1 or len(self._records.beside) - len(told) > 1:
+            raise InvalidData.field("", "the import has several experiments", "send one at a time")
+        if told:
+            self.run = told[0]
+            if told[0].get("missing_run_count"):
+                self.partial = "lacks runs that its data set would have"
+
+    def samples(self) -> Iterator[Sample]:
+        """Every run."""
+        for where, run in self._records:
+            measures: dict[str, Measured] = {}
+            for annotation in only_source(objects(run.get("annotations")), "annotator_kind", self._source):
+                name = annotation.get("name")
+                if isinstance(name, str):
+                    again = name in measures
+                    measures[name] = Measured(None, "several") if again else _measured(annotation)
+            fields = {**run, "input": run.get("input"), "reference": run.get("reference_output")}
+            yield Sample(where, fields, measures, ("error",) if run.get("error") else ())
+
+    def about(self) -> Mapping[str, Any]:
+        """The data set with its version, and how often each example was run."""
+        run = self.run or {}
+        return {
+            "dataset": run.get("dataset_id"),
+            "dataset_version": run.get("dataset_version_id"),
+            "runs": run.get("repetitions"),
+        }
+
+
+def _measured(annotation: Mapping[str, Any]) -> Measured:
+    if annotation.get("error"):
+        return Measured(None, "grader_failed")
+    score = annotation.get("score")
+    return scored(annotation.get("label") if score is None else score)
+
+
+def _open(files: Files, _form: str, plan: Readable | None) -> PhoenixExperiment:
+    return PhoenixExperiment(files, getattr(plan, "source", None))
+
+
+HARNESS = Harness(
+    formats=("phoenix",),
+    open=_open,
+    content=("input", "reference"),
+    row=Row(
+        title="Arize Phoenix",
+        reads="`experiments/ID/json`, and `experiments/ID` beside it",
+        by_itself=(
+            "`example_id`, repetitions as replicates; a task that raised is an error, and so is an evaluator; the "
+            "label where an annotation has no score"
+        ),
+        to_say="`metric`: the annotation's name; `source` of several; `error` beside a score; `partial` runs",
+    ),
+    undecided={
+        "grader_failed": FAILED_GRADER,
+        "source": Undecided(
+            "have several annotations of the name", 'write "source": "CODE", "LLM" or "HUMAN"'
+        ),
+        "error": SCORED_ERROR,
+    },
+    together=True,
+    marks=('"annotator_kind"', '"repetition_number"'),
+    doubt=3,
+    beside=frozenset({"output", "latency_ms", "annotations", "prompt_token_count", "completion_token_count"}),
+)

@@ -1,0 +1,148 @@
+"""Files that the real trackers and libraries wrote, against the table of what their runs did."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from service.errors import ForelockError
+from tests.ingest.making import behaviour
+from tests.ingest.truth import folder, mapping_of, read, table, truth
+
+ARMS = ("baseline", "candidate")
+METRICS = ("exact", "digits")
+FILES = [
+    (tool, f"{arm}{suffix}", arm, {**mapping, **more})
+    for arm in ARMS
+    for tool, suffix, mapping, more in [
+        ("pydantic-evals", ".json", {"format": "pydantic_evals", "cluster": "metadata.topic"}, {}),
+        ("pydantic-evals", "_repeats.json", {"format": "pydantic_evals", "cluster": "metadata.topic"}, {}),
+        (
+            "langsmith",
+            ".csv",
+            {"format": "langsmith", "item_id": "inputs.item_id", "cluster": "inputs.topic"},
+            {"grader_failed": "error"},
+        ),
+        (
+            "langsmith",
+            ".jsonl",
+            {"format": "langsmith", "item_id": "inputs.item_id", "cluster": "inputs.topic"},
+            {"grader_failed": "error"},
+        ),
+        (
+            "braintrust",
+            ".json",
+            {"format": "braintrust", "item_id": "metadata.item_id", "cluster": "metadata.topic"},
+            {},
+        ),
+        (
+            "braintrust",
+            "_trials.json",
+            {"format": "braintrust", "item_id": "metadata.item_id", "cluster": "metadata.topic"},
+            {"replicate": "order"},
+        ),
+        ("opik", ".json", {"format": "opik", "item_id": "data.item_id", "cluster": "data.topic"}, {}),
+    ]
+]
+FILES += [
+    (
+        "pydantic-evals",
+        "candidate.yaml",
+        "candidate",
+        {"format": "pydantic_evals", "cluster": "metadata.topic"},
+    ),
+    (
+        "langsmith",
+        "candidate_repeats.csv",
+        "candidate",
+        {
+            "format": "langsmith",
+            "item_id": "inputs.item_id",
+            "cluster": "inputs.topic",
+            "grader_failed": "error",
+            "replicate": "order",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("tool", "file", "arm", "mapping"), FILES, ids=[f"{tool} {file}" for tool, file, *_ in FILES]
+)
+def test_file_says_what_the_run_did(tool, file, arm, mapping, metric):
+    wanted, absent = truth(tool, file, arm, metric)
+    found = table(read([folder(tool) / file], mapping_of(metric=metric, **mapping), metric, arm=arm), arm)
+    assert found == wanted
+    assert not found.keys() & absent.keys()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    "file", ["baseline.csv", "baseline.jsonl", "candidate.csv", "candidate.jsonl", "candidate_index.csv"]
+)
+def test_frame_of_ragas_goes_by_the_hash_of_what_was_asked(file, metric):
+    arm = file.partition("_")[0].partition(".")[0]
+    names = {
+        hashlib.sha256(behaviour.question(index).encode()).hexdigest(): behaviour.item_id(index)
+        for index in behaviour.INDICES
+    }
+    mapping = mapping_of(format="ragas", metric=metric, grader_failed="error")
+    found = table(read([folder("ragas") / file], mapping, metric, arm=arm), arm)
+    wanted, _ = truth("ragas", file, arm, metric)
+    assert {(names[item], of, n): row[:2] for (item, of, n), row in found.items()} == {
+        place: row[:2] for place, row in wanted.items()
+    }
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", ["baseline", "candidate", "baseline_repetitions", "candidate_repetitions"])
+def test_phoenix_answers_what_the_run_did(name, metric):
+    """Its export of runs leaves out the examples' metadata, where the clusters would be."""
+    arm = name.partition("_")[0]
+    mapping = mapping_of(
+        format="phoenix", metric=metric, item_id="input.item_id", arm="metadata.arm", error="error"
+    )
+    paths = [folder("phoenix") / f"{name}{suffix}" for suffix in (".json", ".experiment.json")]
+    wanted, _ = truth("phoenix", f"{name}.json", arm, metric)
+    found = table(read(paths, mapping, metric), arm)
+    assert {place: row[:2] for place, row in found.items()} == {
+        place: row[:2] for place, row in wanted.items()
+    }
+
+
+@pytest.mark.parametrize("metric", ["acc", "acc_norm"])
+@pytest.mark.parametrize("arm", ARMS)
+def test_every_eval_ever_says_what_the_harness_said(arm, metric):
+    mapping = mapping_of(format="every_eval_ever", metric=metric, arm="model_id", arms={f"acme/{arm}": arm})
+    paths = [folder("every-eval-ever") / f"{arm}{suffix}" for suffix in ("_samples.jsonl", ".json")]
+    wanted, _ = truth("every-eval-ever", f"{arm}_samples.jsonl", arm, metric)
+    found = table(read(paths, mapping, metric), arm)
+    assert {place: row[:2] for place, row in found.items()} == {
+        place: row[:2] for place, row in wanted.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "file", "mapping", "line"),
+    [
+        ("ragas", "candidate.csv", {"format": "ragas"}, "import.grader_failed"),
+        ("langsmith", "candidate.csv", {"format": "langsmith"}, "import.grader_failed"),
+        (
+            "langsmith",
+            "candidate_repeats.csv",
+            {"format": "langsmith", "grader_failed": "error"},
+            "import.item_id",
+        ),
+        ("braintrust", "candidate_trials.json", {"format": "braintrust"}, "import.item_id"),
+        ("opik", "candidate.json", {"format": "opik"}, "import.item_id"),
+        ("phoenix", "candidate.json", {"format": "phoenix", "metric": "exact"}, "import.error"),
+    ],
+)
+def test_trap_of_a_real_file_is_refused_by_the_line_to_write(tool, file, mapping, line):
+    mapping = mapping_of(**{"metric": "digits", **mapping})
+    with pytest.raises(ForelockError) as refused:
+        read([folder(tool) / file], mapping, mapping.metric, arm="candidate")
+    assert refused.value.problem_code == "import_unmapped"
+    assert [fault.path for fault in refused.value.faults] == [line]
