@@ -19,8 +19,12 @@ from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.reading import read
+from forelock.trackers.fetching import fetch_experiment
+from forelock.trackers.providers import PROVIDERS
 
 Json = dict[str, Any]
+_FORMATS = {"openai": "openai_eval_runs"}
+"""Of trackers whose format is called otherwise."""
 
 
 def add(commands: Any) -> None:
@@ -58,8 +62,25 @@ def add(commands: Any) -> None:
         help="with --mlflow-run: where MLflow is (default: MLFLOW_TRACKING_URI)",
     )
 
+    parser.add_argument(
+        "--from",
+        dest="tracker",
+        choices=[*PROVIDERS],
+        help="fetch an experiment from this tracker, in place of a file; its keys are read from the environment",
+    )
+    parser.add_argument(
+        "--experiment",
+        metavar="NAME",
+        help="with --from: " + "; ".join(f"{name}: {each.experiment}" for name, each in PROVIDERS.items()),
+    )
+    parser.add_argument(
+        "--at", metavar="URL", help="with --from: where the tracker is, if not where it is by default"
+    )
+
 
 def _run(options: argparse.Namespace, client: Client) -> int:
+    if options.tracker is not None:
+        return _fetched(options, client)
     if options.mlflow_run is None:
         return _import(options, client) if options.check is None else _check(options, client)
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone
@@ -70,6 +91,22 @@ def _run(options: argparse.Namespace, client: Client) -> int:
         if len(options.inputs) != 1:
             raise FileFault("with --mlflow-run name the preregistration alone")
         options.inputs = [*options.inputs, directory]
+        return _import(options, client)
+
+
+def _fetched(options: argparse.Namespace, client: Client) -> int:
+    if options.experiment is None or options.mlflow_run is not None:
+        raise FileFault("with --from name the experiment: --experiment")
+    with tempfile.TemporaryDirectory() as directory:  # for its owner alone
+        paths = fetch_experiment(options.tracker, options.experiment, Path(directory), options.at)
+        named = [str(path) for path in paths]
+        options.format = options.format or _FORMATS.get(options.tracker, options.tracker)
+        if options.check is not None:
+            options.inputs = named
+            return _check(options, client)
+        if len(options.inputs) != 1:
+            raise FileFault("with --from name the preregistration alone")
+        options.inputs = [*options.inputs, *named]
         return _import(options, client)
 
 

@@ -1,0 +1,149 @@
+"""Requests to a tracker: over https, bounded, without redirects, with keys from the environment that nothing prints."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from forelock import incoming
+from forelock.problem import FileFault, Unreachable
+
+TIMEOUT = 120.0
+MOST_BYTES = 1 << 30
+"""Of all answers about one experiment, decoded: as much as a service takes as one import."""
+MOST_PAGES = 20_000
+
+
+class Asking:
+    """Requests to one server, and its refusals in a sentence."""
+
+    def __init__(
+        self,
+        address: str,
+        variables: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        auth: tuple[str, str] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`variables` are those that a refusal asks for."""
+        self._address, self._variables, self._left = _safe(address), variables, MOST_BYTES
+        self._client = httpx.Client(
+            timeout=TIMEOUT,
+            transport=transport,
+            follow_redirects=False,
+            trust_env=transport is None,
+            headers={"Accept-Encoding": incoming.ENCODINGS, **(headers or {})},
+            auth=auth,
+        )
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def document(self, method: str, path: str, **arguments: Any) -> Any:
+        """The JSON that it answers."""
+        return incoming.read_document(self._content(method, path, **arguments))
+
+    def object(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        """The object that it answers."""
+        document = self.document(method, path, **arguments)
+        if not isinstance(document, dict):
+            raise FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
+        return document
+
+    def lines(self, method: str, path: str, **arguments: Any) -> list[dict[str, Any]]:
+        """The objects that it answers, one a line."""
+        lines = [
+            incoming.read_document(line)
+            for line in self._content(method, path, **arguments).splitlines()
+            if line.strip()
+        ]
+        if not all(isinstance(line, dict) for line in lines):
+            raise FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
+        return lines
+
+    def _content(self, method: str, path: str, **arguments: Any) -> bytes:
+        try:
+            with self._client.stream(method, self._address + path, **arguments) as unread:
+                answer = incoming.read(unread, time.monotonic)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise FileFault(f"{self._address} does not answer ({type(error).__name__})") from error
+        except Unreachable as error:
+            raise FileFault(f"{self._address}: {error}") from error
+        self._left -= len(answer.content)
+        if self._left < 0:
+            raise FileFault(
+                f"the experiment is larger than {MOST_BYTES >> 20} MiB, and no import takes as much"
+            )
+        if answer.status_code in (401, 403):
+            raise FileFault(
+                f"{self._address} refuses the request ({answer.status_code}): set {self._variables}"
+            )
+        if 300 <= answer.status_code < 400:
+            raise FileFault(
+                f"{self._address} answers from elsewhere, which is not followed: name that address"
+            )
+        if answer.status_code == 404:
+            raise FileFault(f"{self._address} knows no such experiment")
+        if answer.status_code != 200:
+            raise FileFault(f"{self._address} answers {answer.status_code}")
+        return answer.content
+
+
+def pages() -> Iterator[int]:
+    """Numbers of pages from 1; an experiment that never ends is refused."""
+    yield from range(1, MOST_PAGES + 1)
+    raise FileFault(f"the experiment has more than {MOST_PAGES:,} pages")
+
+
+def required(environment: Mapping[str, str], *names: str) -> list[str]:
+    """Values of variables, all of which have to be set.
+
+    Raises:
+        FileFault: one is not; it names the variable.
+    """
+    missing = [name for name in names if not environment.get(name)]
+    if missing:
+        raise FileFault(f"set {' and '.join(missing)} in the environment")
+    return [environment[name] for name in names]
+
+
+def member(document: Mapping[str, Any], name: str) -> str:
+    """A text of an answer that the next request is made of."""
+    value = document.get(name)
+    if not isinstance(value, str) or not value:
+        raise FileFault(f"the tracker's answer has no `{name}`")
+    return value
+
+
+def written(document: Any) -> str:
+    """A document as its file has it."""
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _safe(address: str) -> str:
+    """An address over https, or one of this machine: a key is sent with every request.
+
+    Raises:
+        FileFault: it is another.
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
+        raise FileFault("the tracker's address has to begin with https:// (http:// on this machine alone)")
+    if parts.username or parts.password:
+        raise FileFault("leave the key out of the address: it is read from the environment")
+    return address.rstrip("/")
