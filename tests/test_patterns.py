@@ -32,7 +32,7 @@ ENDINGS = ("", "\x00")
 FOLDED = ("service/domain/wording/", "service/reports/prereg/")
 """Rooms whose patterns read text in which runs of blanks are one; whole texts are tried in tests/journeys."""
 TAKEN: Mapping[str, str] = {
-    "service/domain/rules/claims/stated_size.py": "a statement has 2,000 characters at most",
+    "service/domain/rules/claims/margins.py": "a statement has 2,000 characters at most",
     "service/ingest/harnesses/json_slices.py": "the first quote that nothing closes ends the reading",
     "service/store/database/guards.py": "it reads the statements of our own migrations",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.evidence.evidence import MOST_PER_PIECE, Piece
+from service.domain.evidence.card import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
 from service.domain.notes.notes import Words
 from service.domain.power.lead import size_of

@@ -11,7 +11,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.lead import half_at_most, name_effect
 from service.domain.power.records import PowerAt, RulePower
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import settings
 from service.web.speech import Say
 from service.web.view import canonical

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.power import rule as rule_power
+from service.domain.power import rule_power as rule_power
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.power.records import PowerAt
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import analyse, judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes

@@ -32,7 +32,7 @@ from service.domain.power.pilot import (
     with_pilot,
 )
 from service.domain.power.records import RulePower
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.results import sealing
 from service.errors import Fault, InvalidData, NotFound, TooMany
 from service.store.ledger import ledger

@@ -15,7 +15,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import RulePower
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.recent import Recent
 from service.domain.rules.settings import Setting, resolve, settings
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries

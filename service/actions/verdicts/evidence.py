@@ -13,7 +13,7 @@ from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_rec
 from service.domain.notes.notes import HypothesisSentences, Words, sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.records import RulePower
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import settings
 from service.domain.verdicts.records import Verdict
 from service.store.ledger import ledger

@@ -23,6 +23,7 @@ from scipy import special
 
 from service.domain.calibration import words
 from service.domain.calibration.case import Bools, Case
+from service.domain.calibration.flipped_rule import by_counts, discordant, nominal_alpha, over_all_flips
 from service.domain.calibration.records import (
     CalibratedFamily,
     CalibratedHypothesis,
@@ -30,11 +31,10 @@ from service.domain.calibration.records import (
     LeftOut,
     Reading,
 )
-from service.domain.calibration.rule import by_counts, discordant, nominal_alpha, over_all_flips
 from service.domain.decision.members import is_secondary, members
 from service.domain.deviations.as_run import Rows, seconds
 from service.domain.plans.plan import Hypothesis
-from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import Setting, resolve, settings
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.evidence import Weighing, delta_of, weigh
 from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.records import Outcome
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
+from service.domain.comparison.weighing import Weighing, delta_of, weigh
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.sentences import amount, level_text
 from service.words import Message, message

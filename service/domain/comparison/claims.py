@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.domain.comparison.evidence import Evidence
 from service.domain.comparison.records import Outcome
+from service.domain.comparison.weighing import Evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
-from service.domain.comparison.evidence import Evidence, Weighing, delta_of, mean, weigh
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
@@ -15,6 +14,7 @@ from service.domain.comparison.suite_sentences import suite_next, suite_sentence
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
 from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
 from service.domain.comparison.unpaired import compare_unpaired
+from service.domain.comparison.weighing import Evidence, Weighing, delta_of, mean, weigh
 
 
 def compare(request: ComparisonRequest) -> Comparison:

@@ -6,8 +6,8 @@ import math
 
 from scipy import special
 
-from service.domain.comparison.evidence import Evidence
 from service.domain.comparison.records import Claim, More
+from service.domain.comparison.weighing import Evidence
 from service.kernels.planning.more_units import first_that_shows, units_by_t
 from service.stats.shared.methods.bounded import Bounded
 

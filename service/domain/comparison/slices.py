@@ -8,9 +8,9 @@ import numpy as np
 
 from service.domain.comparison.attrition import Attrition
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.evidence import Evidence, Weighing, weigh
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import SliceResult, Slices
+from service.domain.comparison.weighing import Evidence, Weighing, weigh
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.methods.sliced import MOST_SLICES, Standing, adjust_slices

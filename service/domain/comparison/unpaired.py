@@ -13,15 +13,6 @@ from typing import Any
 
 from service.domain.comparison.attrition import MOST, Extreme
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.evidence import (
-    BOTH_DIRECTIONS,
-    OBSERVED_RULE,
-    Evidence,
-    furthest,
-    mean,
-    nothing,
-    run_test,
-)
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import (
@@ -38,6 +29,15 @@ from service.domain.comparison.sentences import STATUS, next_step, sentence
 from service.domain.comparison.turned import scale_turned
 from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
+from service.domain.comparison.weighing import (
+    BOTH_DIRECTIONS,
+    OBSERVED_RULE,
+    Evidence,
+    furthest,
+    mean,
+    nothing,
+    run_test,
+)
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.sentences import amount, level_text
 from service.words import say

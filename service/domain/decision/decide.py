@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.claim import GAPS, claim_gaps
 from service.domain.decision.evidence import Bools, Evidence, Floats
 from service.domain.decision.family import Family
-from service.domain.rules.clause_truths import Column
+from service.domain.decision.gaps import GAPS, claim_gaps
 from service.domain.rules.rule import Clause
-from service.domain.rules.truth_sets import FALSE, TRUE, UNKNOWN, Sets, combine_sets
+from service.domain.rules.truth import FALSE, TRUE, UNKNOWN, Column, Sets, combine_sets
 
 HELD, EQUIVALENT, NOT_SUPPORTED, INCONCLUSIVE = range(4)
 """The rule holds and its claim follows; it is false and the fallback shows equivalence; neither; not known."""

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.decision.members import p_clauses
-from service.domain.rules.clause_truths import Column
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth_sets import Sets
+from service.domain.rules.truth import Column, Sets
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

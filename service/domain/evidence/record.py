@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field
 
 from service.domain.checks.claim import asserts_claim
 from service.domain.deviations.rules import STRICTNESS, Classification
-from service.domain.evidence.evidence import Check, Piece, piece, total, yes
+from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from service.domain.checks.about import about_findings
-from service.domain.checks.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.checks.claim import claim_findings, contradiction_findings
-from service.domain.checks.imports import import_findings
-from service.domain.checks.populations import population_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings, stopping_findings
 from service.domain.checks.tests import parameter_findings, use_findings
-from service.domain.checks.words import word_findings
+from service.domain.lint.about import about_findings
+from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
+from service.domain.lint.imports import import_findings
 from service.domain.lint.level import level_findings
 from service.domain.lint.policies import (
     endpoint_findings,
@@ -24,7 +22,9 @@ from service.domain.lint.policies import (
     multiplicity_findings,
     other_missing_findings,
 )
+from service.domain.lint.populations import population_findings
 from service.domain.lint.power import power_findings
+from service.domain.lint.prose import word_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.nearest import nearest
 from service.domain.plans.findings import Finding, error
@@ -33,9 +33,9 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, settings
-from service.domain.rules.truth import TIE
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.shows import TIE
 from service.words import say
 
 __all__ = ["Finding", "lint"]

@@ -8,8 +8,7 @@ from service.domain.decision.family import two_places, why_uncorrected
 from service.domain.decision.members import members, needs_all, p_clauses
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
-from service.domain.rules.endpoints import on_endpoint, other_endpoints, parts_of
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, on_endpoint, other_endpoints, parts_of, settings
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
 from service.domain.verdicts.worst_case import extremes, favoured

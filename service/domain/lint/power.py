@@ -8,10 +8,10 @@ from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
-from service.domain.power.enumerated.rule import MOST_ROWS
+from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
 from service.domain.power.lead import misses_half, name_effect, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
-from service.domain.power.rule import enumerated, power_at_reference
+from service.domain.power.rule_power import enumerated, power_at_reference
 from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import Setting
 from service.words import say

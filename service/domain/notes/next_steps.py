@@ -17,16 +17,15 @@ from scipy import special
 from service.domain.decision.members import asks_small_p
 from service.domain.notes.next_test import open_step
 from service.domain.plans.plan import Plan
-from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.recent import remembered
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import settings
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
-from service.domain.verdicts.words.amounts import amount, both_ways
 from service.domain.verdicts.words.facts import Facts, facts_of, interval_of
-from service.domain.verdicts.words.numbers import percentage
+from service.domain.verdicts.words.numbers import amount, both_ways, percentage
 from service.words import Listed, Message, listed, message
 
 TARGET = 0.8

@@ -15,10 +15,9 @@ from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.amounts import difference
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.headline import headline
-from service.domain.verdicts.words.numbers import points
+from service.domain.verdicts.words.numbers import difference, points
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.sentences import sentence
 from service.records import Record

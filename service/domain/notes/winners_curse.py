@@ -12,11 +12,11 @@ import numpy as np
 from scipy import special
 
 from service.domain.plans.plan import Plan
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
-from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.recent import remembered
 from service.domain.rules.settings import settings
-from service.domain.rules.truth_sets import TRUE
+from service.domain.rules.truth import TRUE
 from service.domain.verdicts.records import HypothesisVerdict
 from service.kernels.numeric import binomial
 

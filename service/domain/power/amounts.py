@@ -25,12 +25,11 @@ from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import ICCS, Corner
-from service.domain.rules.endpoints import Parts, on_endpoint, own_part
 from service.domain.rules.feeding import parameter
 from service.domain.rules.fields import RATIO
 from service.domain.rules.rule import Clause, Comparison, Excludes, Within
-from service.domain.rules.settings import Setting
-from service.domain.rules.truth_sets import TRUE, combine_sets
+from service.domain.rules.settings import Parts, Setting, on_endpoint, own_part
+from service.domain.rules.truth import TRUE, combine_sets
 from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from service.domain.plans.plan import MissingPolicy
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
-from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.procedure.data import World
 from service.domain.power.worlds import KNOWN
 

@@ -19,7 +19,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, Chance, beside_words
 from service.domain.power.divided import divided, not_drawn
-from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World

@@ -15,8 +15,8 @@ import numpy as np
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import amounts_of, asks_amounts
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
-from service.domain.power.enumerated.rule import EnumeratedRule
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.least_p import size_of
 from service.domain.power.level_bound import bounded_level
@@ -28,10 +28,9 @@ from service.domain.power.worlds import KNOWN, plausible
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of
-from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Excludes
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, settings
 from service.kernels.numeric import binomial
 from service.stats.shared.declaring.shows import Covers, Finding, PValue, Share, by_alpha
 

@@ -34,7 +34,7 @@ from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth_sets import TRUE, Sets, combine_sets
+from service.domain.rules.truth import TRUE, Sets, combine_sets
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.simulated_pairs import SharedResamples, draw_binary
 from service.stats.shared.declaring.common import Margin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.domain.comparison.evidence import MOST_SECONDS
 from service.domain.comparison.sentences import STATUS
 from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
+from service.domain.comparison.weighing import MOST_SECONDS
 from service.domain.score.items import Items, group
 from service.domain.score.missing import kept_of, missing_of
 from service.domain.score.records import Outcome, Score

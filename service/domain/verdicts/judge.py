@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from service.domain.decision.claim import GAPS
 from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
+from service.domain.decision.gaps import GAPS
 from service.domain.decision.members import is_secondary
 from service.domain.plans.population import Manifest
 from service.domain.rules.grammar import parse
@@ -22,9 +22,7 @@ from service.domain.rules.rule import sentence
 from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.rules.truth import TRUTH_OF
 from service.domain.verdicts.analyses import Analyses, analyse
-from service.domain.verdicts.claim import shortfall
-from service.domain.verdicts.equivalence_fallback import equivalence_fallback
-from service.domain.verdicts.family import ObservedFamily
+from service.domain.verdicts.family import ObservedFamily, equivalence_fallback
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.observed import ObservedEvidence
 from service.domain.verdicts.outcomes import (
@@ -45,6 +43,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
+from service.domain.verdicts.shortfall import shortfall
 from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating

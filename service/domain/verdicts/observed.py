@@ -13,12 +13,10 @@ from pydantic import JsonValue
 from service.domain.decision.evidence import NOT_KNOWN, Fallback, Floats, Sides
 from service.domain.decision.members import p_clauses
 from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
-from service.domain.rules.clause_truths import Column
 from service.domain.rules.fields import Observation, analysis_of, observe
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import SET_OF, Ends, Observed, Truth, holds, told
-from service.domain.rules.truth_sets import Sets
+from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, told
 from service.domain.verdicts.analyses import Analyses, JsonObject
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict

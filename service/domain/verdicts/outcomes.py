@@ -21,8 +21,7 @@ from service.domain.plans.plan import Endpoint, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
-from service.domain.rules.endpoints import on_endpoint, other_endpoints
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.kernels.effects.pass_at_k import pass_at_k as any_of_k

@@ -10,11 +10,9 @@ from pydantic import JsonValue
 
 from service.domain.rules.fields import observe
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import (
-    TIE,
-    Ends,
-)
+from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import JsonObject
+from service.stats.shared.declaring.shows import TIE
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
 

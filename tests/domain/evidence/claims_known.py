@@ -8,7 +8,7 @@ from typing import Any
 from service.domain.evidence.record import Known
 from service.domain.notes.notes import sentences
 from service.domain.plans.preregistration import Preregistration
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import settings
 from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
 

@@ -10,11 +10,11 @@ from typing import Any, get_args
 
 import pytest
 
-from service.domain.evidence.evidence import PieceId
+from service.domain.evidence.card import PieceId
 from service.domain.evidence.paper_checklist import BELONGS, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, of_record
 from service.domain.notes.notes import Words
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.reports.evidence_card import print_card
 from tests.domain.evidence.claims_known import known

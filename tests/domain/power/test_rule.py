@@ -12,7 +12,7 @@ from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
 from service.domain.power.procedure.cost import BLOCK, READ
 from service.domain.power.procedure.procedure import Procedure
-from service.domain.power.rule import LINT_BUDGET, TABLE_BUDGET, rule_powers
+from service.domain.power.rule_power import LINT_BUDGET, TABLE_BUDGET, rule_powers
 from service.domain.power.shapes import name_shape
 from tests.domain.sample import VALUE, manifests, plan
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.grammar import parse
-from service.domain.rules.truth import TIE, TRUTH_OF, Ends, holds
+from service.domain.rules.truth import TIE, TRUTH_OF, Ends, clause_truths, holds
 
 MEANINGS: dict[str, Any] = {
     "m.p_value < 0.05": lambda p: p < 0.05,

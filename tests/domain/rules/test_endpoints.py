@@ -10,12 +10,11 @@ from service.domain.lint import lint as whole
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, beside_words
 from service.domain.power.level import level_of
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows
-from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.rule import sentence as rule_text
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import other_endpoints, own_part, parts_of, settings
 from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.facts import interval_of

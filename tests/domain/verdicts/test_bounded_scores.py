@@ -8,7 +8,7 @@ from scipy import stats
 
 from service.domain.lint.lint import lint
 from service.domain.power.level import level_of
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import settings
 from service.stats.shared.methods.bounded import Bounded
 from tests.domain import sample

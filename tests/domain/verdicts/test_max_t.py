@@ -19,7 +19,7 @@ from service.domain.deviations.tipping_point import PAIRS, Doubts, tipping_point
 from service.domain.lint import lint as service_lint
 from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import TestUse
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses, analyse

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import expected_cells
 from service.domain.rules.settings import settings
 from service.domain.verdicts.outcomes import collapse

@@ -56,7 +56,7 @@ from service.domain.power.level import levels
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.pilot import LintRequest, PilotEstimates
 from service.domain.power.records import RulePower
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.markdown import Gap, parse_plan

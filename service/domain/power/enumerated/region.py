@@ -14,9 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.rules.clause_truths import comparisons, join_truths
 from service.domain.rules.rule import Clause, Comparison, Operator, Rule, clauses
-from service.domain.rules.truth_sets import FREE, TRUE, Sets, combine_sets, compared
+from service.domain.rules.truth import FREE, TRUE, Sets, combine_sets, compared, comparisons, join_truths
 from service.kernels.numeric import binomial
 from service.kernels.planning.rule_enumeration import Ints
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.enumerated.region import truths_of
-from service.domain.power.enumerated.tests import BinaryTest
-from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth_sets import Sets
+from service.domain.rules.truth import Sets, clause_truths
 from service.domain.verdicts.worst_case import extremes
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
 from service.stats.shared.declaring.common import Margin

@@ -20,9 +20,9 @@ from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.unit_order import look_units
 from service.domain.power.procedure.data import Block, World, draw
-from service.domain.power.procedure.evidence import FixedEvidence
 from service.domain.power.procedure.fields import looks_at_items
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
+from service.domain.power.procedure.simulated_evidence import FixedEvidence
 from service.domain.power.procedure.steps import steps_of
 from service.domain.rules.settings import Setting, settings
 from service.domain.verdicts.worst_case import extremes, favoured

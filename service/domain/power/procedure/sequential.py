@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from service.domain.decision.evidence import Bools, Fallback, Floats, Sides
 from service.domain.decision.stopping import end_of_hypothesis, end_of_test
 from service.domain.power.procedure.data import Block, Side
-from service.domain.power.procedure.evidence import side_of
-from service.domain.rules.clause_truths import clause_truths
+from service.domain.power.procedure.simulated_evidence import side_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth_sets import FALSE, TRUE, UNKNOWN, Sets
+from service.domain.rules.truth import FALSE, TRUE, UNKNOWN, Sets, clause_truths
 from service.kernels.planning import simulated_sequences as kernel
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.methods.looks import Design

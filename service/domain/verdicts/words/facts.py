@@ -16,11 +16,11 @@ from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
 from service.domain.rules.settings import Setting, resolve
-from service.domain.verdicts.claim import size_unshown
-from service.domain.verdicts.equivalence_fallback import shows_equivalence
+from service.domain.verdicts.family import shows_equivalence
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
+from service.domain.verdicts.shortfall import size_unshown
 from service.domain.verdicts.worst_case import Way
 from service.stats.shared.declaring.shows import Effect, Side
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.verdicts.equivalence_fallback import WIDER
+from service.domain.verdicts.family import WIDER
 from service.domain.verdicts.parts import EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.amounts import amount, both_ways
 from service.domain.verdicts.words.facts import Facts, fallback_case
-from service.domain.verdicts.words.numbers import percentage, probability
+from service.domain.verdicts.words.numbers import amount, both_ways, percentage, probability
 from service.domain.verdicts.words.reasons import reason_message
 from service.words import Message, Value, message
 

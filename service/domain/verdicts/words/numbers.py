@@ -1,11 +1,13 @@
-"""Numbers as a verdict's sentences print them: never on the wrong side of what they are compared with."""
+"""Numbers and differences as sentences of a verdict print them: never on the wrong side of a threshold."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from service.domain.rules.truth import TIE
+from service.domain.verdicts.words.facts import Facts
+from service.stats.shared.declaring.shows import TIE
+from service.words import Value, message
 
 MOST_DIGITS = 12
 
@@ -65,3 +67,30 @@ def _told_apart(
 
 def _side(difference: float) -> int:
     return 0 if difference == 0 else int(math.copysign(1, difference))
+
+
+def amount(value: float | None, facts: Facts) -> Value:
+    """A difference on the side of 0 and of every threshold on which it lies."""
+    if value is None:
+        return message("verdicts.undefined_end")
+    if math.isinf(value):
+        return message("verdicts.infinity" if value > 0 else "verdicts.minus_infinity")
+    return difference(value, *facts.apart, binary=facts.binary)
+
+
+def difference(value: float, *apart: float, binary: bool, signed: bool = True) -> Value:
+    """A difference in percentage points, or in score units; an unsigned one is a size."""
+    digits = points(value, *apart) if binary else score(value, *apart)
+    digits = digits if signed else digits.lstrip("+")
+    return message("verdicts.points", value=digits) if binary else digits
+
+
+def both_ways(value: float, facts: Facts) -> Value:
+    """A margin in both directions: `±2.00 pp`."""
+    size = abs(value)
+    unsigned = (
+        amount(size, facts)
+        if math.isinf(size)
+        else difference(size, *facts.apart, binary=facts.binary, signed=False)
+    )
+    return message("verdicts.both_ways", amount=unsigned)

@@ -15,7 +15,6 @@ from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.validity import Mark, flags
-from service.domain.verdicts.words.amounts import amount, both_ways
 from service.domain.verdicts.words.facts import (
     ComparedP,
     Facts,
@@ -25,7 +24,7 @@ from service.domain.verdicts.words.facts import (
     facts_of,
 )
 from service.domain.verdicts.words.fallbacks import fallback_messages
-from service.domain.verdicts.words.numbers import percentage, probability, times
+from service.domain.verdicts.words.numbers import amount, both_ways, percentage, probability, times
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.slices import slice_messages
 from service.words import Language, Listed, Message, Value, listed, message

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.verdicts.slices import SlicesFound
-from service.domain.verdicts.words.amounts import difference
-from service.domain.verdicts.words.numbers import probability
+from service.domain.verdicts.words.numbers import difference, probability
 from service.domain.verdicts.words.reasons import reason_message
 from service.words import Language, Message, Value, listed, message
 

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from service.domain.power.enumerated.rule import EnumeratedRule
-from service.domain.power.rule import rule_powers
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
+from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import settings
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.domain.power.procedure.fields import SimulatedSets
-from service.domain.power.rule import rule_powers
+from service.domain.power.rule_power import rule_powers
 from service.domain.rules.fields import observe
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends

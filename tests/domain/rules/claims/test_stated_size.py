@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from service.domain.rules.claims.stated_size import stated_size
+from service.domain.rules.claims.margins import stated_size
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from service.domain.notes.next_steps import about
 from service.domain.notes.notes import HypothesisSentences, Words, sentences
 from service.domain.notes.winners_curse import exaggeration
 from service.domain.plans.plan import Plan
-from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.records import RulePower
-from service.domain.power.rule import power_at_reference
+from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import settings
 from service.domain.verdicts.judge import Verdict
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of

@@ -8,11 +8,11 @@ import numpy as np
 
 from service.domain.calibration.case import Case
 from service.domain.decision.members import asks_small_p
-from service.domain.power.enumerated.rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.feeding import parameter, read_parameters
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, clauses
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth_sets import TRUE
+from service.domain.rules.truth import TRUE
 from service.domain.verdicts.outcomes import OK
 from service.domain.verdicts.stopping import is_sequential
 from service.errors import ForelockError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from service.domain.checks.imports import import_findings
+from service.domain.lint.imports import import_findings
 from service.domain.plans.plan import Plan
 
 PLAN = {

@@ -17,11 +17,9 @@ from service.domain.decision.evidence import NOT_KNOWN, Bools, Evidence, Sides
 from service.domain.rules.claims.assertion import Facts, Limit, States, states, states_seen
 from service.domain.rules.claims.claim import TIE, WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, weighs_clusters
-from service.domain.rules.clause_truths import Column
 from service.domain.rules.rule import Clause, Excludes, Rule
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import TRUTH_OF, Truth
-from service.domain.rules.truth_sets import Sets
+from service.domain.rules.truth import TRUTH_OF, Column, Sets, Truth
 
 GAPS: tuple[Gap | None, ...] = (None, "opposite", "bound", "direction", "size")
 """By code: what a rule that holds lacks for its claim; None where the claim follows."""

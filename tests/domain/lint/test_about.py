@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.checks.about import about_findings
+from service.domain.lint.about import about_findings
 from service.domain.power.level import level_of
 from service.domain.rules.claims.about import named_in
 from service.domain.rules.settings import settings

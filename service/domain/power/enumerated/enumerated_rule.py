@@ -11,13 +11,13 @@ from itertools import chain
 import numpy as np
 
 from service.domain.power.attainability import clause_truth, field_bounds
+from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.enumerated.region import Region, region
-from service.domain.power.enumerated.tests import BinaryTest
 from service.domain.power.least_p import Size
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.rule import Clause, Is, Quantity, Within
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth_sets import FALSE, FREE, TRUE, UNKNOWN
+from service.domain.rules.truth import FALSE, FREE, TRUE, UNKNOWN
 from service.kernels.numeric import binomial
 from service.kernels.planning.rule_enumeration import Ints
 from service.stats.shared.declaring.cell_lines import EndLines, Line, exact_delta

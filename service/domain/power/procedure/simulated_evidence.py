@@ -14,7 +14,6 @@ from service.domain.power.procedure.data import Block, Side
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.steps import alpha_of
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.clause_truths import clause_truths
 from service.domain.rules.rule import (
     Clause,
     Comparison,
@@ -25,7 +24,7 @@ from service.domain.rules.rule import (
     Quantity,
 )
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth_sets import FALSE, TRUE, Sets
+from service.domain.rules.truth import FALSE, TRUE, Sets, clause_truths
 from service.kernels.planning.simulated_pairs import SharedResamples
 from service.stats.shared.declaring.shows import PValue
 from service.stats.shared.declaring.simulated import Units

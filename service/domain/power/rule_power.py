@@ -20,8 +20,8 @@ from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, besi
 from service.domain.power.attainability import attainable, field_bounds
 from service.domain.power.divided import not_drawn
 from service.domain.power.effects import detectable, required
-from service.domain.power.enumerated.rule import EnumeratedRule
-from service.domain.power.enumerated.tests import BinaryTest
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.hypothesis import HypothesisPower
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
@@ -33,9 +33,8 @@ from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.slices import slices_power
 from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
-from service.domain.rules.endpoints import other_endpoints, own_part, parts_of
 from service.domain.rules.feeding import takes_clusters
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, settings
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""

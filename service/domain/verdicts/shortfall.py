@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, NamedTuple, cast
 
-from service.domain.decision.claim import known_facts, known_side, weighs_alike
+from service.domain.decision.gaps import known_facts, known_side, weighs_alike
 from service.domain.rules.claims.claim import Gap, Target
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.claims.words import claimed, in_unit
