@@ -12,6 +12,7 @@ from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Claim, Hypothesis, Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
+from service.domain.rules.answers import Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
@@ -312,7 +313,7 @@ def _number(value: float, *, points: bool) -> str:
 
 
 def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:
-    for name, answer in judged.analyses.items():
-        analysis = answer.get("analysis")
-        said = analysis.get("sentence") if isinstance(analysis, dict) else answer.get("reason")
-        yield AnalysisView(name, str(said or say("pages.no_analysis")))
+    for name, stored in judged.analyses.items():
+        answer = Answer(stored)
+        sentence = answer.analysis.member("sentence") if answer.has_analysis else stored.get("reason")
+        yield AnalysisView(name, str(sentence or say("pages.no_analysis")))

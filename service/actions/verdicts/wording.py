@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
 from service.domain.plans.preregistration import Preregistration
-from service.domain.rules.fields import observe
+from service.domain.rules.answers import Answer
 from service.domain.wording.wording import Shown
 from service.stats.shared.declaring import registry
 from service.store.verdicts import verdicts
@@ -18,11 +18,10 @@ def shown(
     session: Session, record: Preregistration | None, analyses: Sequence[Mapping[str, JsonValue]]
 ) -> Shown:
     """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
-    given = [(analysis.get("test"), analysis.get("analysis")) for analysis in analyses]
-    answers = [(test, analysis) for test, analysis in given if isinstance(analysis, Mapping)]
-    equivalent = any(observe({"analysis": each}, ("equivalent",)).value is True for _, each in answers)
-    corrected = any(test == registry.serving("family").name for test, _ in answers)
-    one_sided = any(analysis.get("alternative") in ("greater", "less") for _, analysis in answers)
+    answers = [answer for answer in map(Answer, analyses) if answer.has_analysis]
+    equivalent = any(answer.observe("equivalent").value is True for answer in answers)
+    corrected = any(answer.test == registry.serving("family").name for answer in answers)
+    one_sided = any(_is_one_sided(answer.analysis.member("alternative")) for answer in answers)
     if record is None:
         return Shown(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
     plan = record.plan

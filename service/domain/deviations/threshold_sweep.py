@@ -19,7 +19,7 @@ from pydantic import Field
 from service.domain.deviations.as_run import Rows, verdicts_of, with_its_family
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.plans.plan import Hypothesis, Plan, Threshold
-from service.domain.rules.fields import observe
+from service.domain.rules.answers import Answer
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
 from service.errors import ForelockError
@@ -207,7 +207,7 @@ def at_values(plan: Plan, values: Sequence[tuple[str | None, str, float]]) -> Pl
 
 def _interval(verdict: HypothesisVerdict) -> Span | None:
     for answer in verdict.analyses.values():
-        ends = observe(answer, ("ci",)).value
+        ends = Answer(answer).observe("ci").value
         if isinstance(ends, Ends):
             return Span(low=_finite(ends.low), high=_finite(ends.high))
     return None
@@ -224,14 +224,14 @@ def _from_counts(value: float, counts: Fourfold) -> PointFound:
         answer = test.answer(test.request.model_validate(counts.model_dump())).model_dump(mode="json")
     except (ForelockError, ValueError):
         return _nothing(value, "attached", "the attached counts hold no item")
-    ends, analysis = observe(answer, ("ci",)).value, answer["analysis"]
+    ends, analysis = Answer(answer).observe("ci").value, Answer(answer).analysis
     return PointFound(
         value=value,
         source="attached",
         endpoint=None,
-        delta=analysis["delta"],
+        delta=analysis.number("delta"),
         ci=Span(low=_finite(ends.low), high=_finite(ends.high)) if isinstance(ends, Ends) else None,
-        n=analysis["n"],
+        n=analysis.count("n") or 0,
         outcome=None,
         reason=None,
     )

@@ -20,6 +20,7 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.lead import half_at_most, name_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, opened_message
+from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, Use, settings
@@ -299,19 +300,17 @@ def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> 
         return yes(None, message("evidence.computed_later"))
     judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
     held = all(
-        any(_has(judged[each.hypothesis.id].analyses.get(test, {}).get("analysis"), name) for test in tests)
+        any(_has(Answer.of(judged[each.hypothesis.id].analyses, test).analysis, name) for test in tests)
         for each, name, tests in wanted
     )
     return yes(held and bool(wanted), message("evidence.computed"))
 
 
-def _has(analysis: object, name: str) -> bool:
-    if not isinstance(analysis, Mapping):
-        return False
-    value = analysis.get(name)
-    if isinstance(value, Mapping):
-        return value.get("low") is not None or value.get("high") is not None
-    return value is not None or name in (analysis.get("bounds") or {})
+def _has(analysis: Analysis, name: str) -> bool:
+    interval = analysis.interval(name)
+    if interval is not None:
+        return interval.low is not None or interval.high is not None
+    return analysis.member(name) is not None or analysis.is_bound((name,))
 
 
 def _hypotheses(known: Known) -> Iterator[HypothesisCard]:

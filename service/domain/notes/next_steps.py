@@ -8,9 +8,8 @@ between clusters counts, so their observed sizes and correlation are in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from scipy import special
 
@@ -19,6 +18,7 @@ from service.domain.notes.next_test import open_step
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.recent import remembered
+from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
@@ -64,24 +64,24 @@ def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     population, endpoint = plan.population(verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None
-    analyses = [
-        each["analysis"]
-        for test, each in verdict.analyses.items()
-        if isinstance(each.get("analysis"), dict) and plan.reads(test, verdict.endpoint) == verdict.endpoint
+    answers = [
+        Answer(stored)
+        for test, stored in verdict.analyses.items()
+        if plan.reads(test, verdict.endpoint) == verdict.endpoint
     ]
     clustered = population.clusters is not None
-    for analysis in analyses:
-        clusters = analysis.get("n_clusters")  # type: ignore[union-attr]
-        if clustered and not (isinstance(clusters, int) and clusters > 1):
+    for analysis in (answer.analysis for answer in answers if answer.has_analysis):
+        clusters = analysis.count("n_clusters") or 0
+        if clustered and clusters <= 1:
             continue
-        discordant = analysis.get("n_discordant")  # type: ignore[union-attr]
-        if not clustered and endpoint.collapsed_kind == "binary" and isinstance(discordant, int):
+        discordant = analysis.count("n_discordant")
+        if not clustered and endpoint.collapsed_kind == "binary" and discordant is not None:
             share = discordant / verdict.n
             variance = share - verdict.delta**2
             return Spread(verdict.n, math.sqrt(variance), False, 1.0, share) if variance > 0 else None
-        error = _standard_error(analysis)  # type: ignore[arg-type]
+        error = _standard_error(analysis)
         if error is not None and error > 0:
-            units = int(clusters) if clustered else verdict.n  # type: ignore[arg-type]
+            units = clusters if clustered else verdict.n
             return Spread(units, error * math.sqrt(units), clustered, verdict.n / units, None)
     return None
 
@@ -278,9 +278,7 @@ def about(count: int) -> int:
 
 
 def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -> Iterator[Bound]:
-    answer = verdict.analyses.get(clause.field.test or "", {})
-    analysis = answer.get("analysis")
-    analysis = analysis if isinstance(analysis, Mapping) else {}
+    analysis = Answer.of(verdict.analyses, clause.field.test).analysis
     path, up = clause.field.path, 1 if (verdict.delta or 0) >= 0 else -1
     if isinstance(clause, Comparison):
         at = float(clause.value.exact())
@@ -305,27 +303,26 @@ def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -
         yield from _said(analysis, path)
 
 
-def _tested(analysis: Mapping[str, Any], alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
-    alternative = analysis.get("alternative")
-    margin = analysis.get("margin")
-    if "p_lower" in analysis and isinstance(margin, int | float):
+def _tested(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
+    alternative, margin = analysis.text("alternative"), analysis.number("margin")
+    if "p_lower" in analysis and margin is not None:
         if path == ("p_value",):
-            yield from within(float(margin), alpha)
+            yield from within(margin, alpha)
     elif path == ("p_value",) and alternative in ("two-sided", "greater", "less"):
         side = {"two-sided": up, "greater": 1, "less": -1}[alternative]
         yield Bound(side, 0.0, -float(special.ndtri(alpha / 2 if alternative == "two-sided" else alpha)))
 
 
-def _said(analysis: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Bound]:
+def _said(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Bound]:
     """What a test of equivalence says is true."""
-    margin, z = analysis.get("margin"), _z(analysis, ("ci",))
-    if z is None or not isinstance(margin, int | float):
+    margin, z = analysis.number("margin"), _z(analysis, ("ci",))
+    if z is None or margin is None:
         return
     bounds: dict[tuple[str, ...], tuple[Bound, ...]] = {
-        ("equivalent",): (Bound(1, -float(margin), z), Bound(-1, float(margin), z)),
-        ("noninferior",): (Bound(1, -float(margin), z),),
+        ("equivalent",): (Bound(1, -margin, z), Bound(-1, margin, z)),
+        ("noninferior",): (Bound(1, -margin, z),),
         ("superior",): (Bound(1, 0.0, z),),
-        ("minimum_effect",): (Bound(1, float(margin), z),),
+        ("minimum_effect",): (Bound(1, margin, z),),
     }
     yield from bounds.get(path, ())
 
@@ -343,23 +340,18 @@ def _share(judged: ClauseVerdict) -> float:
     return min(1.0, judged.unadjusted / adjusted)
 
 
-def _z(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-    value: Any = analysis
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    level = value.get("level") if isinstance(value, Mapping) else None
-    return float(special.ndtri(0.5 + level / 2)) if isinstance(level, float) and 0 < level < 1 else None
+def _z(analysis: Analysis, path: tuple[str, ...]) -> float | None:
+    interval = analysis.interval(*path)
+    level = None if interval is None else interval.level
+    return float(special.ndtri(0.5 + level / 2)) if level is not None and 0 < level < 1 else None
 
 
-def _standard_error(analysis: Mapping[str, Any]) -> float | None:
+def _standard_error(analysis: Analysis) -> float | None:
     """As the test tells it, or from its interval's width."""
-    error = analysis.get("se")
-    if isinstance(error, float) and error > 0:
+    error = analysis.number("se")
+    if error is not None and error > 0:
         return error
-    ci, z = analysis.get("ci"), _z(analysis, ("ci",))
-    if not isinstance(ci, Mapping) or z is None:
+    ci, z = analysis.interval("ci"), _z(analysis, ("ci",))
+    if ci is None or z is None or ci.low is None or ci.high is None:
         return None
-    low, high = ci.get("low"), ci.get("high")
-    if not isinstance(low, int | float) or not isinstance(high, int | float):
-        return None
-    return float(high - low) / (2 * z)
+    return (ci.high - ci.low) / (2 * z)

@@ -15,6 +15,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
 from service.domain.recent import remembered
+from service.domain.rules.answers import Answer
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import TRUE
 from service.domain.verdicts.records import HypothesisVerdict
@@ -47,9 +48,8 @@ class Exaggeration:
 
 def exaggeration(plan: Plan, verdict: HypothesisVerdict) -> Exaggeration | None:
     """None where not every outcome can be weighed: clusters, scores, tests that are drawn, many items."""
-    analyses = (each.get("analysis") for each in verdict.analyses.values())
-    counts = (analysis.get("n_discordant") for analysis in analyses if isinstance(analysis, dict))
-    discordant = next((count for count in counts if isinstance(count, int) and count > 0), None)
+    counts = (Answer(stored).analysis.count("n_discordant") for stored in verdict.analyses.values())
+    discordant = next((count for count in counts if count), None)
     if discordant is None or verdict.delta is None or verdict.delta == 0 or not 0 < verdict.n <= MOST_ITEMS:
         return None
     return _remembered(plan.canonical_text(), verdict.id, verdict.n, discordant, verdict.delta)

@@ -9,11 +9,12 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, ValidationError
 
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
+from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import (
     build_request,
     design_of,
@@ -23,7 +24,6 @@ from service.domain.rules.feeding import (
     takes_clusters,
     takes_runs,
 )
-from service.domain.rules.fields import observe
 from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.rules.truth import told
 from service.domain.verdicts.joint import JointFamily, joint_family
@@ -38,8 +38,6 @@ from service.stats.shared.declaring.common import Request
 from service.stats.shared.declaring.registry import StatTest
 from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
-
-JsonObject = dict[str, JsonValue]
 
 
 class Analyses(Record):
@@ -77,7 +75,9 @@ class Analyses(Record):
 
     def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
         """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
-        shown = [observe(answer, ("equivalent",)).value is True for _, answer in self.of_fallback(hypothesis)]
+        shown = [
+            Answer(answer).observe("equivalent").value is True for _, answer in self.of_fallback(hypothesis)
+        ]
         return bool(shown) and all(shown)
 
 
@@ -171,10 +171,10 @@ def _with_more_draws(request: Request) -> Request | None:
 
 def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
-    if use.id == setting.hypothesis.equivalence and observe(answer, ("equivalent",)).reason == DRAWN:
+    if use.id == setting.hypothesis.equivalence and Answer(answer).observe("equivalent").reason == DRAWN:
         return True
     asked = [clause for clause in setting.clauses if clause.field.test == use.id]
-    seen = [(clause, observe(answer, clause.field.path)) for clause in asked]
+    seen = [(clause, Answer(answer).observe(*clause.field.path)) for clause in asked]
     return any(
         value.reason == DRAWN or (value.reason != BEYOND and told(clause, value.value, value.corners) is None)
         for clause, value in seen

@@ -15,16 +15,13 @@ from service.domain.decision.evidence import Floats, largest_p
 from service.domain.decision.family import Family
 from service.domain.decision.members import members
 from service.domain.plans.plan import Plan
+from service.domain.rules.answers import Answer
 from service.domain.rules.claims.margins import fallback_is_wider
-from service.domain.rules.fields import analysis_of, observe
 from service.domain.verdicts.joint import JointFamily
 from service.domain.verdicts.observed import (
     ObservedEvidence,
-    alpha_at,
-    as_number,
     hardness,
     largest_tost_p,
-    level_of,
 )
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.words import say
@@ -93,25 +90,24 @@ def equivalence_fallback(evidence: ObservedEvidence, family: Family) -> Equivale
     if hypothesis.equivalence is None or not answers:
         return None
     way, answer = max(answers, key=lambda filling: hardness(filling[1]))
-    analysis, level = analysis_of(answer), level_of(answer)
+    analysis = Answer(answer).analysis
     p = largest_tost_p([of_way for _, of_way in answers])
-    ci = analysis.get("ci")
-    ci = ci if isinstance(ci, Mapping) else {}
+    ci = analysis.interval("ci")
     corrected, adjusted = family.corrects_equivalence(hypothesis.id), None
     if corrected and p is not None:
         adjusted = float(family.adjust(hypothesis.id, np.array([[p]]), equivalence=True)[0, 0])
     wider = WIDER if fallback_is_wider(evidence.setting) else None
     reason = wider or family.why_uncovered(hypothesis.id) or (NO_P if corrected and p is None else None)
-    seen = observe(answer, ("equivalent",))
+    seen = Answer(answer).observe("equivalent")
     equivalent = seen.value if isinstance(seen.value, bool) else None
     return EquivalenceFallback(
         test=hypothesis.equivalence,
         equivalent=equivalent,
         counts=reason is None,
         reason=reason or (None if equivalent is not None else seen.reason),
-        margin=as_number(analysis, "margin"),
-        alpha=None if level is None else alpha_at(level),
-        ci=Span(low=as_number(ci, "low"), high=as_number(ci, "high")) if ci else None,
+        margin=analysis.number("margin"),
+        alpha=analysis.alpha,
+        ci=None if ci is None else Span(low=ci.low, high=ci.high),
         p_value=p,
         adjusted=adjusted,
         way=way,

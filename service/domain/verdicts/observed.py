@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from pydantic import JsonValue
 
 from service.domain.decision.evidence import NOT_KNOWN, Fallback, Floats, Sides
 from service.domain.decision.members import p_clauses
+from service.domain.rules.answers import Answer, JsonObject, Observation
 from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
-from service.domain.rules.fields import Observation, analysis_of, observe
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, told
-from service.domain.verdicts.analyses import Analyses, JsonObject
+from service.domain.verdicts.analyses import Analyses
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.worst_case import Way
@@ -68,7 +67,7 @@ class ObservedEvidence:
         answer = self.answers[way].get(clause.field.test)
         if answer is None:
             return Observation(None, say("reasons.no_test", test=clause.field.test))
-        return observe(answer, clause.field.path)
+        return Answer(answer).observe(*clause.field.path)
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
         """As the verdict records it: unknown where a bound, or chance in what is drawn, leaves it open."""
@@ -84,7 +83,7 @@ class ObservedEvidence:
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
         answer = self.answers[way].get(clause.field.test or "")
-        return _p_range(None if answer is None else observe(answer, clause.field.path))
+        return _p_range(None if answer is None else Answer(answer).observe(*clause.field.path))
 
     def why_no_p(self) -> str | None:
         """Why the hypothesis has no p-value in its family; None where it has one."""
@@ -96,7 +95,7 @@ class ObservedEvidence:
                 answer = answers.get(clause.field.test or "")
                 if answer is None:
                     return "its tests were not computed"
-                seen = observe(answer, clause.field.path)
+                seen = Answer(answer).observe(*clause.field.path)
                 if np.isnan(_p_range(seen)).any():
                     return seen.reason or say("reasons.undefined", field=str(clause.field))
         return None
@@ -115,7 +114,7 @@ class ObservedEvidence:
             if use is None or not weighs_clusters(use, clause):
                 continue
             for path in (("estimates", "cluster_weighted"), ("delta",)):
-                value = observe(self.answers[way].get(use.use.id, {}), path).value
+                value = Answer.of(self.answers[way], use.use.id).observe(*path).value
                 if isinstance(value, float):
                     return Fraction(value)
         return None
@@ -130,7 +129,7 @@ class ObservedEvidence:
         meaning = meaning_of(use, clause.field.path)[0]
         if not isinstance(meaning, PValue) or meaning.lean is None:
             return None
-        value = observe(self.answers[way].get(use.use.id, {}), meaning.lean).value
+        value = Answer.of(self.answers[way], use.use.id).observe(*meaning.lean).value
         return np.array([(value > 0) - (value < 0) if isinstance(value, int | float) else NOT_KNOWN])
 
     @property
@@ -139,35 +138,18 @@ class ObservedEvidence:
         if self.setting.hypothesis.equivalence is None:
             return None
         answers = [answer for _, answer in self.beside]
-        holds_up = bool(answers) and all(observe(answer, ("equivalent",)).value is True for answer in answers)
-        level = level_of(max(answers, key=hardness)) if answers else None
-        alpha = math.nan if level is None else alpha_at(level)
-        return Fallback(np.array([holds_up]), _tost_p(answers), alpha)
+        shown = [Answer(answer).observe("equivalent").value is True for answer in answers]
+        hardest = max(answers, key=hardness, default=None)
+        alpha = None if hardest is None else Answer(hardest).analysis.alpha
+        holds_up = np.array([bool(shown) and all(shown)])
+        return Fallback(holds_up, _tost_p(answers), math.nan if alpha is None else alpha)
 
 
 def hardness(answer: JsonObject) -> tuple[int, float]:
     """Of two answers of an equivalence test the larger one counts: false, undefined, true; then the larger p."""
-    equivalent, p = observe(answer, ("equivalent",)).value, largest_tost_p([answer])
+    equivalent, p = Answer(answer).observe("equivalent").value, largest_tost_p([answer])
     # A p that is not known is taken for the largest.
     return 0 if equivalent is True else 2 if equivalent is False else 1, 1.0 if p is None else p
-
-
-def level_of(answer: JsonObject) -> float | None:
-    """Of the interval of an equivalence test."""
-    ci = analysis_of(answer).get("ci")
-    return as_number(ci, "level") if isinstance(ci, Mapping) else None
-
-
-def alpha_at(level: float) -> float:
-    """Of each of two one-sided tests, from the level of the interval that they go with."""
-    # (1 - .9) / 2 is .04999999999999999 in floats: rounded, it is the alpha that was asked for.
-    return round((1 - level) / 2, 12)
-
-
-def as_number(values: Mapping[str, JsonValue], name: str) -> float | None:
-    """A member of an analysis, where it is a number."""
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def largest_tost_p(answers: Sequence[JsonObject]) -> float | None:
@@ -177,7 +159,9 @@ def largest_tost_p(answers: Sequence[JsonObject]) -> float | None:
 
 
 def _tost_p(answers: Sequence[JsonObject]) -> Floats:
-    columns = [_p_range(observe(answer, (name,))) for answer in answers for name in ("p_lower", "p_upper")]
+    columns = [
+        _p_range(Answer(answer).observe(name)) for answer in answers for name in ("p_lower", "p_upper")
+    ]
     # NaN wins over every number: a test without one of its p-values has none.
     return np.maximum.reduce(columns) if columns else _p_range(None)
 
@@ -230,7 +214,7 @@ def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> 
 
 
 def _side_of(clause: Excludes, answers: Mapping[str, JsonObject]) -> int:
-    ends = observe(answers.get(clause.field.test or "", {}), clause.field.path).value
+    ends = Answer.of(answers, clause.field.test).observe(*clause.field.path).value
     if not isinstance(ends, Ends):
         return NOT_KNOWN
     return 1 if ends.low is not None and ends.low > float(clause.value.exact()) else -1

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from service.domain.plans.plan import MultiplicityPolicy
-from service.domain.verdicts.analyses import JsonObject
+from service.domain.rules.answers import JsonObject
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.worst_case import Way
 from service.records import Record

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import JsonValue
-
-from service.domain.rules.fields import observe
+from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Ends
-from service.domain.verdicts.analyses import JsonObject
 from service.stats.shared.declaring.shows import TIE
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
@@ -47,7 +44,8 @@ def read_interval(
     sesoi = None if one_way else setting.sesoi
     bound = None if sesoi is None else float(sesoi.exact())
     for test, path in _candidates(setting):
-        seen = observe(answers.get(test, {}), path)
+        answer = Answer.of(answers, test)
+        seen = answer.observe(*path)
         ends = seen.value
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
             # drawn ends are read wherever they may lie
@@ -55,19 +53,11 @@ def read_interval(
             within = None if bound is None else all(_inside(each, bound) for each in every)
             said = {_read(each, within) for each in every}
             reading = said.pop() if len(said) == 1 else "inconclusive"
-            level, method = _facts(answers.get(test, {}), path)
+            stated = answer.analysis.interval(*path)
+            level, method = (None, None) if stated is None else (stated.level, stated.method)
             of = ".".join((test, *path))
             return IntervalRead(reading, of, ends, within, level, method, bound)
     return None
-
-
-def _facts(answer: JsonObject, path: tuple[str, ...]) -> tuple[float | None, str | None]:
-    """An interval's level and method."""
-    value: JsonValue = answer.get("analysis")
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    level, method = (value.get(name) if isinstance(value, dict) else None for name in ("level", "method"))
-    return float(level) if isinstance(level, int | float) else None, None if method is None else str(method)
 
 
 def _candidates(setting: Setting) -> Iterator[tuple[str, tuple[str, ...]]]:

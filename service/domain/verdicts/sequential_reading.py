@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import Field
 
 from service.domain.plans.plan import Plan
+from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import is_ordered
-from service.domain.verdicts.analyses import JsonObject
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.stopping import Reading
 from service.records import Record
-from service.words import say
 
 
 class TestReading(Record):
@@ -79,9 +75,9 @@ def _equivalent(plan: Plan, reading: Reading, name: str, test: str) -> bool | No
     return reading.equivalent.get(name) if named else None
 
 
-def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
-    analysis: Any = answer.get("analysis")
-    if not isinstance(analysis, Mapping):
+def _test(stored: JsonObject, equivalent: bool | None) -> TestReading:
+    answer = Answer(stored)
+    if not answer.has_analysis:
         return TestReading(
             decision=None,
             e_value=None,
@@ -89,14 +85,15 @@ def _test(answer: JsonObject, equivalent: bool | None) -> TestReading:
             ci=None,
             equivalent=None,
             stopped_at=None,
-            reason=str(answer.get("reason") or say("reasons.no_analysis")),
+            reason=answer.reason,
         )
-    ci, process, equivalence = analysis.get("ci"), analysis.get("e_process"), analysis.get("equivalent")
+    analysis = answer.analysis
+    ci, found = analysis.interval("ci"), analysis.truth("equivalent")
     return TestReading(
-        decision=analysis.get("decision"),
-        e_value=None if process is None else process["e_value"],
-        p_value=analysis.get("p_value"),
-        ci=None if ci is None else Span(low=ci["low"], high=ci["high"]),
-        equivalent=None if equivalence is None else equivalence if equivalent is None else equivalent,
-        stopped_at=analysis.get("stopped_at"),
+        decision=analysis.text("decision"),
+        e_value=analysis.number("e_process", "e_value"),
+        p_value=analysis.number("p_value"),
+        ci=None if ci is None else Span(low=ci.low, high=ci.high),
+        equivalent=None if found is None else found if equivalent is None else equivalent,
+        stopped_at=analysis.count("stopped_at"),
     )

@@ -21,10 +21,10 @@ from service.domain.decision.stopping import Ints, end_of_hypothesis, end_of_tes
 from service.domain.plans.plan import GroupSequential, Hypothesis, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import look_units, ranks
+from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import is_ordered
-from service.domain.rules.fields import analysis_of
 from service.domain.rules.settings import ResolvedPlan, Setting
-from service.domain.verdicts.analyses import Analyses, JsonObject, analyse
+from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
 from service.domain.verdicts.parts import Stopped
 
@@ -171,12 +171,12 @@ def _end(setting: Setting, analyses: Analyses) -> Ints:
 
 
 def _test_end(hypothesis: Hypothesis, test: str, analyses: Analyses) -> Ints:
-    answers = [analysis_of(each.get(test, {})) for _, each in analyses.of_rule(hypothesis)]
+    answers = [Answer.of(of_way, test).analysis for _, of_way in analyses.of_rule(hypothesis)]
     if test == hypothesis.equivalence:
         inside = [analyses.shows_equivalence(hypothesis)]
     else:
-        inside = [answer.get("equivalent") is True for answer in answers]
-    return end_of_test(_at([answer.get("decision") == "reject" for answer in answers]), _at(inside))
+        inside = [answer.truth("equivalent") is True for answer in answers]
+    return end_of_test(_at([answer.text("decision") == "reject" for answer in answers]), _at(inside))
 
 
 def _at(ended: Sequence[bool]) -> list[Ints]:

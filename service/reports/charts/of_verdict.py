@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.domain.plans.plan import Plan
+from service.domain.rules.answers import Answer
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.reports.charts.forest import Panel, forest, rows_of
 from service.reports.charts.style import Spec
@@ -58,12 +59,11 @@ def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None
 
 def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str, Mapping[str, Any] | None]:
     """Those of the hypothesis' tests that read this endpoint."""
-    analyses = {
-        name: answer.get("analysis")
-        for name, answer in judged.analyses.items()
+    return {
+        name: Answer(stored).analysis.members if Answer(stored).has_analysis else None
+        for name, stored in judged.analyses.items()
         if plan.reads(name, judged.endpoint) == endpoint
     }
-    return {name: each if isinstance(each, Mapping) else None for name, each in analyses.items()}
 
 
 def _read(judged: HypothesisVerdict) -> str | None:

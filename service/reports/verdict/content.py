@@ -15,6 +15,7 @@ from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
+from service.domain.rules.answers import Analysis, Answer
 from service.domain.verdicts.arm_summaries import ArmSummary
 from service.domain.verdicts.parts import absent
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
@@ -265,25 +266,24 @@ def _hypothesis(
 
 
 def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
-    for name, answer in judged.analyses.items():
+    for name, stored in judged.analyses.items():
+        answer = Answer(stored)
+        analysis = answer.analysis
         read = plan.reads(name, judged.endpoint)
         endpoint = None if read == judged.endpoint else plan.endpoint(read)
-        analysis = answer.get("analysis")
-        results: Mapping[str, Any] = analysis if isinstance(analysis, Mapping) else {}
-        bounds = results.get("bounds")
         yield TestFound(
             id=name,
-            test=str(answer.get("test", "")),
+            test=answer.test or "",
             endpoint=None if read == judged.endpoint else read,
             binary=None if read == judged.endpoint else endpoint is not None and endpoint.kind == "binary",
-            delta=_number(results.get("delta")),
-            ci=_interval(results.get("ci")),
-            p_value=_number(results.get("p_value")),
-            p_bound=bounds.get("p_value") if isinstance(bounds, Mapping) else None,
-            statistics=_numbers(results, STATISTICS),
-            effects=_numbers(results, EFFECTS),
-            estimates=tuple(_estimates(results)),
-            sentence=str(results.get("sentence") or answer.get("reason") or ""),
+            delta=analysis.number("delta"),
+            ci=_interval(analysis.member("ci")),
+            p_value=analysis.number("p_value"),
+            p_bound=analysis.text("bounds", "p_value"),
+            statistics=_numbers(analysis, STATISTICS),
+            effects=_numbers(analysis, EFFECTS),
+            estimates=tuple(_estimates(analysis.members)),
+            sentence=str(analysis.member("sentence") or stored.get("reason") or ""),
         )
 
 
@@ -306,16 +306,8 @@ def _estimates(analysis: Mapping[str, Any]) -> Iterator[Estimate]:
             yield Estimate(name=name, value=float(value), ci=ci)
 
 
-def _numbers(analysis: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
-    seen = {name: _number(analysis.get(name)) for name in names}
-    return {name: each for name, each in seen.items() if each is not None}
-
-
-def _number(value: Any) -> float | None:
-    """A number; of a ratio that is an estimate with its interval, the estimate."""
-    if isinstance(value, Mapping):
-        value = value.get("estimate")
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _numbers(analysis: Analysis, names: Sequence[str]) -> dict[str, float]:
+    return {name: value for name in names if (value := analysis.number(name)) is not None}
 
 
 def _effects(consequences: Consequences) -> Iterator[Effect]:

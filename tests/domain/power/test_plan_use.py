@@ -12,8 +12,9 @@ import pytest
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.least_p import Size, least_p
 from service.domain.power.procedure.fields import SimulatedSets
+from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, parameter
-from service.domain.rules.fields import choices, observe
+from service.domain.rules.fields import choices
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
@@ -112,7 +113,7 @@ def test_fields_on_cells_are_those_of_the_test(name, given):
         if line is None:
             continue
         known += 1
-        seen = [observe(test.answer(*map(int, cell)), path) for cell in zip(b, m, strict=True)]
+        seen = [Answer(test.answer(*map(int, cell))).observe(*path) for cell in zip(b, m, strict=True)]
         ends = {"low": line.low, "high": line.high} if isinstance(line, EndLines) else {"": line}
         for end, each in ends.items():
             values = [getattr(one.value, end) if isinstance(one.value, Ends) else one.value for one in seen]
@@ -152,7 +153,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test(name, given):
         for at, analysis in enumerate(analyses if found is not None else ()):
             if analysis is None:
                 continue
-            value = observe({"analysis": analysis}, path).value
+            value = Answer({"analysis": analysis}).observe(*path).value
             ends = [value.low, value.high] if isinstance(value, Ends) else [value]
             columns = found if isinstance(found, tuple) else (found,)
             for column, end in zip(columns, ends, strict=True):

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from service.domain.rules.fields import Observation, choices, nearest_field, observe, shape_of
+from service.domain.rules.answers import Answer, Observation
+from service.domain.rules.fields import choices, nearest_field, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.rules.truth import Ends, told
@@ -94,18 +95,18 @@ ANSWER = {
     ],
 )
 def test_observed_values_and_reasons(path, value, reason):
-    seen = observe(ANSWER, tuple(path.split(".")))
+    seen = Answer(ANSWER).observe(*path.split("."))
     assert (seen.value, seen.reason) == (value, reason)
 
 
 def test_bounds_are_kept_beside_the_value():
-    assert observe(ANSWER, ("p_value",)).bound == "< 1e-12"
-    assert observe(ANSWER, ("n",)).bound is None
+    assert Answer(ANSWER).observe("p_value").bound == "< 1e-12"
+    assert Answer(ANSWER).observe("n").bound is None
 
 
 def test_a_failed_test_gives_its_reason():
-    assert observe({"analysis": None, "reason": "one cluster"}, ("p_value",)).reason == "one cluster"
-    assert observe({}, ("p_value",)).value is None
+    assert Answer({"analysis": None, "reason": "one cluster"}).observe("p_value").reason == "one cluster"
+    assert Answer({}).observe("p_value").value is None
 
 
 KNOWN = {
@@ -131,19 +132,19 @@ KNOWN = {
 
 
 def test_a_drawn_value_is_known_to_a_range():
-    assert observe(KNOWN, ("p_value",)).corners == (0.03, 0.06)
-    assert observe(KNOWN, ("ci", "low")).corners == (-0.1, 0.2)
-    assert observe(KNOWN, ("share",)).corners == ()
-    assert set(observe(KNOWN, ("ci",)).corners) == {Ends(a, b) for a in (-0.1, 0.2) for b in (0.8, 1.0)}
+    assert Answer(KNOWN).observe("p_value").corners == (0.03, 0.06)
+    assert Answer(KNOWN).observe("ci", "low").corners == (-0.1, 0.2)
+    assert Answer(KNOWN).observe("share").corners == ()
+    assert set(Answer(KNOWN).observe("ci").corners) == {Ends(a, b) for a in (-0.1, 0.2) for b in (0.8, 1.0)}
 
 
 def test_what_is_undecided_is_not_observed():
-    assert observe(KNOWN, ("p_better",)) == Observation(None, "nothing varies")
+    assert Answer(KNOWN).observe("p_better") == Observation(None, "nothing varies")
     for path in (("intervals", "basic"), ("intervals", "basic", "low")):
-        assert observe(KNOWN, path) == Observation(None, "flat")
-    half = observe(KNOWN, ("intervals", "bca"))
+        assert Answer(KNOWN).observe(*path) == Observation(None, "flat")
+    half = Answer(KNOWN).observe("intervals", "bca")
     assert (half.value, half.reason) == (Ends(0.1, None), "too few draws")
-    assert observe(KNOWN, ("intervals", "bca", "low")).value == 0.1
+    assert Answer(KNOWN).observe("intervals", "bca", "low").value == 0.1
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_what_is_undecided_is_not_observed():
 )
 def test_a_clause_is_told_where_it_is_the_same_all_over_the_range(rule, truth):
     (clause,) = clauses(parse(rule))
-    seen = observe(KNOWN, clause.field.path)
+    seen = Answer(KNOWN).observe(*clause.field.path)
     assert told(clause, seen.value, seen.corners) is truth
 
 

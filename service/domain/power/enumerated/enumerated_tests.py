@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from service.domain.plans.plan import Endpoint
+from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, margin_for, parameter
-from service.domain.rules.fields import observe
 from service.domain.rules.settings import Use
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
@@ -50,7 +50,7 @@ class BinaryTest(Cells):
         """What the test itself answers for a cell; nothing where it gives a bound above the threshold."""
 
         def ask(b: int, m: int, threshold: float) -> float | None:
-            seen = observe(self.answer(b, m), path)
+            seen = Answer(self.answer(b, m)).observe(*path)
             observed = seen.value
             if seen.bound is not None and isinstance(observed, float) and threshold < observed:
                 return None
@@ -59,7 +59,7 @@ class BinaryTest(Cells):
         return ask
 
     def answer(self, b: int, m: int) -> dict[str, Any]:
-        """The test's answer as a verdict would read it: `observe` finds the fields."""
+        """The test's answer as a verdict would read it: fields are observed in it."""
         if (b, m) not in self._answers:
             c, n = m - b, self.n
             request = build_request(

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from service.domain.decision.members import asks_small_p
 from service.domain.plans.plan import About, Plan
+from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, weighs_clusters
 from service.domain.rules.claims.margins import margins_of
-from service.domain.rules.fields import EFFECT_FIELDS, beyond_resamples
+from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
 from service.domain.rules.settings import Setting, resolve
@@ -216,13 +217,13 @@ def _effects(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[Te
         use = setting.use_of(clause) if setting is not None else None
         if use is None or use.beside or use.use.id in effects:
             continue
-        analysis, effect = _analysis(verdict, use.use.id), effect_of(use)
+        analysis, effect = Answer.of(verdict.analyses, use.use.id).analysis, effect_of(use)
         if weighs_clusters(use, clause):
-            estimates = analysis.get("estimates")
-            own = estimates.get(CLUSTER_WEIGHTED) if isinstance(estimates, Mapping) else analysis.get("delta")
-            effects[use.use.id] = TestedEffect(use.use.id, Effect("cluster_means"), _number(own))
+            weighs_both = isinstance(analysis.member("estimates"), Mapping)
+            own = analysis.number(*(("estimates", CLUSTER_WEIGHTED) if weighs_both else ("delta",)))
+            effects[use.use.id] = TestedEffect(use.use.id, Effect("cluster_means"), own)
         elif not effect.of_means:
-            effects[use.use.id] = TestedEffect(use.use.id, effect, _number(analysis.get("delta")))
+            effects[use.use.id] = TestedEffect(use.use.id, effect, analysis.number("delta"))
     yield from effects.values()
 
 
@@ -230,12 +231,10 @@ def _ratios(
     plan: Plan, verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 ) -> Iterator[RatioShown]:
     for test in verdict.analyses:
-        analysis = _analysis(verdict, test)
-        ratio = analysis.get("ratio")
-        value = _number(ratio.get("value")) if isinstance(ratio, Mapping) else None
-        if value is None or not isinstance(ratio, Mapping) or not isinstance(ratio.get("ci"), Mapping):
+        analysis = Answer.of(verdict.analyses, test).analysis
+        value, ci = analysis.number("ratio", "value"), analysis.interval("ratio", "ci")
+        if value is None or ci is None:
             continue
-        ends, n = ratio["ci"], analysis.get("n")
         limits = [
             float(quantity.exact())
             for clause, _ in clauses
@@ -245,10 +244,10 @@ def _ratios(
         yield RatioShown(
             endpoint=plan.reads(test, verdict.endpoint),
             value=value,
-            low=_number(ends.get("low")),
-            high=_number(ends.get("high")),
-            level=_number(ends.get("level")),
-            n=n if isinstance(n, int) else None,
+            low=ci.low,
+            high=ci.high,
+            level=ci.level,
+            n=analysis.count("n"),
             apart=(0.0, 1.0, *limits),
         )
 
@@ -258,13 +257,12 @@ def _compared(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict
         known = isinstance(each.observed, float | int) and not isinstance(each.observed, bool)
         if not asks_small_p(clause) or each.holds is None or not known:
             continue
-        analysis = _analysis(verdict, clause.field.test)
-        bounds = analysis.get("bounds")
+        answer = Answer.of(verdict.analyses, clause.field.test)
         yield ComparedP(
             field=str(clause.field),
             p=float(each.observed),  # type: ignore[arg-type]
-            below=isinstance(bounds, Mapping) and ".".join(clause.field.path) in bounds,
-            signs=beyond_resamples(verdict.analyses.get(clause.field.test or "", {}), clause.field.path),
+            below=answer.analysis.is_bound(clause.field.path),
+            signs=answer.beyond_resamples(*clause.field.path),
             unadjusted=each.unadjusted,
             operator=clause.operator,
             threshold=float(clause.value.exact()),
@@ -291,13 +289,13 @@ def _one_sided(
         verdict.claim, ("", 0)
     )
     for clause, each in clauses:
-        analysis, path = _analysis(verdict, clause.field.test), clause.field.path
-        margin, test = _number(analysis.get("margin")), clause.field.test
+        analysis, path = Answer.of(verdict.analyses, clause.field.test).analysis, clause.field.path
+        margin, test = analysis.number("margin"), clause.field.test
         if each.holds is not True or margin is None or test is None or not field:
             continue
         by = None
         if isinstance(clause, Is) and clause.value and path in ((field,), ("equivalent",)):
-            by = _alpha(analysis)
+            by = analysis.alpha
         elif asks_small_p(clause) and isinstance(clause, Comparison) and "p_lower" in analysis:
             by = float(clause.value.exact())
         if by is not None:
@@ -318,12 +316,12 @@ def _margin(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
     for clause, each in clauses:
         if each.holds is not True:
             continue
-        analysis = _analysis(verdict, clause.field.test)
+        analysis = Answer.of(verdict.analyses, clause.field.test).analysis
         path = clause.field.path
         if isinstance(clause, Within) and path[0] in INTERVALS:
             low, high = float(clause.low.exact()), float(clause.high.exact())
             return ShownMargin(low, high, str(clause.field), _level(analysis, path), None)
-        margin, alpha = _number(analysis.get("margin")), _alpha(analysis)
+        margin, alpha = analysis.number("margin"), analysis.alpha
         if margin is not None and clause.field.test is not None:
             if isinstance(clause, Is) and clause.value and path == ("equivalent",):
                 return ShownMargin(-margin, margin, clause.field.test, None, alpha)
@@ -350,16 +348,17 @@ def _disagreement(
     excludes = read.reading in ("positive", "negative")
     for each in compared:
         test, _, path = each.field.partition(".")
-        analysis = _analysis(verdict, test)
-        if path != "p_value" or analysis.get("alternative") not in ("two-sided", "greater", "less"):
+        answer = Answer.of(verdict.analyses, test)
+        alternative = answer.analysis.member("alternative")
+        if path != "p_value" or alternative not in ("two-sided", "greater", "less"):
             continue
         own = each.p if each.unadjusted is None else each.unadjusted
-        method = str(analysis.get("method") or verdict.analyses.get(test, {}).get("test") or test)
+        method = str(answer.analysis.member("method") or answer.test or test)
         if each.holds == excludes:
             continue
         if each.unadjusted is not None and (own < each.threshold) == excludes:
             return "corrected", each, method
-        one_sided = analysis["alternative"] != "two-sided"
+        one_sided = alternative != "two-sided"
         same_level = abs(alpha - each.threshold) <= 1e-9
         if ((2 * min(own, 1 - own) if one_sided else own) < alpha) != excludes or (
             same_level and not one_sided
@@ -374,17 +373,17 @@ def _earlier_fallback(plan: Plan, verdict: HypothesisVerdict) -> EquivalenceFall
     hypothesis = plan.hypothesis(verdict.id)
     if hypothesis is None or hypothesis.equivalence is None:
         return None
-    analysis = _analysis(verdict, hypothesis.equivalence)
-    says, ci = analysis.get("equivalent"), analysis.get("ci")
-    if not isinstance(says, bool) or not isinstance(ci, Mapping):
+    analysis = Answer.of(verdict.analyses, hypothesis.equivalence).analysis
+    equivalent, ci = analysis.truth("equivalent"), analysis.interval("ci")
+    if equivalent is None or ci is None:
         return None
     return EquivalenceFallback(
         test=hypothesis.equivalence,
-        equivalent=says,
+        equivalent=equivalent,
         counts=True,
-        margin=_number(analysis.get("margin")),
-        alpha=_alpha(analysis),
-        ci=Span(low=_number(ci.get("low")), high=_number(ci.get("high"))),
+        margin=analysis.number("margin"),
+        alpha=analysis.alpha,
+        ci=Span(low=ci.low, high=ci.high),
     )
 
 
@@ -427,22 +426,6 @@ def _apart(
         yield from (float(value) for value in values if value is not None)
 
 
-def _level(analysis: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-    value: Any = analysis
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return _number(value.get("level")) if isinstance(value, Mapping) else None
-
-
-def _alpha(analysis: Mapping[str, Any]) -> float | None:
-    level = _level(analysis, ("ci",))
-    return None if level is None else round((1 - level) / 2, 12)
-
-
-def _analysis(verdict: HypothesisVerdict, test: str | None) -> Mapping[str, Any]:
-    analysis = verdict.analyses.get(test or "", {}).get("analysis")
-    return analysis if isinstance(analysis, Mapping) else {}
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _level(analysis: Analysis, path: tuple[str, ...]) -> float | None:
+    interval = analysis.interval(*path)
+    return None if interval is None else interval.level

@@ -9,7 +9,7 @@ import pytest
 
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.rule_power import rule_powers
-from service.domain.rules.fields import observe
+from service.domain.rules.answers import Answer
 from service.domain.rules.settings import settings
 from service.domain.rules.truth import Ends
 from service.kernels.planning.simulated_pairs import draw_binary, draw_continuous
@@ -48,7 +48,7 @@ def setting(test, parameters, field, changes):
 def agree(found, answers, path, **tolerance):
     """The simulated values are what the test says of each data set."""
     for index, answer in enumerate(answers):
-        seen = observe({"analysis": answer.model_dump(mode="json")}, path).value
+        seen = Answer({"analysis": answer.model_dump(mode="json")}).observe(*path).value
         if "BEYOND_RESAMPLES" in {each.code for each in answer.warnings}:
             seen = answer.within.get(".".join(path), (None, seen))[1]  # it counts as the most it may be
         values = [column[index] for column in found] if isinstance(found, tuple) else [found[index]]
