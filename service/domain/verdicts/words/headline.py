@@ -15,9 +15,8 @@ from service.domain.rules.claims.claim import Target
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.amounts import amount, difference
 from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, interval_of
-from service.domain.verdicts.words.numbers import percentage, points, score, times
+from service.domain.verdicts.words.numbers import amount, difference, percentage, points, score, times
 from service.domain.verdicts.words.reasons import reason_message
 from service.words import Listed, Message, Value, listed, message
 
