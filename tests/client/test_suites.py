@@ -52,7 +52,46 @@ def test_without_a_suite_ids_that_begin_anew_are_refused_with_the_way_out(shell)
     assert status == 2
     assert "--suite task (if ids begin anew in every task)" in errors
     status, _, errors = shell("rank", "baseline.csv", "candidate.csv")
-    assert "--suite" not in errors  # which rank has not
+    assert "--suite task (if ids begin anew in every task)" in errors
+    status, _, errors = shell("resolve", "baseline.csv", "candidate.csv")
+    assert "--suite" not in errors  # which resolve has not
+
+
+def test_systems_are_ranked_by_the_suite_and_not_by_the_items(shell):
+    tables()
+    ranked = answer(shell, "rank", "baseline.csv", "candidate.csv", "--suite", "task")["analysis"]
+    pair = ranked["pairs"][0]
+    assert (pair["first"], round(100 * pair["difference"], 6), pair["apart"]) == ("candidate.csv", 8.5, True)
+    assert [task["n"] for task in ranked["suite"]["tasks"]] == [1000, 100, 50]
+    by_items = answer(shell, "rank", "baseline.csv", "candidate.csv", "--suite", "task", "--weights", "items")
+    pair = by_items["analysis"]["pairs"][0]
+    assert (pair["first"], round(100 * pair["difference"], 2)) == ("baseline.csv", 0.61)
+    _, output, _ = shell("rank", "baseline.csv", "candidate.csv", "--suite", "task")
+    assert "task large   first baseline.csv" in output
+    assert "candidate.csv 48.70%, place 2" in output
+
+
+def test_systems_are_ranked_over_the_tasks_of_folders(shell):
+    folders()
+    ranked = answer(shell, "rank", "baseline", "candidate", "--suite", "task")["analysis"]
+    assert len(ranked["suite"]["tasks"]) == 2
+    assert ranked["n"] == sum(task["n"] for task in ranked["suite"]["tasks"])
+
+
+def test_a_system_without_a_task_is_not_ranked_over_the_suite(shell):
+    tables()
+    lines = Path("candidate.csv").read_text().splitlines()
+    Path("candidate.csv").write_text("\n".join(line for line in lines if ",small," not in line))
+    status, _, errors = shell("rank", "baseline.csv", "candidate.csv", "--suite", "task")
+    assert status == 1
+    assert "no outcome in task 'small'" in " ".join(errors.split())
+
+
+def test_weights_of_a_ranking_need_a_suite_and_slices_go_without(shell):
+    tables()
+    for options in (["--weights", "items"], ["--suite", "task", "--slice", "task"]):
+        status, _, errors = shell("rank", "baseline.csv", "candidate.csv", *options)
+        assert (status, "suite" in errors) == (2, True)
 
 
 def test_an_id_twice_in_one_task_is_refused_as_ever(shell):

@@ -79,6 +79,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--missing", choices=("exclude_pair", "fail"), default="exclude_pair",
                         help="results that a system does not have: leave out, or count as wrong")  # fmt: skip
     add_options(parser)
+    add_options(parser, "suite", "weights")
 
 
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -215,8 +216,10 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.form import show_answer
     from forelock.questions.rank import by_slice, rank
     from forelock.questions.rank_form import form_of
+    from forelock.questions.tasks import with_suite
 
-    asked, common = Asked.of(options), {"common": True} if options.common else {}
+    asked = with_suite(Asked.of(options), options)
+    common = {"common": True} if options.common else {}
 
     def run(request: dict[str, Any]) -> dict[str, Any]:
         whole = {"alpha": options.alpha, **request, **common}
@@ -234,5 +237,6 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
         answer |= {
             "slices": {name: told if isinstance(told, dict) else {"reason": told} for name, told in slices}
         }
-    show_answer(options, form_of(answer, points=reading.binary, slices=slices), answer, reading)
+    points = reading.binary and "rescale" not in asked.together
+    show_answer(options, form_of(answer, points=points, slices=slices), answer, reading)
     return 0

@@ -37,10 +37,15 @@ def rank(
     Raises:
         FileFault: a file that is not read, or fewer than two systems; scores that are to be filled.
     """
-    reading = read_systems(asked_of, paths, asked, run)
+    suite = asked.together if asked.suite is not None else {}
+
+    def weighed(request: Json) -> Json:
+        return run({**request, **suite} if "tasks" in request else request)
+
+    reading = read_systems(asked_of, paths, asked, weighed)
     if filled:
         reading = _filled(reading)
-    return run(request_of(reading)), reading
+    return weighed(request_of(reading)), reading
 
 
 def read_systems(
@@ -122,7 +127,9 @@ def by_slice(reading: Reading, alpha: float, run: Callable[[Json], Json]) -> lis
 
 
 def request_of(reading: Reading) -> Json:
-    """`arms`: by name a value for every item, the mean of its runs, None where there is none; `clusters` if asked for.
+    """`arms`: by name a value for every item, the mean of its runs, None where there is none.
+
+    `clusters` and `tasks` are there if they were asked for.
 
     Raises:
         FileFault: items share a cluster that they do not all name.
@@ -136,6 +143,8 @@ def request_of(reading: Reading) -> Json:
         request["better"] = "lower"
     if "cluster" in reading.systems[0].labels:
         request["clusters"] = labels_of(reading, item_ids, "cluster")
+    if "suite" in reading.systems[0].labels:
+        request["tasks"] = labels_of(reading, item_ids, "suite")
     return request
 
 

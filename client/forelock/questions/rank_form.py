@@ -50,7 +50,10 @@ def form_of(answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | st
         },
         picture=ladder,
         numbers=[*_numbers(analysis, points=points)],
-        parts=[("slice", line) for line in _slices(slices, points=points)],
+        parts=[
+            *(("task", line) for line in _tasks(analysis, points=points)),
+            *(("slice", line) for line in _slices(slices, points=points)),
+        ],
         done=[RULE.format(unit=unit, level=level)],
         cautions=answer.get("warnings") or (),
         next=_next(analysis),
@@ -99,6 +102,10 @@ def _numbers(analysis: Json, *, points: bool) -> Iterator[tuple[str, str]]:
     within = "" if analysis["n_clusters"] is None else f" in {analysis['n_clusters']} clusters"
     common = "" if missing is None else f", of which {missing['n_common']} have all systems"
     yield "items", f"{analysis['n']}{within}{common}"
+    suite = analysis.get("suite")
+    if suite is not None:
+        spans = f"; {suite['n_spanning']} clusters span tasks" if suite["n_spanning"] else ""
+        yield "suite", f"{len(suite['tasks'])} tasks; means are the suite's, items of a task alike{spans}"
     if missing is not None:
         yield from _missing(analysis, missing, points=points)
 
@@ -118,6 +125,23 @@ def _missing(analysis: Json, missing: Json, *, points: bool) -> Iterator[tuple[s
         ]
         if additive:
             yield "additive", f"mean as if it had every item: {', '.join(additive)}{more}"
+
+
+def _tasks(analysis: Json, *, points: bool) -> Iterator[str]:
+    """Of each task of a suite who is first there, by means that nothing is tested of, and the place of the best."""
+    suite, names = analysis.get("suite"), [arm["name"] for arm in analysis["arms"]]
+    if suite is None:
+        return
+    sign = -1 if analysis["better"] == "lower" else 1
+    width = max(len(plain(task["name"])) for task in suite["tasks"])
+    for task in suite["tasks"]:
+        means = task["means"]
+        order = sorted(range(len(means)), key=lambda arm: -sign * means[arm])
+        place = 1 + sum(sign * mean > sign * means[0] for mean in means)
+        first = f"first {plain(names[order[0]])} {show_level(means[order[0]], points=points)}"
+        if place > 1:
+            first += f"; {plain(names[0])} {show_level(means[0], points=points)}, place {place}"
+        yield f"{plain(task['name']):<{width}}  {first}; n = {task['n']}, weight {task['weight']:.3g}"
 
 
 def _slices(slices: Sequence[tuple[str, Json | str]], *, points: bool) -> Iterator[str]:

@@ -140,12 +140,13 @@ def with_suite(asked: Asked, options: argparse.Namespace) -> Asked:
         FileFault: weights of no suite, or a suite and slices.
     """
     if asked.suite is None:
-        if options.weights is not None or options.new_tasks:
+        if options.weights is not None or getattr(options, "new_tasks", False):
             raise FileFault("--weights and --new-tasks are of a suite: name it with --suite")
         return asked
     if asked.slice is not None:
         raise FileFault("--slice is of one task: leave it or --suite out")
-    return replace(asked, together=suite_of(options.weights, new_tasks=options.new_tasks))
+    new_tasks = getattr(options, "new_tasks", False)  # rankings speak of these tasks alone
+    return replace(asked, together=suite_of(options.weights, new_tasks=new_tasks))
 
 
 def suite_of(weights: str | None, *, new_tasks: bool) -> Json:

@@ -12,19 +12,22 @@ MOST_TEXT = 200
 """Characters of one option."""
 MOST_LINES = 20
 """Times that one option may be sent."""
-FLAGS = frozenset({"lower", "common", "unpaired", "items"})
+FLAGS = frozenset({"lower", "common", "unpaired", "items", "new-tasks"})
 """Options that are `true` or `false`."""
 REPEATED = frozenset({"set", "allow-different", "covariate", "effect"})
 """Options that may be sent more than once."""
 _FILES = ("metric", "set", "format")
+_SUITE = ("suite", "weights")
+WEIGHTS = ("equal", "items")
+"""What `weights` may say here: a file of weights would be one of the server's."""
 _SHARED = ("cluster", "slice", *_FILES, "lower", "alpha")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "score": ("at-least", "at-most", "arm", "range", "missing", *_SHARED),
+    "score": ("at-least", "at-most", "arm", "range", "missing", *_SUITE, "new-tasks", *_SHARED),
     "gate": (
         *("margin", "range", "arms", "missing", "unseen", "unpaired", "covariate", "items"),
-        *("allow-different", *_SHARED),
+        *("allow-different", *_SUITE, "new-tasks", *_SHARED),
     ),
-    "rank": ("arms", "common", "missing", "allow-different", *_SHARED),
+    "rank": ("arms", "common", "missing", "allow-different", *_SUITE, *_SHARED),
     "noise": (
         *("arms", "cost-item", "cost-run", "cost-judge", "budget", "most-items", "at-least"),
         *("cluster", "allow-different", "alpha", *_FILES),
@@ -88,6 +91,12 @@ def _faults(question: str, name: str, values: Sequence[str]) -> list[Fault]:
         return [Fault(name, f"is longer than {MOST_TEXT} characters", "say it shorter")]
     if any("\0" in value for value in values):
         return [Fault(name, "holds a NUL character", "leave it out")]
+    if name == "weights" and not set(values) <= set(WEIGHTS):
+        return [
+            Fault(
+                name, "is neither equal nor items", "send equal or items; the command line takes a file too"
+            )
+        ]
     if name in FLAGS and not set(values) <= {"true", "false"}:
         return [Fault(name, "is neither true nor false", "send true or false")]
     return []

@@ -89,6 +89,11 @@ class PartialArms:
         """How many items each arm has. Shape (k,)."""
         return np.asarray(self.present.sum(axis=0))
 
+    @property
+    def item_weights(self) -> Floats:
+        """What each item counts. Shape (n,)."""
+        return np.ones(len(self.outcomes))
+
     @cached_property
     def own_means(self) -> Floats:
         """The mean of every arm over its own items. Shape (k,)."""
@@ -101,15 +106,15 @@ class PartialArms:
         What each arm's mean would be if it had every item and were as far from the others there as on its own. Equal
         where only rounding tells two apart. Shape (k,).
         """
-        present = self.present.astype(np.float64)
+        present, weights = self.present.astype(np.float64), self.item_weights
         if not self._linked():
             return None
         arms = present.sum(axis=1)
         level = self.outcomes.sum(axis=1) / arms
         # normal equations with the items swept out; the ones fix the sum of arm effects at 0
-        normal = np.diag(present.sum(axis=0)) - present.T @ (present / arms[:, None]) + 1.0
-        effects = np.linalg.solve(normal, (self.outcomes - present * level[:, None]).sum(axis=0))
-        means = effects + float((level - present @ effects / arms).mean())
+        normal = np.diag(weights @ present) - present.T @ (present * (weights / arms)[:, None]) + 1.0
+        effects = np.linalg.solve(normal, weights @ (self.outcomes - present * level[:, None]))
+        means = effects + float(weights @ (level - present @ effects / arms) / weights.sum())
         dust = DUST * len(present) * float(np.abs(self.outcomes).max(initial=0.0))
         order = np.argsort(-means, kind="stable")
         for ahead, behind in pairwise(order.tolist()):
@@ -131,7 +136,10 @@ class PartialArms:
     @cached_property
     def _facts(self) -> dict[str, Floats]:
         """What is known of every pair before a sign is drawn, by name. Shapes (P,)."""
-        parts = [self._fact_of(gaps, sizes) for gaps, sizes in self._by_unit()]
+        parts, first = [], 0
+        for gaps, sizes in self._by_unit():
+            parts.append(self._fact_of(gaps, sizes, first + np.arange(gaps.shape[1])))
+            first += gaps.shape[1]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _by_unit(self) -> Iterator[tuple[Floats, Floats]]:
@@ -147,7 +155,8 @@ class PartialArms:
                 gaps, sizes = (np.add.reduceat(column, self.starts) for column in (gaps, sizes))
             yield gaps, sizes
 
-    def _fact_of(self, gaps: Floats, sizes: Floats) -> dict[str, Floats]:
+    def _fact_of(self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp]) -> dict[str, Floats]:
+        """Of pairs with these numbers."""
         n, units = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             difference = gaps.sum(axis=0) / n
@@ -168,6 +177,7 @@ class PartialArms:
             "pulled": np.einsum("gp,gp->p", pulled, pulled),
             "weight": (share**2).sum(axis=0),
             "df": df,
+            "df_of_signs": df,
         }
 
     @staticmethod
@@ -175,6 +185,16 @@ class PartialArms:
         """What each unit adds to the error of a pair's difference, times n; and the same as the jackknife has it."""
         residuals = gaps - sizes * difference
         return residuals, residuals / (1 - sizes / n)
+
+    def _signable(
+        self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp], fact: dict[str, Floats]
+    ) -> tuple[Floats, Floats | None]:
+        """What signs multiply, by unit, of pairs with these numbers and facts; and the same times sizes.
+
+        None of items: they have size 1 where both arms have them, and residuals are 0 elsewhere.
+        """
+        _, pulled = self._residuals(gaps, sizes, fact["difference"], fact["n"])
+        return pulled, None if self.starts is None else pulled * sizes
 
     @cached_property
     def shared(self) -> NDArray[np.int64]:
@@ -279,20 +299,18 @@ class PartialArms:
         greatest, first = np.zeros(len(signs)), 0
         signs = signs.astype(kind, copy=False)
         for gaps, sizes in self._by_unit():
-            some = slice(first, first + gaps.shape[1])
+            some = first + np.arange(gaps.shape[1])
             first += gaps.shape[1]
             chosen = self.squares[some] > 0
             if not chosen.any():
                 continue
-            fact = {name: column[some][chosen] for name, column in self._facts.items()}
-            gaps, sizes = gaps[:, chosen], sizes[:, chosen]
-            _, pulled = self._residuals(gaps, sizes, fact["difference"], fact["n"])
+            fact = {name: column[some[chosen]] for name, column in self._facts.items()}
+            pulled, weighed = self._signable(gaps[:, chosen], sizes[:, chosen], some[chosen], fact)
             shift = signs @ pulled.astype(kind)
-            # items have size 1 where both arms have them, and residuals are 0 elsewhere
-            cross = shift if self.starts is None else signs @ (pulled * sizes).astype(kind)
+            cross = shift if weighed is None else signs @ weighed.astype(kind)
             of: dict[str, NDArray[np.floating[Any]]] = {name: x.astype(kind) for name, x in fact.items()}
             t = studentized(shift, cross, of["pulled"], of["weight"], of["n"], of["units"])
-            np.maximum(greatest, to_normal(t, of["df"]).max(axis=1), out=greatest)
+            np.maximum(greatest, to_normal(t, of["df_of_signs"]).max(axis=1), out=greatest)
         return greatest
 
 

@@ -14,9 +14,18 @@ from service.kernels.numeric.clusters import codes_of, largest
 from service.kernels.randomization import max_t
 from service.kernels.randomization.max_t import ManyArms
 from service.kernels.randomization.partial_arms import PartialArms, partial
+from service.kernels.suites.many_arms import SuiteArms, suite_arms
 from service.stats.leaderboard import all_alike
 from service.stats.leaderboard.all_alike import AllAlike
 from service.stats.leaderboard.gaps import NOTHING_MISSING, ListedArm, Missing
+from service.stats.leaderboard.suites import (
+    NO_TASKS,
+    BoardSuite,
+    OfTasks,
+    require_tasks,
+    scaled,
+    shares,
+)
 from service.stats.leaderboard.winner import Winner, winner_of
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.declaring.certainty import of_share
@@ -37,7 +46,7 @@ FEWEST_DRAWS = 1_000
 PartialColumn = Annotated[list[Finite | None], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
-class LeaderboardRequest(boards.BoardOptions):
+class LeaderboardRequest(boards.BoardOptions, OfTasks):
     """Arms on the same items, null where an arm lacks one, and optionally each item's cluster."""
 
     arms: dict[boards.ArmName, PartialColumn] = Field(
@@ -54,7 +63,7 @@ class LeaderboardRequest(boards.BoardOptions):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         arms = {f"arms.{name}": outcomes for name, outcomes in self.arms.items()}
-        require_equal_lengths({**arms, "clusters": self.clusters})
+        require_equal_lengths({**arms, "clusters": self.clusters, "tasks": self.tasks})
         items = len(next(iter(self.arms.values())))
         if items * len(arms) > MOST_CELLS:
             raise InvalidData.field(
@@ -74,7 +83,18 @@ class LeaderboardRequest(boards.BoardOptions):
                 "arms", "hold a single item", "send two items or more: one shows no spread"
             )
         require_two_clusters(None if self.codes is None else self.codes.tolist())
+        require_tasks(self, self.task_names, self.sent, self.kept, list(self.arms))
         return self
+
+    @cached_property
+    def own_tasks(self) -> list[str]:
+        """The task of each item that is compared; none where no tasks were named."""
+        return [] if self.tasks is None else [str(self.tasks[item]) for item in self.kept]
+
+    @cached_property
+    def task_names(self) -> list[str]:
+        """The tasks, by first appearance."""
+        return list(dict.fromkeys(self.own_tasks))
 
     @cached_property
     def sent(self) -> NDArray[np.float64]:
@@ -89,8 +109,14 @@ class LeaderboardRequest(boards.BoardOptions):
 
     @cached_property
     def raw(self) -> NDArray[np.float64]:
-        """Outcomes (n, k) of the items that are compared, NaN where there is none."""
-        return self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
+        """Outcomes (n, k) of the items that are compared, rescaled, NaN where there is none."""
+        kept = self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
+        return kept if self.rescale is None else scaled(self, self.own_tasks, kept)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether an outcome is missing."""
+        return len(self.present) < self.raw.size
 
     @property
     def sign(self) -> Literal[1, -1]:
@@ -117,7 +143,11 @@ class LeaderboardRequest(boards.BoardOptions):
         """The arms by item or cluster, better outcomes higher, in units of `size`."""
         # Sign and unit are undone where answers are made (`Standings`): below this line higher is better.
         columns = self.raw / self.size * self.sign
-        if len(self.present) < self.raw.size:
+        if self.tasks is not None:
+            tasks = codes_of(self.own_tasks)
+            weights = shares(self, self.task_names, np.bincount(tasks).astype(np.float64))
+            return suite_arms(columns, self.codes, tasks, weights, self.alpha)
+        if self.has_gaps:
             return partial(columns, self.codes, self.alpha)
         return max_t.summed(columns, self.codes)
 
@@ -130,8 +160,9 @@ class LeaderboardRequest(boards.BoardOptions):
     def draws(self) -> int:
         """How many, where not all patterns are listed; by default fewer of many pairs, but never below 1,000."""
         k = len(self.arms)
-        cells = k * (k - 1) // 2 * (self.n_units if len(self.present) < self.raw.size else 1)
-        most = CELLS_OF_DRAWS[0 if len(self.present) < self.raw.size else 1]
+        by_pair = self.has_gaps or self.tasks is not None
+        cells = k * (k - 1) // 2 * (self.n_units if by_pair else 1)
+        most = CELLS_OF_DRAWS[0 if by_pair else 1]
         return self.n_resamples or min(super().draws, max(FEWEST_DRAWS, int(most / cells) // 1000 * 1000))
 
 
@@ -143,7 +174,12 @@ class LeaderboardAnalysis(boards.BoardAnalysis):
     )
     winner: Winner = Field(description="The arm that stands first, which was chosen on these very items.")
     missing: Missing | None = Field(description="What arms and pairs lack; null where nothing is missing.")
-    alike: AllAlike = Field(description="All arms against each other at once, on the items that all have.")
+    alike: AllAlike = Field(
+        description="All arms against each other at once, on the items that all have, each item alike."
+    )
+    suite: BoardSuite | None = Field(
+        description="The tasks, where they were named: then means are the suite's."
+    )
     n: ItemCount
     n_clusters: ClusterCount
     better: Literal["higher", "lower"] = Field(description="As asked.")
@@ -153,11 +189,12 @@ def _cost(request: LeaderboardRequest) -> float:
     k, n, units = len(request.arms), len(request.kept), request.n_units
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
     listed = units <= max_t.LISTED_UP_TO
-    if len(request.present) == request.raw.size:
+    if request.tasks is None and not request.has_gaps:
         drawn = boards.seconds(units, k, request.draws)
     else:
         drawn = boards.partial_seconds(n, units, k, 2 ** (units - 1) if listed else request.draws)
-    return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed
+    in_tasks = 1e-7 * len(request.task_names) * k * k + 1.5e-7 * n * k * k * (request.tasks is not None)
+    return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks
 
 
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
@@ -169,8 +206,12 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     else:
         sizes = np.bincount(request.codes).astype(np.float64)
         fields["warnings"] = (*cluster_warnings(sizes), *fields["warnings"])
-    missing, arms = None, ListedArm.of(board)
-    if isinstance(units, PartialArms):
+    missing, arms, suite = None, ListedArm.of(board), None
+    if isinstance(units, SuiteArms):
+        suite = BoardSuite.of(board, request.task_names)
+    else:
+        board.reasons["suite"] = NO_TASKS
+    if isinstance(units, PartialArms) and request.has_gaps:
         missing = Missing.of(units, board.order)
         fields["warnings"] = (*missing.warnings(board, arms), *fields["warnings"])
     else:
@@ -184,9 +225,10 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     return LeaderboardAnalysis(
         **fields,
         arms=arms,
-        winner=winner_of(request.raw, request.codes, board),
+        winner=winner_of(request.raw, request.codes, board, codes_of(request.own_tasks) if suite else None),
         missing=missing,
         alike=alike,
+        suite=suite,
         n=len(request.kept),
         n_clusters=None if request.codes is None else request.n_units,
         better=request.better,
@@ -198,9 +240,12 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     """Who may be the best, what is told apart, and what was not shown."""
     binary, n, best = is_binary(request.present), len(request.kept), board.arms[0]
     where = f"{n} items" if request.codes is None else f"{n} items in {request.n_units} clusters"
+    binary = binary and request.rescale is None
+    if request.tasks is not None:
+        where = f"a suite of {len(request.task_names)} tasks with {where}"
     mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
     gaps, kind = "", "mean"
-    if isinstance(board.units, PartialArms):
+    if isinstance(board.units, PartialArms) and request.has_gaps:
         lacking = request.raw.size - len(request.present)
         gaps = f" ({lacking:,} of {request.raw.size:,} outcomes missing)"
         kind = "mean" if board.units.additive_means is None else "additive mean"
@@ -258,6 +303,8 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
             test of the two may tell them apart: McNemar's, of items all right in one arm and wrong in the other.
         Up to 14 items or clusters: all patterns of signs are listed, nothing is drawn.
         Too few patterns for the level: interval ends are null, warning FLOOR_ABOVE_ALPHA for p.
+        `tasks`: arms stand by the weighted mean of the tasks, and a pair without two units of some task in common is
+            null. An arm without an outcome in a task is refused: it has no mean of the suite.
         Gaps: each pair on the items that both have, GAPS; arms that lack more than a tenth, INCOMPLETE_ARMS. Arms
             stand by additive least-squares means, null where the items do not link all arms. A pair with too few
             units in common is null. Pairs that tell a round of arms, each ahead of the next, are null:

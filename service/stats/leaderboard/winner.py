@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.numeric.clusters import codes_of
+from service.kernels.suites.many_arms import SuiteArms
 from service.records import Record
+from service.stats.leaderboard.suites import LONE_TASK, bounds_of
 from service.stats.shared.data.score_range import UNIT, lies_in_unit
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.methods.one_mean import OneMean
@@ -38,8 +40,13 @@ class Winner(Record):
     ci: Interval = Field(description="Simultaneous interval of that lead over all pairs; as in `pairs`.")
 
 
-def winner_of(raw: NDArray[np.float64], codes: NDArray[np.int64] | None, board: Standings) -> Winner:
-    """Of outcomes (n, k) as sent, NaN where there is none, and each item's cluster (n,).
+def winner_of(
+    raw: NDArray[np.float64],
+    codes: NDArray[np.int64] | None,
+    board: Standings,
+    tasks: NDArray[np.int64] | None = None,
+) -> Winner:
+    """Of outcomes (n, k), NaN where there is none, and each item's cluster and task (n,).
 
     Bonferroni over the arms: the chance that any arm's bound is beyond its mean is at most alpha, so that of the one
     which is chosen is.
@@ -50,15 +57,25 @@ def winner_of(raw: NDArray[np.float64], codes: NDArray[np.int64] | None, board: 
     own = None if codes is None else codes_of(codes[has].tolist())
     scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
     bound = method = None
-    if own is not None and own.max() == 0:
+    mean, side = float(values.mean()), 0 if board.sign > 0 else 1
+    # Which arm is first depends on the data, so the bound has to hold for all arms at once: Bonferroni. A one-sided
+    # bound of .5 or more would lie on the other side of the estimate.
+    tail = min(board.alpha / len(board.order), 0.499)
+    if isinstance(board.units, SuiteArms) and tasks is not None:
+        mean = float(board.units.own_means[first]) * board.size * board.sign + 0.0
+        known = raw[~np.isnan(raw)]
+        of_suite = bounds_of(
+            values, known, tasks[has], None if codes is None else codes[has], board.units.weights
+        )
+        why = LONE_TASK
+        if of_suite is not None:
+            bound, method = float(of_suite.ends(tail)[side]), "furthest" if of_suite.below else "cr2_t"
+    elif own is not None and own.max() == 0:
         why = ONE_CLUSTER
     else:
         deciding, why = OneMean(values, own, scale).deciding, NO_BOUND
         if deciding is not None:
-            # Which arm is first depends on the data, so the bound has to hold for all arms at once: Bonferroni. A
-            # one-sided bound of .5 or more would lie on the other side of the estimate.
-            ends = deciding[1].ends(min(board.alpha / len(board.order), 0.499))
-            bound, method = float(ends[0 if board.sign > 0 else 1]), deciding[0]
+            bound, method = float(deciding[1].ends(tail)[side]), deciding[0]
     if bound is None:
         board.reasons.update({"winner.bound": why, "winner.bound_method": why})
     for part in ("ci.low", "ci.high"):
@@ -68,7 +85,7 @@ def winner_of(raw: NDArray[np.float64], codes: NDArray[np.int64] | None, board: 
         board.reasons["winner.lead"] = board.reasons["pairs.0.difference"]
     return Winner(
         name=board.names[first],
-        mean=float(values.mean()),
+        mean=mean,
         bound=bound,
         bound_method=method,
         runner_up=pair.second,

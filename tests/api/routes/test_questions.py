@@ -28,6 +28,7 @@ RUNS = "item_id,run,value\n" + "".join(
     f"q{i},{run},{int((i + run) % 4 > 0)}\n" for i in range(9) for run in (1, 2, 3)
 )
 
+TASKS = "item_id,task,old,new\n" + "".join(f"q{n},t{n % 3},{n % 2},{n % 5 % 2}\n" for n in range(60))
 COLUMNS = json.dumps({"old": [int(i % 4 > 0) for i in range(60)], "new": [int(i % 3 > 0) for i in range(60)]})
 
 
@@ -59,6 +60,8 @@ def asked(client, question, files, status=200, **options):
         ("resolve", {"old.csv": OLD, "new.csv": NEW}, {"effect": ["2pp", "5pp"]}, ["--effect=2pp", "--effect=5pp"]),
         ("rank", {"both.json": COLUMNS}, {}, []),
         ("items", {"both.csv": BOTH}, {"arms": "old,new,third"}, ["--arms=old,new,third"]),
+        ("rank", {"tasks.csv": TASKS}, {"suite": "task", "weights": "items"}, ["--suite=task", "--weights=items"]),
+        ("gate", {"tasks.csv": TASKS}, {"arms": "old,new", "suite": "task"}, ["--arms=old,new", "--suite=task"]),
     ],
 )  # fmt: skip
 def test_the_answer_is_the_one_of_the_command_line(
@@ -107,6 +110,7 @@ def test_files_without_names_or_of_one_name_are_read(client):
         ("gate", {"url": "http://127.0.0.1:1"}, OLD, "url", "gate takes"),
         ("gate", {"key-file": "/etc/passwd"}, OLD, "key-file", "gate takes"),
         ("gate", {"items": "/tmp/x"}, OLD, "items", "true or false"),
+        ("gate", {"suite": "task", "weights": "/etc/passwd"}, OLD, "weights", "equal or items"),
         ("score", {"set": ["item_id"]}, OLD, None, "item_id"),
         ("score", {}, "item_id,value\nq1,maybe\n", None, "what each counts as"),
         ("score", {}, "", None, "0.csv"),

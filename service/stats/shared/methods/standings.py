@@ -14,6 +14,7 @@ from pydantic import Field
 from service.kernels.effects.standings import follow, in_order, tiers
 from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
+from service.kernels.suites.many_arms import SuiteArms
 from service.records import Record
 from service.stats.shared.declaring.common import Interval
 
@@ -21,6 +22,9 @@ NO_SPREAD = "the difference is the same in every {unit}: nothing says how far it
 TOO_FEW = "{count} {unit}s have too few patterns of signs for this level"
 TOO_FEW_SHARED = (
     "both have {count} {unit}s in common, and {least} are needed to be compared beside the other pairs"
+)
+TOO_FEW_OF_A_TASK = (
+    "both have fewer than two {unit}s of some task in common, which tells nothing of its spread"
 )
 CONTRADICTION = "other pairs, on other items, tell the opposite"
 Floats = NDArray[np.float64]
@@ -166,6 +170,8 @@ class Standings:
         """Why a pair has no statistic, or no end of an interval."""
         if self.units.sparse[place]:
             assert isinstance(self.units, PartialArms)  # noqa: S101 - no pair of whole columns is sparse
+            if isinstance(self.units, SuiteArms) and self.units.lone[place]:
+                return TOO_FEW_OF_A_TASK.format(unit=self.word)
             count, least = int(self.units.shared[place]), self.units.least_shared
             return TOO_FEW_SHARED.format(count=count, unit=self.word, least=least)
         if self.units.squares[place] > 0:
