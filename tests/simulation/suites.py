@@ -16,7 +16,7 @@ from scipy import special, stats
 
 from service.kernels.suites.design import Design
 from service.kernels.suites.joint import joint
-from service.stats.suite.weighing import Weighed
+from service.stats.shared.methods.weighing import Weighed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "suites-coverage.md"
 LEVEL, TAIL, SEED, RUNS, FAMILY_RUNS, DRAWS = 0.95, 0.025, 20_261_125, 400, 300, 500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -16,7 +18,7 @@ from service.stats.shared.data.score_range import UNIT, lies_in_unit
 from service.stats.shared.data.suites import MOST_TASKS, Rescale, Weights
 from service.stats.shared.declaring.common import Labels, Request
 from service.stats.shared.methods.standings import Standings
-from service.stats.suite.weighing import Weighed
+from service.stats.shared.methods.weighing import Weighed
 
 Floats = NDArray[np.float64]
 NO_TASKS = "no tasks were named, so all items count alike"
@@ -85,7 +87,7 @@ def require_tasks(
         raise InvalidData.field(
             "tasks", f"are {len(names)}: too many beside {len(arms)} arms", "send fewer tasks, or fewer arms"
         )
-    given = {
+    given: dict[str, Mapping[str, object]] = {
         "weights": asked.weights if isinstance(asked.weights, dict) else {},
         "rescale": asked.rescale or {},
     }

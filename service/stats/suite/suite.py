@@ -23,9 +23,9 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.sliced import Standing
 from service.stats.shared.methods.slicing import overall, standings
 from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses, SuiteTask, TaskArms
+from service.stats.shared.methods.weighing import Weighed
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
-from service.stats.suite.weighing import Weighed
 
 FEW_TASKS_OF_A_SAMPLE = 10
 NAMED = 3
