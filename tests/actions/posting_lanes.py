@@ -36,13 +36,14 @@ class Stored:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, queued: bool = False) -> None:
         self.groups: list[tuple[list[int], bool]] = []
         self.entered, self.go = Event(), Event()
+        self.holds = True
         self._queued = queued
         monkeypatch.setattr(group_commit, "store", self)
 
     def __call__(
         self, _database: object, posts: list[Submission], _render: object, *, wait: bool
     ) -> tuple[list[Answer], bool]:
-        if posts[0].place == HOLDING:
+        if self.holds and posts[0].place == HOLDING:
             self.entered.set()
             self.go.wait()
             return [ANSWER], False

@@ -16,7 +16,7 @@ from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 
-from .posting_lanes import ANSWER, Stored, post, render, store_all
+from .posting_lanes import ANSWER, HOLDING, Stored, post, render, store_all
 
 
 def lane(*waiting: Waiting) -> Lane:
@@ -86,6 +86,34 @@ def test_lanes_of_records_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(future.result() for future in (first, *others))
     lanes.close()
     assert stored == ["busy", "quiet", "busy", "busy"]
+
+
+def test_what_only_came_to_a_lane_gathers_with_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane that small posts keep alive would never end."""
+    stored = Stored(monkeypatch)
+    lanes = Posting(None, render, lambda: None, lanes=1)  # type: ignore[arg-type]
+    lanes.submit(post(HOLDING[0], record=HOLDING[1], alone=True))
+    stored.entered.wait()
+    behind = [lanes.submit(post(HOLDING[0], size, HOLDING[1])) for size in (1, 2)]
+    monkeypatch.setattr(stored, "holds", False)
+    stored.go.set()
+    assert all(future.result() for future in behind)
+    lanes.close()
+    assert stored.groups == [([1, 2], False)]
+
+
+def test_a_lane_whose_record_has_more_that_needs_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = Stored(monkeypatch)
+    lanes = Posting(None, render, lambda: None, lanes=1)  # type: ignore[arg-type]
+    lanes.submit(post(HOLDING[0], record=HOLDING[1], alone=True))
+    stored.entered.wait()
+    small, large = (lanes.submit(post(HOLDING[0], n, HOLDING[1], alone=n == 2)) for n in (1, 2))
+    monkeypatch.setattr(stored, "holds", False)
+    stored.go.set()
+    assert small.result()
+    assert large.result()
+    lanes.close()
+    assert stored.groups == [([1, 2], True)]
 
 
 def test_what_waits_at_the_end_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
+import pytest
+import sqlalchemy as sa
+
+from service.actions.results import group_commit
+from service.actions.results.group_commit import Answer
 from service.actions.results.posting import BatchReceipt
 from service.errors import ForelockError, NotFound
+from service.store.database.idempotency import StoredResponse
 from service.store.jobs import jobs
 from service.store.results import batches, coverage
 from tests.journeys.plans import small_plan
@@ -83,3 +91,33 @@ def test_statuses_are_counted_where_the_policy_allows_it(world: World) -> None:
             counted[missing] = list(batches.status_counts(session, record.id))
     assert counted["fail"] == []
     assert counted["exclude_pair"] == [{"ok": 1, "error": 0, "missing": 1}]
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_a_group_waits_for_that_of_another_process_and_leaves_nothing_behind(world: World) -> None:
+    """Else it finds every record held, and stores each of them in a transaction of its own."""
+    record = world.locked()
+    first, second = world.posted(record, "A", [1]), world.posted(record, "B", [0])
+    stored, go = Event(), Event()
+
+    def hold(_receipt: BatchReceipt) -> StoredResponse:
+        stored.set()
+        go.wait()
+        return StoredResponse(201, {}, b"{}")
+
+    def is_under_way(answered: Future[object]) -> bool:
+        """It is neither stored nor refused, and waits for no lock yet."""
+        waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        with world.database.read() as session:
+            return not answered.done() and not session.scalar(waiting)
+
+    with ThreadPoolExecutor(2) as threads:
+        holds = threads.submit(group_commit.store, world.database, [first], hold, wait=False)
+        stored.wait()
+        comes = threads.submit(group_commit.store, world.database, [second], hold, wait=False)
+        while is_under_way(comes):
+            pass
+        go.set()
+        for answered in (holds, comes):
+            (outcome,), _queued = answered.result()
+            assert isinstance(outcome, Answer)

@@ -21,6 +21,7 @@ from service.store.database import clock, idempotency
 from service.store.database.engine import Database
 from service.store.database.pipeline import reading, together
 from service.store.ledger import ledger
+from service.store.results import turns
 from service.telemetry.logs import ERRORS, location
 
 MOST_POSTS = 128
@@ -111,8 +112,9 @@ class Lane:
 class Posting:
     """The batches that wait in this process, and the threads that store them.
 
-    One lane takes what comes and waits for no record. A lane of its record's own has what another process
-    holds, a large batch, and a plan whose looks have to be found due. Such lanes take turns.
+    One lane takes what comes and waits for no record. A lane of its record's own has what another transaction
+    holds, a large batch, and a plan whose looks have to be found due. Such lanes take turns. Common lanes of several
+    processes take turns too, so none finds a record held by another's group.
     """
 
     def __init__(
@@ -191,12 +193,28 @@ class Posting:
                 yield post
 
     def _go_on(self, lane: Lane) -> None:
+        if lane.record is not None:
+            self._send_back(lane)
         if lane.waiting:
             self._start(lane)
             return
         lane.running = False
         if lane.record is not None:
             del self._lanes[lane.record]
+
+    def _send_back(self, lane: Lane) -> None:
+        """What came to a record's lane because there was one gathers with the others again.
+
+        Else a lane never ends while posts keep coming, and what its record holds up makes lanes elsewhere.
+        """
+        waiting = [post for queue in lane.waiting.values() for post in queue]
+        if any(post.needs_lane for post in waiting):  # a record's batches keep their order
+            return
+        lane.waiting.clear()
+        for post in waiting:
+            self._common.add(post)
+        if waiting and not self._common.running:
+            self._start(self._common)
 
     def _settle(self, posts: Sequence[Waiting], *, wait: bool) -> bool:
         """Give every post its answer, or a lane in which its record is waited for; true when a job was queued."""
@@ -253,6 +271,8 @@ def store(
     """
     with database.write() as session:
         with reading(session) as questions:
+            if not wait:
+                turns.ask(questions)
             asked_now = clock.ask_now(questions)
             asked_earlier = idempotency.ask(questions, [one.attempt for one in submissions])
             reads = GroupReads(questions, submissions, wait=wait)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -20,7 +21,8 @@ SECONDS = 60.0
 """An answer may take so long; readers look through the files some times where they refuse them with a way out."""
 TABLE = "table"
 """What faults call a table that was written or uploaded."""
-_NAME = 80
+_NAME_BYTES = 200
+"""Of a file's name; a disk takes 255."""
 _REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
 """What argparse says of an option's value."""
 _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
@@ -48,9 +50,15 @@ def file_names(sent: Sequence[str]) -> list[str]:
     names: list[str] = []
     for name in sent:
         base = name.replace("\\", "/").rpartition("/")[2]
-        short = _UNSAFE.sub("_", base)[-_NAME:].strip() or "file"
-        names.append(short if short not in names else f"{len(names)}-{short}")
+        short = _UNSAFE.sub("_", base).encode()[-_NAME_BYTES:].decode(errors="ignore").strip()
+        names.append(_unlike(names, _UNSAFE.sub("_", short) or "file"))
     return names
+
+
+def _unlike(names: Sequence[str], name: str) -> str:
+    """The name, with a number before it where it is taken."""
+    numbered = (f"{number}-{name}" for number in itertools.count(len(names)))
+    return name if name not in names else next(other for other in numbered if other not in names)
 
 
 def ask(
