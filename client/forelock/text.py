@@ -11,6 +11,10 @@ from typing import Any, TextIO
 
 from forelock.problem import ForelockProblem
 
+_COMPUTED = re.compile(r"[\s\x00-\x1f\ufeff]*[=+\-@|%'\uff1d\uff0b\uff0d\uff20]")
+"""What a spreadsheet takes for a formula, with its full-width forms; and the apostrophe itself, so that it can be taken
+off again."""
+
 Json = Mapping[str, Any]
 
 OUTCOMES = {
@@ -209,6 +213,16 @@ _BEYOND_ASCII = re.compile(r"[^ -~\n\t]")
 def plain(text: object) -> str:
     """Text fit for a line of a terminal: control and direction characters become `?`."""
     return "".join("?" if unicodedata.category(char) in UNFIT else char for char in str(text))
+
+
+def uncomputed(text: str) -> str:
+    """A text as the cell of a table that no spreadsheet computes: an apostrophe stands before what it would.
+
+    Example:
+        >>> uncomputed("=1+1"), uncomputed("item 1"), uncomputed("'item 1'")
+        ("'=1+1", 'item 1', "''item 1'")
+    """
+    return f"'{text}" if _COMPUTED.match(text) else text
 
 
 def mask(text: str) -> str:

@@ -6,8 +6,8 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
@@ -32,6 +32,8 @@ MOST_RUNS = 2000
 """Since a reference."""
 MOST_CELLS = 2_000_000
 """Runs since a reference times their items: every run is compared with all of these."""
+MOST_TEXT = 64 * 1024 * 1024
+"""Bytes of the names of items and clusters since a reference; what runs share counts once."""
 DISCOVERY_RATE = 0.05
 """Among the drops that are told of all series of a project, the expected share of false ones."""
 
@@ -88,26 +90,33 @@ class NewRun(StrictRecord):
         """The values (n,), NaN for null."""
         return np.array(self.values, dtype=np.float64)
 
-    def roster(self) -> bytes:
-        """Items and clusters, as they are stored and hashed."""
-        return json.dumps([self.item_ids, self.clusters], ensure_ascii=False, separators=(",", ":")).encode()
+    def ordered(self) -> tuple[bytes, Floats]:
+        """Items and clusters as they are stored and hashed, and the values (n,): by item, however they were sent."""
+        places = sorted(range(len(self.item_ids)), key=self.item_ids.__getitem__)
+        clusters = None if self.clusters is None else [self.clusters[place] for place in places]
+        names = [[self.item_ids[place] for place in places], clusters]
+        return json.dumps(names, ensure_ascii=False, separators=(",", ":")).encode(), self.numbers[places]
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a run consists of, packed, with the hashes by which it is known again."""
 
-    roster: bytes
+    roster: bytes = field(repr=False)
     roster_sha256: str
-    values: bytes
+    roster_size: int
+    """Bytes of the roster before it was packed."""
+    values: bytes = field(repr=False)
     sha256: str
 
     @classmethod
     def of(cls, run: NewRun) -> Content:
         """Pack a run."""
-        roster, values = run.roster(), run.numbers.astype("<f8").tobytes()
+        roster, numbers = run.ordered()
+        values = numbers.astype("<f8").tobytes()
         roster_sha256 = hashlib.sha256(roster).hexdigest()
-        return cls(zlib.compress(roster), roster_sha256, zlib.compress(values), digest(roster_sha256, values))
+        sha256 = digest(roster_sha256, values)
+        return cls(zlib.compress(roster), roster_sha256, len(roster), zlib.compress(values), sha256)
 
 
 def digest(roster_sha256: str, values: bytes) -> str:
@@ -122,6 +131,50 @@ class Column:
     item_ids: Sequence[str]
     values: Floats
     clusters: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRuns:
+    """The runs since a reference, in order, as they are stored."""
+
+    rosters: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Items and clusters by their hash: runs that share them name one."""
+    runs: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    """The roster's hash and the values of each."""
+    size: int = 0
+    """Bytes of all rosters before they were packed."""
+
+    def with_run(self, content: Content) -> PackedRuns:
+        """These and one more.
+
+        Raises:
+            Conflict: `series_full`.
+        """
+        new = content.roster_sha256 not in self.rosters
+        size = self.size + (content.roster_size if new else 0)
+        if size > MOST_TEXT:
+            raise full()
+        rosters = {**self.rosters, content.roster_sha256: content.roster}
+        return PackedRuns(rosters, (*self.runs, (content.roster_sha256, content.values)), size)
+
+    def columns(self) -> list[Column]:
+        """What they say."""
+        rosters = {sha256: json.loads(zlib.decompress(packed)) for sha256, packed in self.rosters.items()}
+        return [
+            Column(
+                rosters[sha256][0], np.frombuffer(zlib.decompress(values), dtype="<f8"), rosters[sha256][1]
+            )
+            for sha256, values in self.runs
+        ]
+
+
+def full() -> Conflict:
+    """A series takes no more runs since its reference."""
+    return Conflict(
+        f"a series holds {MOST_RUNS} runs, {MOST_CELLS} values and {MOST_TEXT >> 20} MiB of names since its reference: "
+        "name this run as the new reference",
+        code="series_full",
+    )
 
 
 class Series(Record):
@@ -160,15 +213,15 @@ def period_of(run: NewRun, before: Sequence[Point]) -> int:
     return last.period + int(run.reference and not last.reference)
 
 
-def judge(run: NewRun, earlier: Sequence[Column], n_reference: int, settings: SeriesSettings) -> RunStanding:
-    """The newest run against the `earlier` ones of its period; the first `n_reference` of all are the reference.
+def judge(columns: Sequence[Column], n_reference: int, settings: SeriesSettings) -> RunStanding:
+    """The last of these runs against those before it in its period; the first `n_reference` are the reference.
 
     Raises:
         InvalidData: clusters that come or go, or a margin in a unit that the values do not have.
         Conflict: `series_full`.
     """
-    columns = [*earlier, Column(run.item_ids, run.numbers, run.clusters)]
-    if any((column.clusters is None) != (run.clusters is None) for column in earlier):
+    newest = columns[-1]
+    if any((column.clusters is None) != (newest.clusters is None) for column in columns):
         raise InvalidData.field(
             "clusters",
             "come or go within a series",
@@ -176,11 +229,7 @@ def judge(run: NewRun, earlier: Sequence[Column], n_reference: int, settings: Se
         )
     items = {item: place for place, item in enumerate(dict.fromkeys(i for c in columns for i in c.item_ids))}
     if len(columns) > MOST_RUNS or len(columns) * len(items) > MOST_CELLS:
-        raise Conflict(
-            f"a series holds {MOST_RUNS} runs, and {MOST_CELLS} values, since its reference: name this run as the new "
-            "reference",
-            code="series_full",
-        )
+        raise full()
     values = np.full((len(columns), len(items)), np.nan)
     clusters: dict[str, str] = {}
     for row, column in zip(values, columns, strict=True):
@@ -189,7 +238,7 @@ def judge(run: NewRun, earlier: Sequence[Column], n_reference: int, settings: Se
             clusters.setdefault(item, label)
     runs = Runs(
         values,
-        [clusters[item] for item in items] if run.clusters is not None else None,
+        [clusters[item] for item in items] if newest.clusters is not None else None,
         n_reference,
         accepted(settings.margin, values, "settings.margin"),
         settings.better == "lower",

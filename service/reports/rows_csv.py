@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, BinaryIO
 
+from forelock.text import uncomputed
+
 COLUMNS = (
     "population", "arm", "endpoint", "run", "item_id", "replicate", "value", "status", "observed_at", "batch",
 )  # fmt: skip
-_COMPUTED = re.compile(r"[\s\x00-\x1f\ufeff]*[=+\-@|%'\uff1d\uff0b\uff0d\uff20]")
-"""What a spreadsheet takes for a formula, with its full-width forms; and the apostrophe itself, so that it can be
-taken off again."""
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
@@ -42,5 +40,5 @@ def cell(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, str):
-        return f"'{value}" if _COMPUTED.match(value) else value
+        return uncomputed(value)
     return value

@@ -71,3 +71,17 @@ def test_runs_are_averaged_and_items_of_one_arm_are_no_change(shell):
     answer = json.loads(shell("gate", "base.csv", "cand.csv", "--json", "--items")[1])
     assert [item["item_id"] for item in answer["items"]["gained"]] == ["a"]
     assert (answer["items"]["lost"], answer["items"]["n_same"]) == ([], 1)
+
+
+def test_no_spreadsheet_computes_what_a_data_set_asks(shell):
+    """Whoever wrote the prompts is not whoever opens the table."""
+    rows = ("=cmd|' /C calc'!A0,{},+1+1", "@SUM(A1),{},'quoted", "plain,{},-2-3")
+    for name, value in (("base.csv", 0), ("cand.csv", 1)):
+        lines = "\n".join(row.format(value) for row in rows)
+        Path(name).write_text(f"item_id,value,question\n{lines}\n")
+    shell("gate", "base.csv", "cand.csv", "--items=changes.csv")
+    with Path("changes.csv").open(newline="") as file:
+        told = [(row["item_id"], row["input"]) for row in csv.DictReader(file)]
+    assert told == [
+        ("'=cmd|' /C calc'!A0", "'+1+1"), ("'@SUM(A1)", "''quoted"), ("plain", "'-2-3"),
+    ]  # fmt: skip

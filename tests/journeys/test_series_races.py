@@ -14,7 +14,8 @@ from service.api.routes.projects import series as routes
 from service.store.projects import series
 from tests.journeys.conftest import Service
 
-ITEMS = [f"q{number}" for number in range(30)]
+ITEMS = [f"q{number:02}" for number in range(30)]
+"""As they are kept: sums in another order end in other digits."""
 
 
 def run(name: str, right: float = 0.7) -> dict[str, Any]:
@@ -25,17 +26,18 @@ def run(name: str, right: float = 0.7) -> dict[str, Any]:
 def meet(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     """Let the first so many posts wait for one another when each has read what it is compared with."""
     barrier, lock, left = Barrier(many), Lock(), [many]
-    judged = actions.standing_of
+    prepare = actions.prepare
 
-    def standing_of(*arguments: Any) -> Any:
+    def prepared(*arguments: Any) -> Any:
+        ready = prepare(*arguments)
         with lock:
             left[0] -= 1
             waits = left[0] >= 0
         if waits:
             barrier.wait(60)
-        return judged(*arguments)
+        return ready
 
-    monkeypatch.setattr(actions, "standing_of", standing_of)
+    monkeypatch.setattr(actions, "prepare", prepared)
 
 
 def together(service: Service, posts: list[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -121,16 +123,16 @@ def test_whoever_is_overtaken_every_time_is_asked_to_send_again(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = [run(f"n{number}") for number in range(routes.TRIES + 1)]
-    judged, others = actions.standing_of, iter(bodies[1:])
+    prepare, others = actions.prepare, iter(bodies[1:])
 
-    def overtaken(ready: Any, body: Any) -> Any:
-        standing = judged(ready, body)
+    def overtaken(session: Any, caller: Any, name: str, body: Any) -> Any:
+        ready = prepare(session, caller, name, body)
         if body.name == "n0":
             answer = service.client.post("/v1/series/nightly/points", json=next(others))
             assert answer.status_code == 201
-        return standing
+        return ready
 
-    monkeypatch.setattr(actions, "standing_of", overtaken)
+    monkeypatch.setattr(actions, "prepare", overtaken)
     answer = service.client.post("/v1/series/nightly/points", json=bodies[0])
     assert (answer.status_code, answer.json()["code"]) == (409, "series_moved")
     assert state_of(service)["n_runs"] == routes.TRIES

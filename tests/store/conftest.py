@@ -229,8 +229,9 @@ class World:
         series.insert(session, project_id, kept, self.key.id)
         for number, values in enumerate(([1.0, 0.0], [0.0, None]), start=1):
             run = NewRun(name=str(number), item_ids=["a", "b"], values=values)
-            standing = judge(run, series.columns(session, kept.id, 1), 1, kept.settings)
             content = Content.of(run)
+            runs = series.packed_runs(session, kept.id, 1).with_run(content)
+            standing = judge(runs.columns(), 1, kept.settings)
             point = Point(
                 number=number,
                 name=run.name,

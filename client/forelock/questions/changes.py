@@ -13,7 +13,7 @@ from typing import Any
 from forelock import files
 from forelock.problem import FileFault
 from forelock.questions.table import Reading
-from forelock.text import plain
+from forelock.text import plain, uncomputed
 
 Json = dict[str, Any]
 SHOWN = 10
@@ -71,7 +71,9 @@ class Changes:
                 yield f"{len(items)} items {kind}", [*map(_line, items[:MOST_FOLDED]), *more]
 
     def write(self, path: str) -> None:
-        """All of them as CSV. A file that is none of these is not written over: it may be one of results.
+        """All of them as CSV, whose texts no spreadsheet computes.
+
+        A file that is none of these is not written over: it may be one of results.
 
         Raises:
             FileFault: there is such a file, or it cannot be written.
@@ -87,8 +89,14 @@ class Changes:
         writer.writerow(HEADER)
         for kind, items in self.kinds():
             writer.writerows(
-                [kind, each.item_id, f"{each.baseline:.10g}", f"{each.candidate:.10g}", each.input]
-                for each in items
+                [
+                    kind,
+                    uncomputed(item.item_id),
+                    f"{item.baseline:.10g}",
+                    f"{item.candidate:.10g}",
+                    uncomputed(item.input),
+                ]
+                for item in items
             )
         files.write_bytes(path, text.getvalue().encode())
 

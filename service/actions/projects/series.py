@@ -13,15 +13,14 @@ from sqlalchemy.orm import Session
 from service.domain.access import Key
 from service.domain.series import (
     MOST_SERIES,
-    Column,
     Content,
     NewRun,
+    PackedRuns,
     Point,
     Series,
     SeriesSettings,
     is_discovered,
     is_reference,
-    judge,
     period_of,
 )
 from service.errors import Conflict, TooMany
@@ -40,7 +39,10 @@ class Ready:
     known: Series | None
     before: tuple[Point, ...]
     """Runs of the newest period, in order."""
-    columns: tuple[Column, ...]
+    runs: PackedRuns
+    """Those and this one, as they are stored."""
+    n_reference: int
+    """How many of them are the reference."""
     content: Content
     repeated: bool
     """This very run is in."""
@@ -60,7 +62,7 @@ def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
     """
     content, known = Content.of(run), series.find(session, caller.project_id, name)
     if known is None:
-        return Ready(None, (), (), content, repeated=False)
+        return Ready(None, (), PackedRuns().with_run(content), 1, content, repeated=False)
     if run.settings is not None and run.settings != known.settings:
         raise Conflict(
             "this series was begun with other settings, and a change of them would change what it has shown: leave "
@@ -75,19 +77,14 @@ def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
         )
     last = series.last_point(session, known.id)
     before = series.points(session, known.id, period=last.period) if last is not None else []
-    fresh = last is not None and period_of(run, before) > last.period
-    columns = (
-        [] if same is not None or last is None or fresh else series.columns(session, known.id, last.period)
-    )
-    return Ready(known, tuple(before), tuple(columns), content, repeated=same is not None)
-
-
-def standing_of(ready: Ready, run: NewRun) -> RunStanding:
-    """Judge a run; touches no database."""
+    if same is not None or last is None:
+        return Ready(known, tuple(before), PackedRuns(), 0, content, repeated=same is not None)
+    fresh = period_of(run, before) > last.period
     # a new period has nothing before it
-    before = ready.before if ready.columns else ()
-    references = sum(point.reference for point in before) + int(is_reference(run, ready.before))
-    return judge(run, ready.columns, references, ready.settings(run))
+    earlier = PackedRuns() if fresh else series.packed_runs(session, known.id, last.period)
+    references = 0 if fresh else sum(point.reference for point in before)
+    n_reference = references + int(is_reference(run, before))
+    return Ready(known, tuple(before), earlier.with_run(content), n_reference, content, repeated=False)
 
 
 def add(

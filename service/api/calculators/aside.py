@@ -27,6 +27,7 @@ from service.domain.resolution.resolve import resolve
 from service.domain.results.batches import ReceivedBatch
 from service.domain.score.request import ScoreRequest
 from service.domain.score.score import score
+from service.domain.series import PackedRuns, SeriesSettings, judge
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
 from service.ingest.harnesses.files import Files
@@ -35,6 +36,7 @@ from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
+from service.stats.shared.methods.run_series import RunStanding
 from service.store.plans.populations import Packed, packed
 
 R = TypeVar("R", bound=BaseModel)
@@ -167,6 +169,12 @@ def resolved(body: bytes, limit: int | None) -> bytes:
 def audited(body: bytes, limit: int | None) -> bytes:
     """What two published accuracies can show, as JSON."""
     return _told(model(body, limit, AuditRequest), audit)
+
+
+def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSettings) -> RunStanding:
+    """The last of a series' runs against those before it."""
+    begin(ANSWER_SECONDS)
+    return judge(runs.columns(), n_reference, settings)
 
 
 def _told(request: R, work: Callable[[R], BaseModel]) -> bytes:

@@ -39,17 +39,20 @@ def weigh(p_values: Floats) -> Evidence:
     >>> weigh(np.array([1.0])).change.round(4)  # the mean exponent, .3929
     array([-0.9343])
     """
-    change, series = np.full(len(EXPONENTS), -np.inf), np.full(len(EXPONENTS), -np.inf)
-    paths = np.empty((2, len(p_values)))
+    bets = _log_bets(p_values)
+    won = np.cumsum(bets, axis=0)
+    before = won - bets
+    begun = np.arange(1.0, len(bets) + 1)[:, None]
+    # a bet begun at run s has by run t what all bets won by then, less what they had won before s
+    change = won + np.logaddexp.accumulate(-before, axis=0)
+    series = won + np.logaddexp.accumulate(-np.log(begun * (begun + 1)) - before, axis=0)
     several = np.log(len(EXPONENTS))
-    for at, won in enumerate(_log_bets(p_values)):
-        begun = at + 1.0
-        change = np.logaddexp(change, 0.0) + won
-        series = np.logaddexp(series, -np.log(begun * (begun + 1))) + won
-        # the stakes of starts yet to come, 1/(begun + 1) together, are kept
-        paths[0, at] = special.logsumexp(change) - several
-        paths[1, at] = np.logaddexp(special.logsumexp(series) - several, -np.log(begun + 1))
-    return Evidence(*paths)
+    # the stakes of starts yet to come, 1/(begun + 1) together, are kept
+    kept = -np.log(begun[:, 0] + 1)
+    return Evidence(
+        special.logsumexp(change, axis=1) - several,
+        np.logaddexp(special.logsumexp(series, axis=1) - several, kept),
+    )
 
 
 def likeliest_start(p_values: Floats) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from service.domain.canonical import canonical
-from service.domain.series import Column, Content, Point, Series, SeriesSettings, digest
+from service.domain.series import MOST_TEXT, Content, PackedRuns, Point, Series, SeriesSettings, digest, full
 from service.errors import Conflict, NotFound
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import integrity, paging, scope
@@ -104,36 +102,40 @@ def point(session: Session, series_id: str, name: str) -> Point | None:
     return None if row is None else _read_point(row)
 
 
-def columns(session: Session, series_id: str, period: int) -> list[Column]:
-    """The values of the runs of a period, in order.
+def packed_runs(session: Session, series_id: str, period: int) -> PackedRuns:
+    """The runs of a period, in order, as they are stored: each is inflated for its hash, one at a time.
 
     Raises:
         RecordAltered: a run is not what was stored.
+        Conflict: `series_full`, they name more than a process may hold.
     """
     wanted = series_points.c.series_id == series_id
-    rosters: dict[str, tuple[list[str], list[str] | None]] = {}
     of_period = sa.select(series_points.c.roster_sha256).where(wanted, series_points.c.period == period)
     held = sa.select(series_rosters.c.sha256, series_rosters.c.content).where(
         series_rosters.c.series_id == series_id, series_rosters.c.sha256.in_(of_period)
     )
-    for sha256, content in session.execute(held):
+    rosters: dict[str, bytes] = {}
+    size = 0
+    for sha256, content in session.execute(held.execution_options(yield_per=1)):
         with integrity.reading("series roster", series_id):
             text = zlib.decompress(content)
             integrity.require("series roster", series_id, holds=integrity.same(text, sha256))
-            rosters[sha256] = tuple(json.loads(text))
+        rosters[sha256], size = content, size + len(text)
+        if size > MOST_TEXT:
+            raise full()
     order = series_points.c.number
     chosen = sa.select(
         order, series_points.c.roster_sha256, series_points.c.content, series_points.c.sha256
     ).where(wanted, series_points.c.period == period)
-    read = []
+    runs = []
     for number, roster, content, sha256 in session.execute(chosen.order_by(order)):
         subject = f"{series_id}/{number}"
         with integrity.reading("series run", subject):
             values = zlib.decompress(content)
             integrity.require("series run", subject, holds=digest(roster, values) == sha256)
-            item_ids, clusters = rosters[roster]
-            read.append(Column(item_ids, np.frombuffer(values, dtype="<f8").astype(np.float64), clusters))
-    return read
+            integrity.require("series run", subject, holds=roster in rosters)
+        runs.append((roster, content))
+    return PackedRuns(rosters, tuple(runs), size)
 
 
 def insert_point(session: Session, series_id: str, point_: Point, content: Content, key_id: str) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-ITEMS = [f"q{number}" for number in range(120)]
+from service.domain import series
+from service.stats.shared.methods import run_series
+from service.store.projects import series as store
+
+ITEMS = [f"q{number:03}" for number in range(120)]
 RNG = np.random.default_rng(7)
 SHARES = RNG.beta(0.8, 0.5, len(ITEMS))
 
@@ -102,3 +106,24 @@ def test_a_series_is_its_projects_and_needs_its_scopes(client, key_with, new_pro
     assert client.get("/v1/series", headers=stranger).json()["items"] == []
     theirs = client.post("/v1/series/nightly/points", json=run("b"), headers=stranger).json()
     assert (theirs["n_runs"], client.get("/v1/series/nightly").json()["n_runs"]) == (1, 1)
+
+
+def test_a_run_is_judged_beside_the_api(client, monkeypatch):
+    """Judging the largest takes seconds, in which nobody else would be answered."""
+    post(client, run("a"))
+    monkeypatch.setattr(run_series.Runs, "stand", None)
+    assert post(client, run("b"))["n_runs"] == 2
+
+
+def test_runs_that_share_no_names_come_to_an_end(client, monkeypatch):
+    monkeypatch.setattr(series, "MOST_TEXT", 5_000)
+    monkeypatch.setattr(store, "MOST_TEXT", 5_000)
+    for letter in "abc":
+        body = {
+            "name": letter,
+            "item_ids": [letter * 500 + str(at) for at in range(4)],
+            "values": [1, 0, 1, 1],
+        }
+        answer = client.post("/v1/series/wide/points", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "series_full")
+    assert client.get("/v1/series/wide").json()["n_runs"] == 2

@@ -5,22 +5,26 @@ from __future__ import annotations
 import uuid
 from typing import Annotated
 
-from fastapi import Path
+from anyio import to_thread
+from fastapi import Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import series as actions
-from service.actions.projects.series import SeriesState
+from service.actions.projects.series import Ready, SeriesState
+from service.api.calculators import aside
+from service.api.calculators.pool import CalculatorLost
 from service.api.examples import series as examples
 from service.api.http.answers.answers import Page, answer, shows
-from service.api.http.requests.body import StrictBody
-from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, Shared, Submitter
+from service.api.http.requests.body import READ_SECONDS, StrictBody
+from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, Submitter
 from service.api.http.requests.idempotency import Once, OptionalOnce
 from service.api.http.serving.route import refuses, router
-from service.api.http.shared import Services
+from service.api.http.shared import Services, services
 from service.domain.access import Key
 from service.domain.series import NewRun
-from service.errors import Conflict
+from service.errors import Conflict, Unavailable
+from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import clock
 from service.store.projects import series
 
@@ -38,12 +42,12 @@ SeriesName = Annotated[
     "/series/{name}/points",
     status_code=201,
     response_model=SeriesState,
-    responses=shows(examples.STATE, 201) | refuses(409, 429),
+    responses=shows(examples.STATE, 201) | refuses(409, 429, 503),
 )
-def post_point(
+async def post_point(
+    request: Request,
     caller: Submitter,
     once: OptionalOnce,
-    shared: Shared,
     name: SeriesName,
     body: Annotated[NewRun, StrictBody(NewRun, example=examples.RUN)],
 ) -> Response:
@@ -54,20 +58,38 @@ def post_point(
     """
     for _ in range(TRIES - 1):
         try:
-            return _post(caller, once, shared, name, body)
+            return await _post(request, caller, once, name, body)
         except Conflict as conflict:
             # another run came in between: this one is judged anew, among the runs that are there now
             if conflict.problem_code != "series_moved":
                 raise
-    return _post(caller, once, shared, name, body)
+    return await _post(request, caller, once, name, body)
 
 
-def _post(caller: Key, once: Once, shared: Services, name: str, body: NewRun) -> Response:
+async def _post(request: Request, caller: Key, once: Once, name: str, body: NewRun) -> Response:
+    ready = await to_thread.run_sync(_ready, services(request), caller, name, body)
+    # no transaction is open while the chances are computed, beside the API: they would hold up everybody
+    standing = None if ready.repeated else await _standing(request, ready, body)
+    return await to_thread.run_sync(_add, caller, once, name, body, ready, standing)
+
+
+def _ready(shared: Services, caller: Key, name: str, body: NewRun) -> Ready:
     with shared.database.read() as session:
-        ready = actions.prepare(session, caller, name, body)
-    # no transaction is open while the chances are computed
-    standing = None if ready.repeated else actions.standing_of(ready, body)
+        return actions.prepare(session, caller, name, body)
 
+
+async def _standing(request: Request, ready: Ready, body: NewRun) -> RunStanding:
+    run = services(request).calculators.run
+    judged = (ready.runs, ready.n_reference, ready.settings(body))
+    try:
+        return await run(request, aside.stood, *judged, seconds=READ_SECONDS)
+    except CalculatorLost:
+        raise Unavailable("this could not be computed in time: begin a series of fewer items") from None
+
+
+def _add(
+    caller: Key, once: Once, name: str, body: NewRun, ready: Ready, standing: RunStanding | None
+) -> Response:
     def work(session: Session) -> Response:
         if standing is not None:
             actions.add(
