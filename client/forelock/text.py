@@ -207,12 +207,14 @@ def problem_text(problem: ForelockProblem) -> str:
 
 UNFIT = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that move the cursor, turn the line around or end it, and show nothing of themselves."""
+NO_CHARACTERS = "\ufffe\uffff"
+"""What no XML may hold, not even escaped: a picture of it would be none."""
 _BEYOND_ASCII = re.compile(r"[^ -~\n\t]")
 
 
 def plain(text: object) -> str:
-    """Text fit for a line of a terminal: control and direction characters become `?`."""
-    return "".join("?" if unicodedata.category(char) in UNFIT else char for char in str(text))
+    """Text fit for a line of a terminal and for XML: control and direction characters become `?`."""
+    return "".join("?" if _is_unfit(char) else char for char in str(text))
 
 
 def uncomputed(text: str) -> str:
@@ -236,9 +238,13 @@ def json_text(value: Any) -> str:
     return _replaced(written, lambda char: json.dumps(char)[1:-1])
 
 
+def _is_unfit(char: str) -> bool:
+    return unicodedata.category(char) in UNFIT or char in NO_CHARACTERS
+
+
 def _replaced(text: str, instead: Callable[[str], str]) -> str:
     def one(match: re.Match[str]) -> str:
-        return instead(match[0]) if unicodedata.category(match[0]) in UNFIT else match[0]
+        return instead(match[0]) if _is_unfit(match[0]) else match[0]
 
     return _BEYOND_ASCII.sub(one, text)
 

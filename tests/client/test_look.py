@@ -198,10 +198,40 @@ def test_scores_need_their_range_before_they_are_looked_at(shell):
     assert (status, "q240" in errors) == (2, True)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"looks": [{}], "settings": {}}', '{"looks": 3}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"looks": [{}], "settings": {}}', '{"looks": 3}', "[" * 100_000]
+)
 def test_a_file_that_is_no_comparison_is_refused(shell, content):
     Path("grown.look.json").write_text(content)
     status, _, errors = shell("gate", *pair(), "--look", "grown")
+    assert (status, "is no comparison that grows" in errors) == (2, True)
+
+
+def first_look(shell):
+    shell("gate", *pair(40), "--look", "grown")
+    return json.loads(Path("grown.look.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: kept["settings"].update(range={"low": "a", "high": 1}),
+        lambda kept: kept["settings"].update(range=None),
+        lambda kept: kept["settings"].update(margin=0.02),
+        lambda kept: kept["settings"].update(largest_cluster="two"),
+        lambda kept: kept["looks"][0]["baseline"].__setitem__(0, "1"),
+        lambda kept: kept["looks"][0]["baseline"].__setitem__(0, 2**2000),
+        lambda kept: kept["looks"][0]["items"].__setitem__(0, {}),
+        lambda kept: kept["looks"][0]["items"].__setitem__(0, "\ud800"),
+        lambda kept: kept["looks"][0]["clusters"].pop(),
+        lambda kept: kept["looks"][0]["told"].update(ci=[0, 1]),
+    ],
+)
+def test_a_damaged_comparison_is_refused(shell, damage):
+    kept = first_look(shell)
+    damage(kept)
+    Path("grown.look.json").write_text(json.dumps(kept))
+    status, _, errors = shell("gate", *pair(60), "--look", "grown")
     assert (status, "is no comparison that grows" in errors) == (2, True)
 
 

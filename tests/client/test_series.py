@@ -56,7 +56,23 @@ def test_gaps_and_clusters_are_said(shell):
     assert (status, "clusters come or go" in errors) == (2, True)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"runs": [{"name": "a"}], "settings": {}}'])
+RUN = '{"name": "b", "item_ids": ["q"], "values": [%s], "reference": %s%s}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        '{"runs": [{"name": "a"}], "settings": {}}',
+        '{"settings": [], "runs": []}',
+        *('{"settings": {}, "runs": [' + RUN % fault + "]}" for fault in (
+            ('"x"', "true", ""), ("NaN", "true", ""), ("1, 2", "true", ""), ("1", "false", ""),
+            ("1", "true", ', "clusters": []'), ("1", "true", ', "clusters": [null]'),
+        )),
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_series_is_refused(shell, content):
     Path("s.series.json").write_text(content)
     status, _, errors = shell("gate", "--series", "s", write("a"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from forelock.text import Bar, findings_text, verdict_text
+from forelock.text import Bar, findings_text, mask, plain, verdict_text
 
 
 class Terminal(io.StringIO):
@@ -125,3 +125,8 @@ def test_explain_adds_the_whole_sentence_and_those_of_the_tests():
     assert told.startswith("H: B did not beat A")
     assert "H is not supported: the rule" in told
     assert "m: p = 0.200" in told
+
+
+def test_what_no_xml_may_hold_is_no_part_of_a_line():
+    assert plain("a\ufffeb\uffffc") == "a?b?c"
+    assert mask("a\ufffeb\n") == "a?b\n"

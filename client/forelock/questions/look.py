@@ -20,6 +20,7 @@ from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
 from forelock.questions.asked import Asked
 from forelock.questions.gate import read_pair
+from forelock.questions.kept import read_kept
 from forelock.questions.look_answer import answer_of
 from forelock.questions.table import Reading, System
 
@@ -33,7 +34,29 @@ TEST = "sequential"
 ENDING = ".look.json"
 UNIT = {"low": 0.0, "high": 1.0}
 COLUMNS = ("items", "baseline", "candidate", "clusters")
-SETTINGS = ("alpha", "missing", "margin", "range", "largest_cluster", "lower")
+_VALUES = [(float, None)]
+_END = (float, None)
+SHAPE: Json = {
+    "settings": {
+        "alpha": float,
+        "missing": str,
+        "margin": (None, {"value": float, "unit": str}),
+        "range": {"low": float, "high": float},
+        "largest_cluster": (None, int),
+        "lower": bool,
+    },
+    "looks": [
+        {
+            "items": [str],
+            "baseline": _VALUES,
+            "candidate": _VALUES,
+            "clusters": [(str, None)],
+            "told": {"outcome": str, "ci": (None, {"low": _END, "high": _END}), "n": int},
+        }
+    ],
+}
+"""Of the file."""
+SETTINGS = tuple(SHAPE["settings"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +128,10 @@ def _kept(path: Path, told: Json) -> Json:
     """What the file has; with the first look the settings that are told, which later ones may only repeat."""
     if not path.exists():
         return {"settings": told, "looks": []}
-    try:
-        kept = json.loads(path.read_bytes())
-        settings = {name: kept["settings"][name] for name in SETTINGS}
-        looks = list(kept["looks"])
-        for each in looks:
-            list(zip(*(each[column] for column in COLUMNS), strict=True))
-            _ = each["told"]["outcome"], each["told"]["ci"], each["told"]["n"]
-    except (ValueError, TypeError, KeyError, OSError) as error:
-        raise FileFault(f"{path}: is no comparison that grows: name another file with --look") from error
+    kept = read_kept(path, SHAPE)
+    if kept is None or any(len({len(each[name]) for name in COLUMNS}) > 1 for each in kept["looks"]):
+        raise FileFault(f"{path}: is no comparison that grows: name another file with --look")
+    settings = {name: kept["settings"][name] for name in SETTINGS}
     usual: Json = {
         "alpha": 0.05,
         "missing": "exclude_pair",
@@ -127,7 +145,7 @@ def _kept(path: Path, told: Json) -> Json:
                 f"{path}: was begun with other settings ({name.replace('_', ' ')}), and a change of them after a look "
                 "would undo what it promises: leave them out, or name another file with --look"
             )
-    return {"settings": settings, "looks": looks}
+    return {"settings": settings, "looks": kept["looks"]}
 
 
 def _pairs(reading: Reading, *, fail: bool) -> Iterator[Pair]:

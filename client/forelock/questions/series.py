@@ -14,6 +14,7 @@ from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of
 from forelock.questions.asked import Asked
+from forelock.questions.kept import read_kept
 from forelock.questions.reading import read_for
 from forelock.questions.systems import one
 from forelock.questions.table import Reading
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 TEST = "run-series"
 ENDING = ".series.json"
+SHAPE: Json = {
+    "settings": {"better?": str, "margin?": {"value": float, "unit": str}},
+    "runs": [
+        {
+            "name": str,
+            "item_ids": [str],
+            "values": [(float, None)],
+            "clusters?": (None, [str]),
+            "reference": bool,
+        }
+    ],
+}
+"""Of the file."""
 NEXT = {
     "no_run": "give the runs that follow, each when it is there: every one may be looked at",
     "no_drop_shown": "go on; what is not shown may be there, and small drops take more runs to show",
@@ -107,17 +121,24 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
 def _kept(path: Path, settings: Json) -> Json:
     if not path.exists():
         return {"settings": settings, "runs": []}
-    try:
-        kept = json.loads(path.read_bytes())
-        held = [each["name"] for each in kept["runs"] if len(each["item_ids"]) == len(each["values"])]
-        known = dict(kept["settings"])
-    except (ValueError, TypeError, KeyError, OSError) as error:
-        raise FileFault(f"{path}: is no series: name another file with --series") from error
+    kept = read_kept(path, SHAPE)
+    if (
+        kept is None
+        or not all(map(_is_whole, kept["runs"]))
+        or not all(run["reference"] for run in kept["runs"][:1])
+    ):
+        raise FileFault(f"{path}: is no series: name another file with --series")
+    known = kept["settings"]
     if settings and settings != known:
         raise FileFault(
             f"{path}: was begun with other settings: leave --margin and --lower out, or name another file"
         )
-    return {"settings": known, "runs": kept["runs"] if held else []}
+    return {"settings": known, "runs": kept["runs"]}
+
+
+def _is_whole(run: Json) -> bool:
+    clusters = run.get("clusters")
+    return len(run["item_ids"]) == len(run["values"]) == len(run["values"] if clusters is None else clusters)
 
 
 def _request(kept: Json) -> Json:
