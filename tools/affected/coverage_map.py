@@ -63,15 +63,19 @@ class CoverageMap:
             )
             return candidates[0] + colons + rest if len(candidates) == 1 else name
 
-        rows = {rename(name): row for row, name in enumerate(self.tests)}
-        rows |= {name: row for row, name in enumerate(self.tests) if rename(name) == name}
         columns = [rename(part) for part in self.parts]
+        rows = {rename(name): row for row, name in enumerate(self.tests)}
+        if columns == self.parts and list(rows) == self.tests:
+            return self
+        rows |= {name: row for row, name in enumerate(self.tests) if rename(name) == name}
+        kept = list(rows.values())
         parts = sorted(set(columns))
         place = {part: index for index, part in enumerate(parts)}
-        bits = np.zeros((len(rows), len(parts)), bool)
-        kept = list(rows.values())
-        for column, part in enumerate(columns):
-            bits[:, place[part]] |= self.bits[kept, column]
+        # A row a part: a column of so wide a table is thousands of places apart, and took seconds to walk along.
+        by_part = np.zeros((len(parts), len(rows)), bool)
+        for before, part in zip(np.ascontiguousarray(self.bits[kept].T), columns, strict=True):
+            by_part[place[part]] |= before
+        bits = np.ascontiguousarray(by_part.T)
         return CoverageMap(parts, list(rows), self.seconds[kept], bits)
 
     def save(self, place: Path = PLACE) -> None:

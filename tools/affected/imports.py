@@ -15,6 +15,8 @@ STATEMENT = re.compile(
     r"^[ \t]*(?:from\s+(\.*[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE
 )
 WORD = re.compile(r"[\w.]+")
+BY_NAME = re.compile(r"""import_module\(f["']([\w.]+)\.\{""")
+"""An import of whatever a package holds."""
 
 
 class ImportGraph:
@@ -33,6 +35,14 @@ class ImportGraph:
             for name in _list_imports(path, text):
                 if name in modules:
                     self.importers[modules[name]].add(path)
+            for package in BY_NAME.findall(text):
+                # A register within its package would make all of it one: its tests bear their modules' names.
+                if not _name_module(path).startswith(f"{package}."):
+                    held = (module for module in modules if module.rpartition(".")[0] == package)
+                    for name in held:
+                        self.importers[modules[name]].add(path)
+        for path, tests in _list_namesakes(self.texts):
+            self.importers[path] |= tests
 
     def measure_distances(self, path: str) -> dict[str, int]:
         """How many imports each file is away from this one, which need not be Python; 0 for itself.
@@ -74,6 +84,26 @@ class ImportGraph:
 def is_test(path: str) -> bool:
     """Whether pytest collects this file."""
     return path.startswith("tests/") and path.rpartition("/")[2].startswith("test_") and path.endswith(".py")
+
+
+def _list_namesakes(paths: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+    """Of each module the tests of its room that bear its name, or that of a package it is in.
+
+    A registry imports what lies in its package by name, in which no reader of texts sees an import.
+    """
+    tests: dict[tuple[str, str], set[str]] = defaultdict(set)
+    modules = []
+    for path in paths:
+        if is_test(path):
+            room, name = path.split("/")[1], path.rpartition("/")[2]
+            tests[room, name.removeprefix("test_")].add(path)
+        else:
+            modules.append(path)
+    for path in modules:
+        _, *rooms, name = path.split("/")
+        room = "client" if path.startswith("client/") else next(iter(rooms), "")
+        names = [name, *(f"{package}.py" for package in rooms[1:])]
+        yield path, {test for name in names for test in tests.get((room, name), ())}
 
 
 def _name_module(path: str) -> str:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from typing import IO
 
 from .changes import ROOT
@@ -15,6 +16,10 @@ from .selection import ASKED
 
 BRIEF = "again"
 """Ten examples of a property and not forty, so that more tests have their turn."""
+
+PLUGINS = {"forelock": None, "schemathesis": "schemathesis"}
+"""Installed plugins that import a client or a generator of requests, a quarter of pytest's start, with the word of a
+test file that needs one. Tests of the client's plugin start a pytest of their own."""
 
 ALL_SLOW = 5
 """What pytest ends with where none of the chosen tests is one that it was asked for."""
@@ -53,4 +58,12 @@ def write_choice(choice: Choice, file: IO[str], *, seconds: float, profile: str 
     file.flush()
     options = ["-q", "-x", "-m", "not slow", "--hypothesis-profile", profile]
     plugins = ["-p", "no:cacheprovider", "-p", "tools.affected.selection"]
+    for name in list_idle_plugins(present):
+        plugins += ["-p", f"no:{name}"]
     return [*options, *plugins, *present] if present else []
+
+
+def list_idle_plugins(files: Iterable[str]) -> list[str]:
+    """The plugins that none of these test files needs."""
+    texts = [(ROOT / name).read_text("utf-8") for name in files]
+    return [name for name, word in PLUGINS.items() if word is None or not any(word in text for text in texts)]

@@ -181,3 +181,22 @@ def test_a_map_follows_a_file_that_moved_within_its_room():
     assert followed.tests == ["tests/stats/shared/test_sums.py::a", "tests/stats/test_new.py::b"]
     assert followed.parts == ["service/stats/gone.py::f", "service/stats/shared/sums.py::add"]
     assert followed.bits.tolist() == [[True, True], [False, True]]
+
+
+def test_a_map_of_files_that_are_where_they_were_stays_as_it_is(graph, coverage):
+    present = {*graph.texts, "service/other.py"}
+    followed = coverage.follow_moves(present)
+    assert (followed.tests, followed.parts) == (coverage.tests, coverage.parts)
+    assert np.array_equal(followed.bits, coverage.bits)
+
+
+def test_a_test_that_was_recorded_in_both_places_counts_as_its_later_self():
+    runs = {
+        "tests/stats/test_sums.py::a": (1.0, {"service/stats/sums.py::add"}),
+        "tests/stats/shared/test_sums.py::a": (2.0, {"service/stats/sums.py::take"}),
+    }
+    followed = make_map(runs).follow_moves({"service/stats/sums.py", "tests/stats/shared/test_sums.py"})
+    assert (followed.tests, followed.seconds.tolist()) == (["tests/stats/shared/test_sums.py::a"], [2.0])
+    assert dict(zip(followed.parts, followed.bits[0].tolist(), strict=True)) == {
+        "service/stats/sums.py::add": False, "service/stats/sums.py::take": True,
+    }  # fmt: skip

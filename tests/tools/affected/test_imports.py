@@ -21,6 +21,15 @@ def graph(tmp_path):
         "tests/web/test_pages.py": "def test():\n    from service.web import pages\n",
         "tests/web/conftest.py": "from forelock.words import WORDS\n",
         "tests/test_other.py": "'''import service.nothing'''\n",
+        "service/stats/registry.py": "import_module(f'service.stats.{name}')\n",
+        "service/stats/medians.py": "",
+        "service/stats/ranks/ties.py": "",
+        "client/forelock/cli.py": "import_module(f'forelock.commands.{name}')\n",
+        "client/forelock/commands/gates.py": "",
+        "tests/stats/test_medians.py": "",
+        "tests/stats/test_ranks.py": "",
+        "tests/web/test_ranks.py": "",
+        "tests/client/test_cli.py": "from forelock import cli\n",
         "migrations/env.py": "PLACE / 'sql'\n",
         "migrations/sql/0001.sql": "",
     }
@@ -59,4 +68,26 @@ def test_a_template_is_read_by_what_names_it_and_else_by_what_names_its_room(gra
     assert graph.measure_distances("migrations/sql/0001.sql") == {
         "migrations/sql/0001.sql": 0,
         "migrations/env.py": 1,
+    }
+
+
+def test_a_test_that_bears_a_modules_name_is_next_to_it_though_a_register_imports_it(graph):
+    assert graph.measure_distances("service/stats/medians.py") == {
+        "service/stats/medians.py": 0,
+        "tests/stats/test_medians.py": 1,
+    }
+
+
+def test_a_test_that_bears_a_packages_name_is_next_to_its_modules_in_its_own_room(graph):
+    assert graph.measure_distances("service/stats/ranks/ties.py") == {
+        "service/stats/ranks/ties.py": 0,
+        "tests/stats/test_ranks.py": 1,
+    }
+
+
+def test_modules_that_are_imported_by_name_from_outside_have_the_importers_tests(graph):
+    assert graph.measure_distances("client/forelock/commands/gates.py") == {
+        "client/forelock/commands/gates.py": 0,
+        "client/forelock/cli.py": 1,
+        "tests/client/test_cli.py": 2,
     }

@@ -12,6 +12,7 @@ import pytest
 
 from tests.tools.affected.repository import git
 from tools.affected.coverage_map import load_map
+from tools.affected.run import list_idle_plugins
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {
@@ -169,3 +170,10 @@ def test_tests_that_are_all_slow_are_no_failure(checkout):
         "import pytest\n\n@pytest.mark.slow\ndef test_a():\n    raise AssertionError\n"
     )
     assert run(checkout, "tools.affected").returncode == 0
+
+
+def test_plugins_that_take_long_to_import_are_loaded_where_a_test_needs_them():
+    assert "schemathesis" in list_idle_plugins(["tests/kernels/test_tango.py"])
+    assert "schemathesis" not in list_idle_plugins(
+        ["tests/kernels/test_tango.py", "tests/api/test_contract.py"]
+    )
