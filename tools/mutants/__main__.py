@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -77,23 +78,26 @@ def main() -> None:
             f"{number:4} {row['outcome']:10} {fault.path}:{fault.line} {_line(fault)}  {row['by']}",
             flush=True,
         )
-    report(rows)
+    report(rows, arguments.only or SHARES)
 
 
 def draw_faults(count: int, seed: int, only: list[str] | None) -> list[Fault]:
     """A seeded sample, spread over the rooms; of one file no two on the same line."""
     shares = dict.fromkeys(only, 100 / len(only)) if only else SHARES
     rooms: dict[str, list[Fault]] = {room: [] for room in shares}
-    for path in sorted(ROOT.glob("service/**/*.py")):
+    for path in sorted([*ROOT.glob("service/**/*.py"), *ROOT.glob("client/forelock/**/*.py")]):
         name = path.relative_to(ROOT).as_posix()
-        room = max((room for room in rooms if name.startswith(room)), key=len, default=None)
+        room = name_room(name, rooms)
         if room is not None:
             rooms[room] += list_faults(name, path.read_bytes())
     drawn = []
     for room, faults in rooms.items():
         random.Random(f"{seed} {room}").shuffle(faults)
-        one_a_line = {(fault.path, fault.line): fault for fault in reversed(faults)}
-        drawn += sorted(one_a_line.values(), key=faults.index)[: round(count * shares[room] / 100)]
+        # The first of every line, as they were shuffled.
+        one_a_line: dict[tuple[str, int], Fault] = {}
+        for fault in faults:
+            one_a_line.setdefault((fault.path, fault.line), fault)
+        drawn += list(one_a_line.values())[: round(count * shares[room] / 100)]
     # Whoever stops half way has some of every room.
     random.Random(seed).shuffle(drawn)
     return drawn
@@ -147,18 +151,21 @@ def _write(module: Path, source: bytes) -> None:
     os.utime(module, (_written, _written))
 
 
-def report(rows: list[dict[str, object]]) -> None:
-    """How many were noticed, room by room."""
-    rooms = sorted({_room(row) for row in rows})
+def name_room(path: str, rooms: Iterable[str]) -> str | None:
+    """The innermost of these rooms that holds the file; None of a file outside of them."""
+    return max((room for room in rooms if path.startswith(room)), key=len, default=None)
+
+
+def report(rows: list[dict[str, object]], asked: Iterable[str]) -> None:
+    """How many were noticed, room by room of those that were asked for."""
+    of_rows = [name_room(str(row["path"]), asked) for row in rows]
+    rooms = sorted({room for room in of_rows if room})
     print(f"\n{'room':30}{'faults':>8}{'by quick':>10}{'by others':>10}{'survived':>10}")
     for room in [*rooms, ""]:
-        counts = Counter(str(row["outcome"]) for row in rows if not room or _room(row) == room)
+        pairs = zip(rows, of_rows, strict=True)
+        counts = Counter(str(row["outcome"]) for row, own in pairs if not room or own == room)
         total = sum(counts.values())
         print(f"{room or 'all':30}{total:8}{counts['quick']:10}{counts['suite']:10}{counts['survived']:10}")
-
-
-def _room(row: dict[str, object]) -> str:
-    return max((room for room in SHARES if str(row["path"]).startswith(room)), key=len, default="others")
 
 
 def _key(row: dict[str, object]) -> tuple[object, ...]:

@@ -1,0 +1,41 @@
+"""Which faults are drawn: seeded, spread over the rooms asked for, of one line never two."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tools.mutants.__main__ import SHARES, draw_faults, name_room, report
+
+
+def test_faults_are_spread_over_rooms_as_their_shares_say():
+    faults = draw_faults(100, 3, None)
+    assert Counter(name_room(fault.path, SHARES) for fault in faults) == SHARES
+    lines = [(fault.path, fault.line) for fault in faults]
+    assert len(set(lines)) == len(lines)
+
+
+def test_a_seed_draws_the_same_faults_and_another_seed_others():
+    assert draw_faults(20, 3, None) == draw_faults(20, 3, None)
+    assert not set(draw_faults(20, 3, None)) & set(draw_faults(20, 4, None))
+
+
+def test_rooms_that_are_asked_for_share_the_faults_those_of_the_client_too():
+    only = ["service/kernels/unpaired", "client/forelock/questions"]
+    faults = draw_faults(30, 5, only)
+    assert Counter(name_room(fault.path, only) for fault in faults) == dict.fromkeys(only, 15)
+
+
+def test_a_report_counts_by_the_rooms_that_were_asked_for(capsys):
+    rows = [
+        {"path": "client/forelock/questions/gate.py", "outcome": "quick"},
+        {"path": "service/stats/power.py", "outcome": "survived"},
+        {"path": "service/stats/shared/data/arms.py", "outcome": "suite"},
+    ]
+    report(rows, ["client/forelock/questions", "service/stats/shared", "service/stats"])
+    table = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()[2:]}
+    assert table == {
+        "client/forelock/questions": ["1", "1", "0", "0"],
+        "service/stats": ["1", "0", "0", "1"],
+        "service/stats/shared": ["1", "0", "1", "0"],
+        "all": ["3", "1", "1", "1"],
+    }
