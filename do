@@ -33,6 +33,9 @@ usage: ./do COMMAND [ARGUMENTS]
   new-test NAME                   begin a statistical test: its module, its tests, its words
   bench [--json FILE] [--only GROUP ...] [--write | --beside [REF]]
                                   measure against other packages, or beside an earlier checkout: what rose
+  release [--out DIR] [--python 3.x]
+                                  build both distributions into dist/, twice to the same bytes, with bills of materials
+                                  and sums; install and try them on every Python served
   simulate [PYTEST ARGUMENTS]     the simulations alone: coverage and type I error
   chaos [--kills N] [--world W]   the kill campaign: SIGKILL at random moments under a stream of jobs
   uv ARGUMENTS                    the uv this checkout uses
@@ -556,6 +559,11 @@ case $command in
     pages) environment run; pages ;;
     docs) environment dev; cd "$root"; exec "$venv/bin/python" -m mkdocs build --strict --site-dir "${1:-$state/site}" ;;
     picture) environment dev; cd "$root"; exec "$venv/bin/python" -m tools.page_picture ;;
+    release)
+        environment run
+        find_uv
+        cd "$root"
+        exec env TMPDIR="$state" FORELOCK_UV="$uv" "$venv/bin/python" -m tools.release "$@" ;;
     new-test) environment run; cd "$root"; exec "$venv/bin/python" -m tools.new_test "$@" ;;
     bench) environment bench; have wrk || apt_install wrk || say "./do bench: without wrk the rows of HTTP are skipped (Debian: apt-get install wrk)"; cd "$root"; exec "$venv/bin/python" -m benchmarks "$@" ;;
     uv)

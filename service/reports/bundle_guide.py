@@ -5,7 +5,7 @@ from __future__ import annotations
 _GUIDE = """\
 # How to check this bundle
 
-    pip install forelock
+    pip install ./client        (in a checkout of Forelock; or the client's wheel)
     forelock verify {name}.zip
 
 It uses no network and believes nothing that this file says of itself. With the server package
