@@ -12,7 +12,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.lead import half_at_most, name_effect
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.web.speech import Say
 from service.web.view import canonical
 
@@ -64,7 +64,7 @@ def gaps_of(
 
 
 def _rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator[RuleView]:
-    for setting in settings(plan)[:MOST_SHOWN]:
+    for setting in resolve(plan).settings[:MOST_SHOWN]:
         power = power_at_reference(plan, facts, setting)
         known = power.lead is not None and power.lead.reference.power is not None
         yield RuleView(

@@ -32,7 +32,6 @@ from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest
 from service.domain.resolution.resolve import resolve
 from service.domain.rules.settings import resolve as resolve_plan
-from service.domain.rules.settings import settings
 from service.domain.score.request import ScoreRequest
 from service.domain.score.score import score
 from service.domain.verdicts.analyses import analyse
@@ -64,14 +63,15 @@ def _rows() -> Rows:
         (population.id, hypothesis.baseline, endpoint.id): _arm(range(10)),
         (population.id, hypothesis.candidate, endpoint.id): _arm(range(18)),
     }
+    small = plan.model_copy(
+        update={
+            "populations": (population.model_copy(update={"n": N}),),
+            "hypotheses": (hypothesis,),
+            "endpoints": (endpoint,),
+        }
+    )
     return Rows(
-        plan.model_copy(
-            update={
-                "populations": (population.model_copy(update={"n": N}),),
-                "hypotheses": (hypothesis,),
-                "endpoints": (endpoint,),
-            }
-        ),
+        resolve_plan(small),
         {population.id: Manifest(tuple(f"q{at}" for at in range(N)))},
         Outcomes(cells),
     )
@@ -98,7 +98,7 @@ def of_report() -> dict[str, Any]:
         card=of_locked(),
         summaries={
             each.hypothesis.id: arm_summaries(each, rows.manifests, rows.outcomes)
-            for each in settings(rows.plan)
+            for each in rows.resolved.settings
         },
         deviations=(),
         consequences=None,

@@ -13,6 +13,7 @@ from service.domain.deviations.as_run import Rows
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
+from service.domain.rules.settings import resolve
 from service.reports.deviations_markdown import print_deviations
 from tests import records as made
 from tests.domain.sample import binary, manifests, outcomes, plan
@@ -123,7 +124,7 @@ def test_after_the_verdict_the_outcomes_as_planned_and_as_run_stand_side_by_side
     baseline, candidate = binary(60, 30, 6, 0)
     left_out = [f"item {position}" for position in np.flatnonzero(candidate > baseline)]
     filed = deviation(change=FILING["change"] | {"item_ids": left_out})
-    rows = Rows(changed, manifests(changed), outcomes(baseline, candidate))
+    rows = Rows(resolve(changed), manifests(changed), outcomes(baseline, candidate))
     found = consequences(rows, {1: filed.filing.change}, {"H1": "supported"})
     assert found.as_run is not None
     (as_run,) = found.as_run.hypotheses

@@ -13,7 +13,7 @@ from service.domain.checks.claim import claim_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.power.level import level_of
 from service.domain.power.rule_power import power_at_reference
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 
 RULES, DATA_SETS = 200, 2000
@@ -73,7 +73,7 @@ def lintable(seed: int) -> dict[str, Any]:
     while True:
         changes = drawn(rng)
         plan = sample.plan(changes)
-        (setting,) = settings(plan)
+        (setting,) = resolve(plan).settings
         found = [*rule_findings(setting), *claim_findings(plan, setting)]
         if any(each.severity == "error" for each in found):
             continue
@@ -86,7 +86,7 @@ def lintable(seed: int) -> dict[str, Any]:
 def test_a_rule_holds_as_often_as_lint_says(seed: int) -> None:
     changes = lintable(seed)
     plan, n = sample.plan(changes), changes["populations.0.n"]
-    told = level_of(plan, {}, settings(plan)[0])
+    told = level_of(plan, {}, resolve(plan).settings[0])
     assert told.level is not None
     assert told.discordance is not None
     assert told.truth is not None

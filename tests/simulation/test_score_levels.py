@@ -14,7 +14,7 @@ from service.domain.checks.claim import claim_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.power.level import level_of
 from service.domain.power.level_records import RuleLevel
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 
 RULES, AT_WORST, ELSEWHERE = 200, 250, 40
@@ -155,7 +155,7 @@ def lintable(seed: int, cheap: tuple[str, ...] = ()) -> tuple[dict[str, Any], Ru
         if cheap and any(each["test"] not in cheap for each in changes["tests"]):
             continue
         plan = sample.plan(changes)
-        (setting,) = settings(plan)
+        (setting,) = resolve(plan).settings
         found = [*rule_findings(setting), *claim_findings(plan, setting)]
         if any(each.severity == "error" for each in found):
             continue

@@ -17,7 +17,7 @@ from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.domain.recent import Recent
-from service.domain.rules.settings import Setting, resolve, settings
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
 from service.domain.verdicts.locked_order import curve_request, curve_test
 from service.domain.verdicts.outcomes import collapse
@@ -54,7 +54,7 @@ def of_plan(session: Session, record: Preregistration, language: Language) -> Sp
 def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
     """The power of a plan's rules as it was worked out."""
     drawn = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
-    margins = {setting.hypothesis.id: _margins(plan, setting) for setting in settings(plan)}
+    margins = {setting.hypothesis.id: _margins(plan, setting) for setting in resolve(plan).settings}
     return power_of_rules(drawn, margins=margins, subtitle=plan.title or "", language=language)
 
 
@@ -141,7 +141,7 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
     if curve is not None:
         return curve
     rows = open_rows(session, record)
-    setting = resolve(rows.plan).of(hypothesis)
+    setting = rows.resolved.of(hypothesis)
     request = None if setting is None else curve_request(setting, rows.manifests, rows.outcomes)
     if request is None:
         _refuse(NO_ITEMS)
@@ -162,7 +162,7 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
     arms = _ARMS.get(known)
     if arms is None:
         rows = open_rows(session, record)
-        setting = resolve(rows.plan).of(hypothesis)
+        setting = rows.resolved.of(hypothesis)
         arms = () if setting is None else arm_summaries(setting, rows.manifests, rows.outcomes)
         _ARMS.add(known, arms, 1)
     return arms

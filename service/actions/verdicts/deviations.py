@@ -200,9 +200,10 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     for batch in batches.every(session, record.id):
         outcomes.place(sealing.open_batch(batch.sealed, record.plan_sha256 or "", private)[0])
     manifests = manifests_of(session, record)
-    outcomes, _ = up_to_stop(resolve(record.plan), manifests, outcomes)
+    plan = resolve(record.plan)
+    outcomes, _ = up_to_stop(plan, manifests, outcomes)
     verdict = verdicts.get(session, record.project_id, record.id)
-    return Rows(record.plan, manifests, outcomes, () if verdict is None else verdict.marks)
+    return Rows(plan, manifests, outcomes, () if verdict is None else verdict.marks)
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:

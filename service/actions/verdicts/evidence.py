@@ -14,7 +14,7 @@ from service.domain.notes.notes import HypothesisSentences, Words, sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import power_at_reference
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import Verdict
 from service.store.ledger import ledger
 from service.store.results import batches, coverage
@@ -71,7 +71,7 @@ def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
     facts = facts_of(session, record)
     return {
         setting.hypothesis.id: power_at_reference(record.plan, facts, setting)
-        for setting in settings(record.plan)
+        for setting in resolve(record.plan).settings
     }
 
 

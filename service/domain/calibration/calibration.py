@@ -35,7 +35,7 @@ from service.domain.decision.members import is_secondary, members
 from service.domain.deviations.as_run import Rows, seconds
 from service.domain.plans.plan import Hypothesis
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
-from service.domain.rules.settings import Setting, resolve, settings
+from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
@@ -68,14 +68,14 @@ class Calibrator:
         return tuple(self.case.plan.hypotheses or ())
 
     @cached_property
-    def settings(self) -> tuple[Setting, ...]:
-        """Every hypothesis with its names looked up."""
-        return settings(self.case.plan)
+    def resolved(self) -> ResolvedPlan:
+        """The plan of the case, looked up."""
+        return resolve(self.case.plan)
 
     @cached_property
     def counted(self) -> tuple[EnumeratedRule | None, ...]:
         """The rules that counts of discordant items decide."""
-        return tuple(by_counts(self.case, setting) for setting in self.settings)
+        return tuple(by_counts(self.case, setting) for setting in self.resolved.settings)
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -89,7 +89,7 @@ class Calibrator:
     def _discordant(self) -> tuple[tuple[np.ndarray, np.ndarray, int] | None, ...]:
         return tuple(
             None if rule is None else discordant(self.case, setting)
-            for rule, setting in zip(self.counted, self.settings, strict=True)
+            for rule, setting in zip(self.counted, self.resolved.settings, strict=True)
         )
 
     def draw(self, which: range) -> Drawn:
@@ -113,7 +113,7 @@ class Calibrator:
 
     def seconds(self) -> float:
         """About how long all runs take, from the costs that the tests state."""
-        rows = Rows(self.case.plan, self.case.manifests, Outcomes(self.case.cells))
+        rows = Rows(self.resolved, self.case.manifests, Outcomes(self.case.cells))
         runs, total = self.case.looked_at, self.case.looked_at * PER_RUN
         for group in self.groups:
             known = [self._discordant[each] for each in group]
@@ -195,7 +195,7 @@ def clopper_pearson(passed: int, runs: int, level: float = LEVEL) -> Interval:
 
 
 def _hypothesis(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> CalibratedHypothesis:
-    case, setting, hypothesis = made.case, made.settings[index], made.hypotheses[index]
+    case, setting, hypothesis = made.case, made.resolved.settings[index], made.hypotheses[index]
     passed, runs = int(np.count_nonzero(truths == PASSES)), len(truths)
     undecided = int(np.count_nonzero(truths == UNDECIDED))
     mc_ci = None if case.enumerated else clopper_pearson(passed, runs)
@@ -229,7 +229,9 @@ def _exact(made: Calibrator, index: int) -> float | None:
     """Over all flips, where the hypothesis is judged alone and counts decide its rule."""
     rule = made.counted[index]
     alone = (index,) in made.groups
-    return over_all_flips(made.case, made.settings[index], rule) if rule is not None and alone else None
+    return (
+        over_all_flips(made.case, made.resolved.settings[index], rule) if rule is not None and alone else None
+    )
 
 
 def _reading(alpha: float | None, exact: float | None, mc_ci: Interval | None) -> Reading | None:

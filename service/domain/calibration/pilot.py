@@ -13,7 +13,7 @@ from service.domain.faults import Faults
 from service.domain.plans.plan import MAX_LIST, Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.strings import Token
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import MISSING, OK, Cell
 from service.errors import InvalidData
 from service.records import StrictRecord
@@ -135,7 +135,7 @@ def _check(plan: Plan, pilot: Pilot, hypotheses: Sequence[Hypothesis], path: str
     if len({hypothesis.endpoint for hypothesis in hypotheses}) > 1:
         faults.add(f"{path}.endpoint", "is missing, and the hypotheses have several", "name one")
     chosen = {hypothesis.id for hypothesis in hypotheses}
-    for setting in settings(plan):
+    for setting in resolve(plan).settings:
         if setting.hypothesis.id in chosen and setting.rule is None:
             faults.add(f"{setting.path}.rule", setting.rule_fault or "cannot be read", "mend the plan first")
     for name in dict.fromkeys(hypothesis.endpoint for hypothesis in hypotheses):

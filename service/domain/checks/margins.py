@@ -8,7 +8,7 @@ from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.margins import TestedMargin, margins_of
 from service.domain.rules.claims.words import quantity
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, resolve
 from service.words import say
 
 
@@ -58,4 +58,4 @@ def as_reasoned(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:
     """The plan as if it gave reasons for its margins, to look at the rest of it."""
     tests = tuple(test.model_copy(update={"margin_reason": "so far none"}) for test in plan.tests or ())
     changed = plan.model_copy(update={"tests": tests})
-    return changed, settings(changed)[setting.index]
+    return changed, resolve(changed).settings[setting.index]

@@ -21,7 +21,7 @@ from service.domain.rules.claims.words import quantity, written
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule, sentence
-from service.domain.rules.settings import Setting, registered, settings
+from service.domain.rules.settings import Setting, registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.registry import StatTest
@@ -57,7 +57,7 @@ def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> b
     tests = (*(plan.tests or ()), *([] if test is None else [test]))
     hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
     changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
-    new = settings(changed)[0]
+    (new,) = resolve(changed).settings
     if new.rule is None or any(rule_finding.severity == "error" for rule_finding in rule_findings(new)):
         return False
     target, held = Target.of(new), states(new.rule, Reader.of(new))

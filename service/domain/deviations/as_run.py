@@ -30,7 +30,7 @@ from service.domain.deviations.changes import (
 from service.domain.plans.plan import Hypothesis, Multiplicity, Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.settings import resolve, settings
+from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for
 from service.domain.verdicts.judge import judge_hypotheses
@@ -50,11 +50,16 @@ OVERHEAD = 0.002
 class Rows:
     """A judged plan with its rows in the open. Its repr tells no outcome."""
 
-    plan: Plan
+    resolved: ResolvedPlan
     manifests: Mapping[str, Manifest] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     marks: tuple[Mark, ...] = ()
     """What stands against the verdict stands against all that is computed again."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that they are judged by."""
+        return self.resolved.plan
 
 
 class HypothesisAsRun(Record):
@@ -86,7 +91,7 @@ def why_not(plan: Plan, change: Change) -> str | None:
         case ExcludedItems() | ExcludedClusters() | RuleChange() | SesoiChange() | MultiplicityChange():
             return None
         case MissingPolicyChange():
-            reasons = map(why_no_worst_case, settings(plan))
+            reasons = map(why_no_worst_case, resolve(plan).settings)
             return next(filter(None, reasons), None) if change.missing == "worst_case" else None
         case EndpointChange():
             hypothesis = plan.hypothesis(change.hypothesis)
@@ -109,7 +114,7 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
             left_out[change.population] = left_out.get(change.population, np.zeros_like(gone)) | gone
         else:
             plan = _changed(plan, change)
-    rows = replace(rows, plan=plan)
+    rows = replace(rows, resolved=resolve(plan))
     for population, gone in left_out.items():
         rows = _keep(rows, population, ~gone)
     return rows
@@ -130,11 +135,9 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
-    data = resolve(rows.plan), rows.manifests, rows.outcomes
-    return {
-        judge_hypothesis.id: judge_hypothesis
-        for judge_hypothesis in judge_hypotheses(*data, analyse(*data), rows.marks)
-    }
+    data = rows.resolved, rows.manifests, rows.outcomes
+    judged = judge_hypotheses(*data, analyse(*data), rows.marks)
+    return {verdict.id: verdict for verdict in judged}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
@@ -162,7 +165,7 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
 
 def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
     """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
-    setting = resolve(rows.plan).of(hypothesis.id)
+    setting = rows.resolved.of(hypothesis.id)
     try:
         paired = None if setting is None else pair_up(setting, rows.manifests, rows.outcomes)
     except PlanViolatedError:
@@ -178,7 +181,7 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
         rows.plan, max((population.n for population in rows.plan.populations or ()), default=0)
     )
     names = None if hypotheses is None else {hypothesis.id for hypothesis in hypotheses}
-    for setting in settings(rows.plan):
+    for setting in rows.resolved.settings:
         hypothesis = setting.hypothesis
         if names is not None and hypothesis.id not in names:
             continue
@@ -254,7 +257,7 @@ def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
     }
     return replace(
         rows,
-        plan=rows.plan.model_copy(update={"populations": populations}),
+        resolved=resolve(rows.plan.model_copy(update={"populations": populations})),
         manifests={**rows.manifests, population: shrunk},
         outcomes=Outcomes(cells),
     )

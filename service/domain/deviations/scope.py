@@ -10,7 +10,7 @@ from service.domain.plans.plan import Hypothesis, Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.errors import Fault, InvalidData
 
 
@@ -32,7 +32,9 @@ def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
         case changes.SesoiChange() | changes.JudgeChange():
             return tuple(each for each in every if change.endpoint in plan.endpoints_asked(each))
         case changes.TestChange():
-            return tuple(setting.hypothesis for setting in settings(plan) if change.test in setting.tests)
+            return tuple(
+                setting.hypothesis for setting in resolve(plan).settings if change.test in setting.tests
+            )
         case _:  # an arm that is dropped leaves the others selected
             return every
 

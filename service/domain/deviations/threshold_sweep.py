@@ -20,6 +20,7 @@ from service.domain.deviations.as_run import Rows, verdicts_of, with_its_family
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.plans.plan import Hypothesis, Plan, Threshold
 from service.domain.rules.answers import Answer
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
 from service.errors import ForelockError
@@ -163,7 +164,7 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, 
     plan = rows.plan
     if endpoint != hypothesis.endpoint:
         plan = at_values(plan, [(sweep.population, sweep.name, value)])
-    verdict = verdicts_of(replace(rows, plan=plan))[hypothesis.id]
+    verdict = verdicts_of(replace(rows, resolved=resolve(plan)))[hypothesis.id]
     return PointFound(
         value=value,
         source="results",

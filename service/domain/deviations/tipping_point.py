@@ -28,7 +28,7 @@ from service.domain.deviations.as_run import Rows, seconds, verdicts_of
 from service.domain.plans.plan import Hypothesis, Plan, TestUse
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.rule import All, Comparison
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import holds
 from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, why_no_worst_case
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
@@ -127,7 +127,7 @@ class _Search:
         update: dict[str, object] = {} if self.filled else {"missing": "exclude_pair"}
         if plan.multiplicity is None or plan.multiplicity.policy == "none":
             update["hypotheses"] = (hypothesis,)  # nothing else bears on it
-        self.rows = replace(rows, plan=plan.model_copy(update=update))
+        self.rows = replace(rows, resolved=resolve(plan.model_copy(update=update)))
         self.others = _cells_beside(self.rows.plan, hypothesis, self.keys) & rows.outcomes.cells.keys()
         cells = [rows.outcomes.cells[key] for key in self.keys]
         self.stored = np.stack([cell.values[:, 0] for cell in cells])
@@ -252,7 +252,7 @@ def tipping_point(
         budget: seconds that the judgements may take by the costs their tests state, so that the same
             request always ends at the same filling.
     """
-    setting = next(setting for setting in settings(rows.plan) if setting.hypothesis.id == hypothesis.id)
+    setting = rows.resolved.require(hypothesis.id)
     refused = _refusal(rows, setting)
     if refused is not None:
         return refused

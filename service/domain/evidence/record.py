@@ -23,7 +23,7 @@ from service.domain.results.unblinding import Unblinding, opened_message
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import WANTED
 from service.domain.rules.feeding import parameter
-from service.domain.rules.settings import Setting, Use, settings
+from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
 from service.words import message
@@ -103,9 +103,8 @@ LIMITS = in_words(message("evidence.limits_of_record"))
 def of_record(known: Known) -> EvidenceCard:
     """Score a record by what it proves."""
     record = known.record
-    primary = [setting for setting in settings(record.plan) if _is_primary(setting)] or list(
-        settings(record.plan)
-    )
+    every = resolve(record.plan).settings
+    primary = [setting for setting in every if _is_primary(setting)] or list(every)
     pieces = (
         _preregistration(known),
         _paired_test(known, primary),

@@ -32,7 +32,7 @@ from service.domain.plans.plan import Endpoint, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
-from service.domain.rules.settings import Setting, registered, settings
+from service.domain.rules.settings import Setting, registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import TIE
@@ -46,7 +46,7 @@ LEAST_SIZE = 1e-6
 
 def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """Every finding, errors first. `facts` are those of the manifests, by population id."""
-    looked_up = settings(plan)
+    looked_up = resolve(plan).settings
     findings = [
         *_sections(plan),
         *_names(plan),

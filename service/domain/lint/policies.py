@@ -8,7 +8,7 @@ from service.domain.decision.family import two_places, why_uncorrected
 from service.domain.decision.members import members, needs_all, p_clauses
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Endpoint, Plan
-from service.domain.rules.settings import Setting, on_endpoint, other_endpoints, parts_of, settings
+from service.domain.rules.settings import Setting, on_endpoint, other_endpoints, parts_of
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
 from service.domain.verdicts.worst_case import extremes, favoured
@@ -130,7 +130,7 @@ def _apart(plan: Plan, setting: Setting) -> str | None:
         if use is not None and not flips(use, setting):
             units = "clusters" if setting.clustered else "items"
             return say(f"findings.signs_of_{units}", test=name, tests=", ".join(sign_tests()))
-    first = next(setting for setting in settings(plan) if setting.hypothesis.id in members(plan))
+    first = next(one for one in setting.within.settings if one.hypothesis.id in members(plan))
     if setting.hypothesis.population != first.hypothesis.population:
         return say(
             "findings.signs_of_same_items",

@@ -11,6 +11,7 @@ from service.domain.deviations.changes import Change, ThresholdChange
 from service.domain.deviations.threshold_sweep import at_values, declared, endpoint_at
 from service.domain.multiverse.records import Fork
 from service.domain.plans.plan import Plan
+from service.domain.rules.settings import resolve
 
 PLANNED, DEVIATED = "as planned", "as deviated"
 
@@ -121,4 +122,4 @@ def rows_in(rows: Rows, choices: Sequence[Choice], picked: Picked) -> Rows:
         for c, option in zip(choices, picked, strict=True)
         if option and c.values
     ]
-    return replace(here, plan=at_values(here.plan, swept)) if swept else here
+    return replace(here, resolved=resolve(at_values(here.plan, swept))) if swept else here

@@ -22,7 +22,7 @@ from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, facts_of, interval_of
 from service.domain.verdicts.words.numbers import amount, both_ways, percentage
@@ -208,7 +208,9 @@ def _refined(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) 
 @remembered(REMEMBERED)
 def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
     plan = Plan.from_json(plan_text)
-    setting = next(setting for setting in settings(plan) if setting.hypothesis.id == name)
+    setting = resolve(plan).of(name)
+    if setting is None:
+        return size
     rule = EnumeratedRule(setting, (plan.sesoi or {}).get(setting.hypothesis.endpoint))
     if setting.rule is None or rule.unknown:
         return size

@@ -16,7 +16,7 @@ from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
 from service.domain.recent import remembered
 from service.domain.rules.answers import Answer
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import TRUE
 from service.domain.verdicts.records import HypothesisVerdict
 from service.kernels.numeric import binomial
@@ -60,7 +60,9 @@ def _remembered(
     plan_text: str, hypothesis: str, n: int, discordant: int, delta: float
 ) -> Exaggeration | None:
     plan = Plan.from_json(plan_text)
-    setting = next(setting for setting in settings(plan) if setting.hypothesis.id == hypothesis)
+    setting = resolve(plan).of(hypothesis)
+    if setting is None:
+        return None
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     population, endpoint = setting.population, setting.endpoint
     if setting.rule is None or sesoi is None or endpoint is None or endpoint.collapsed_kind != "binary":

@@ -300,7 +300,7 @@ class HypothesisPower:
     @cached_property
     def procedure(self) -> Procedure:
         """The hypothesis and those it interacts with."""
-        return Procedure.of(self.plan, self.facts, tuple(self.worlds))
+        return Procedure.of(self.setting.within, self.facts, tuple(self.worlds))
 
     @cached_property
     def exact(self) -> ExactPower:

@@ -14,7 +14,7 @@ from service.domain.plans.plan import GroupSequential, Multiplicity, Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.recent import Recent
 from service.domain.rules.feeding import parameter
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import Setting, resolve
 from service.errors import InvalidData
 
 REMEMBERED = 512
@@ -48,7 +48,7 @@ def worked_out(
     key = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).digest()
     numbers = _known.get(key)
     if numbers is None:
-        setting = next(setting for setting in settings(part) if setting.hypothesis.id == name)
+        setting = resolve(part).require(name)
         numbers = (work(part, known, setting, *args, **kwargs),)
         _known.add(key, numbers, 1)
     return cast("R", numbers[0])

@@ -30,7 +30,7 @@ from service.domain.rules.claims.claim import WANTED, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Excludes
-from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, settings
+from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, resolve
 from service.kernels.numeric import binomial
 from service.stats.shared.declaring.shows import Covers, Finding, PValue, Share, by_alpha
 
@@ -71,7 +71,8 @@ def levels(
 ) -> tuple[RuleLevel, ...]:
     """Of every hypothesis, in the plan's order; `pilots` are differences of a pilot's items, by hypothesis."""
     return tuple(
-        level_of(plan, facts, setting, pilots.get(setting.hypothesis.id)) for setting in settings(plan)
+        level_of(plan, facts, setting, pilots.get(setting.hypothesis.id))
+        for setting in resolve(plan).settings
     )
 
 

@@ -34,7 +34,7 @@ from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.slices import slices_power
 from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.feeding import takes_clusters
-from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, settings
+from service.domain.rules.settings import ResolvedPlan, Setting, other_endpoints, own_part, parts_of, resolve
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
@@ -53,7 +53,7 @@ Found = TypeVar("Found")
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
     """The whole table, one entry per hypothesis."""
-    return tuple(_with_slices(plan, facts, setting) for setting in settings(plan))
+    return tuple(_with_slices(plan, facts, setting) for setting in resolve(plan).settings)
 
 
 def _with_slices(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
@@ -139,7 +139,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     changes: dict[str, object] = {}
     if endpoint.collapsed_kind == "binary":
         changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
-    bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
+    bounds = field_bounds(setting, size, LeastFamily.of(plan, setting.within.settings, facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         changes["can_pass"] = False
     if changes.get("can_pass") is False:
@@ -148,9 +148,9 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     if asked.refused:
         return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
-        setting.hypothesis.id: known
-        for setting in settings(plan)
-        if ready(plan, setting) and (known := worlds_of(plan, setting)) is not None
+        one.hypothesis.id: known
+        for one in setting.within.settings
+        if ready(plan, one) and (known := worlds_of(plan, one)) is not None
     }
     if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
@@ -159,7 +159,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
         return base.model_copy(update=changes)
     if any(_too_few(plan, facts, name) for name in worlds):
         return base.model_copy(update={**changes, "reason": "fewer than two clusters with items"})
-    if (first := _not_reached(plan, hypothesis.id, tuple(worlds))) is not None:
+    if (first := _not_reached(setting.within, hypothesis.id, tuple(worlds))) is not None:
         why = f"the family's sequence tests {first} before, whose p-values are not simulated"
         return base.model_copy(update={**changes, "reason": why})
     budget = Budget(LINT_BUDGET / asked.share, TABLE_BUDGET / asked.share if whole else 0.0)
@@ -167,13 +167,15 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
 
 
-def _not_reached(plan: Plan, name: str, drawn: tuple[str, ...]) -> str | None:
+def _not_reached(resolved: ResolvedPlan, name: str, drawn: tuple[str, ...]) -> str | None:
     """The member that a fixed sequence tests before this one and that is never shown here; None where there is none."""
+    plan = resolved.plan
     if plan.multiplicity is None or plan.multiplicity.policy != "fixed_sequence":
         return None
-    family, never = members(plan), not_drawn(plan, [e for e in settings(plan) if e.hypothesis.id in drawn])
+    simulated = [setting for setting in resolved.settings if setting.hypothesis.id in drawn]
+    family, never = members(plan), not_drawn(plan, simulated)
     before = family[: family.index(name)] if name in family else ()
-    return next((each for each in before if each in never), None)
+    return next((member for member in before if member in never), None)
 
 
 def _several(asked: _Asked) -> RulePower:
@@ -190,7 +192,7 @@ def _several(asked: _Asked) -> RulePower:
         amounts = _in_family(plan, setting, amounts)
     if isinstance(amounts, str) or parts is None:
         return base.model_copy(update={"reason": amounts})
-    bounds = field_bounds(setting, size, LeastFamily.of(plan, settings(plan), facts))
+    bounds = field_bounds(setting, size, LeastFamily.of(plan, setting.within.settings, facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
     if asked.refused:

@@ -148,7 +148,7 @@ def sequential_level(
     shapes: Shapes = None,
 ) -> RuleLevel:
     """Of a rule that is read at looks, or after every unit, up to where its tests end."""
-    (group,) = Procedure.of(plan, facts, (setting.hypothesis.id,)).groups
+    (group,) = Procedure.of(setting.within, facts, (setting.hypothesis.id,)).groups
     order, sesoi = group.order, group.sesoi
     if order is None or sesoi is None or group.sizes.sum() < 2 or group.sizes.min() < 1:
         return base.model_copy(update={"reason": NOTHING_TO_DRAW})

@@ -37,8 +37,8 @@ class Use:
 class Setting:
     """A hypothesis with what its names stand for; None where a name or the rule does not resolve."""
 
-    plan: Plan = field(repr=False)
-    """In which the names were looked up."""
+    within: ResolvedPlan = field(repr=False)
+    """The plan in which the names were looked up, with its other hypotheses."""
     index: int
     hypothesis: Hypothesis
     population: Population | None
@@ -47,6 +47,11 @@ class Setting:
     rule_fault: str | None
     uses: dict[str, Use]
     """By test id: those that the rule or `equivalence` names and the register has."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it is written."""
+        return self.within.plan
 
     @property
     def path(self) -> str:
@@ -97,11 +102,20 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedPlan:
-    """A plan and its hypotheses, looked up."""
+    """A plan and its hypotheses, looked up once: it is passed down, so that nobody looks them up again."""
 
     plan: Plan
-    settings: tuple[Setting, ...]
+    settings: tuple[Setting, ...] = field(init=False)
     """In the plan's order."""
+
+    def __post_init__(self) -> None:
+        # Hypotheses know their plan, so they are made after it; nothing changes a resolved plan from here on.
+        hypotheses = enumerate(self.plan.hypotheses or ())
+        object.__setattr__(self, "settings", tuple(_setting(self, index, one) for index, one in hypotheses))
+
+    def require(self, hypothesis: str) -> Setting:
+        """The hypothesis with this id, which the plan has."""
+        return next(setting for setting in self.settings if setting.hypothesis.id == hypothesis)
 
     def of(self, hypothesis: str) -> Setting | None:
         """The hypothesis with this id; None where the plan has none."""
@@ -110,12 +124,7 @@ class ResolvedPlan:
 
 def resolve(plan: Plan) -> ResolvedPlan:
     """Look up every name of a plan. Names that do not resolve are None, and lint says so."""
-    return ResolvedPlan(plan, settings(plan))
-
-
-def settings(plan: Plan) -> tuple[Setting, ...]:
-    """Every hypothesis of the plan, looked up."""
-    return tuple(_setting(plan, index, each) for index, each in enumerate(plan.hypotheses or ()))
+    return ResolvedPlan(plan)
 
 
 def registered(use: TestUse) -> StatTest[Any, Any] | None:
@@ -126,8 +135,8 @@ def registered(use: TestUse) -> StatTest[Any, Any] | None:
         return None
 
 
-def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
-    rule, fault = None, None
+def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Setting:
+    plan, rule, fault = within.plan, None, None
     try:
         rule = parse(hypothesis.rule)
     except InvalidData as invalid:
@@ -136,7 +145,7 @@ def _setting(plan: Plan, index: int, hypothesis: Hypothesis) -> Setting:
         )
     named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
     return Setting(
-        plan=plan,
+        within=within,
         index=index,
         hypothesis=hypothesis,
         population=plan.population(hypothesis.population),
@@ -223,4 +232,4 @@ def on_endpoint(setting: Setting, endpoint: str) -> Setting:
 def _changed(setting: Setting, update: Mapping[str, object]) -> Setting:
     plan, hypothesis = setting.plan, setting.hypothesis.model_copy(update=update)
     hypotheses = tuple(hypothesis if each.id == hypothesis.id else each for each in plan.hypotheses or ())
-    return settings(plan.model_copy(update={"hypotheses": hypotheses}))[setting.index]
+    return resolve(plan.model_copy(update={"hypotheses": hypotheses})).settings[setting.index]

@@ -20,6 +20,7 @@ from service.domain.calibration.calibration import (
 from service.domain.calibration.case import case_of, pack, unpack
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.plans.population import Manifest
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED
 from service.errors import Conflict
 from service.stats.shared.declaring.registry import joined
@@ -65,7 +66,7 @@ def by_brute_force(baseline, candidate, units, **changes):
     for coins in product((False, True), repeat=len(names)):
         up = np.isin(units, [name for name, coin in zip(names, coins, strict=True) if coin])
         flipped = sample.outcomes(np.where(up, candidate, baseline), np.where(up, baseline, candidate))
-        verdict = verdicts_of(Rows(plan, manifests, flipped))["H1"]
+        verdict = verdicts_of(Rows(resolve(plan), manifests, flipped))["H1"]
         passed += verdict.rule_holds is True
     return passed / 2 ** len(names)
 

@@ -17,7 +17,7 @@ from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
 from service.stats.shared.declaring import registry, shows
@@ -220,7 +220,7 @@ def draw(rng: np.random.Generator) -> Drawn:
 def errors(plan: Plan) -> list[Finding]:
     """What blocks the lock, but for plans that can never pass: those are not supported by anything."""
     found = [*stopping_findings(plan), *parameter_findings(plan)]
-    for setting in looked_up(plan):
+    for setting in resolve(plan).settings:
         found += [*use_findings(plan, setting), *rule_findings(setting), *sequential_findings(plan, setting)]
         found += claim_findings(plan, setting)
     return [each for each in found if each.severity == "error"]
@@ -231,7 +231,7 @@ def lintable(drawn: Drawn) -> Drawn | None:
     plan = drawn.plan()
     if not errors(plan):
         return drawn
-    (setting,) = looked_up(plan)
+    (setting,) = resolve(plan).settings
     if setting.rule is None:
         return None
     for gap in ("bound", "opposite", "direction", "size"):

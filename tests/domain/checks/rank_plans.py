@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.checks.claim import claim_findings
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 
 N = 200
@@ -42,7 +42,7 @@ def scores(rule, test, parameters=None, **more):
 
 def said(changes):
     plan = sample.plan(changes)
-    (setting,) = settings(plan)
+    (setting,) = resolve(plan).settings
     return [each for each in claim_findings(plan, setting) if each.severity == "error"]
 
 

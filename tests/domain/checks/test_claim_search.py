@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.domain.checks.claim import claim_findings
 from service.domain.checks.mending import mended
 from service.domain.checks.rule import rule_findings
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from service.stats.shared.declaring import registry
 from tests.domain import sample
 from tests.domain.checks.searched import VARIED, WAYS, WORLDS, N, plans
@@ -23,7 +23,7 @@ def test_every_test_of_a_plan_takes_part():
 def lintable(changes):
     """The rule itself if lint has no error about it, else as lint would mend it; None where neither goes."""
     plan = sample.plan(changes)
-    (setting,) = looked_up(plan)
+    (setting,) = resolve(plan).settings
     if any(each.severity == "error" for each in rule_findings(setting)):
         return None
     for gap in (None, "bound", "direction", "size"):

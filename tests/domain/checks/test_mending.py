@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.domain.checks.claim import absences, claim_findings
 from service.domain.checks.rule import rule_findings
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 from tests.domain.checks.searched import WAYS, WORLDS, plans
 
@@ -28,7 +28,7 @@ ABOVE = "add the clause `delta > 0`"
 
 def errors(changes):
     plan = sample.plan(changes)
-    (setting,) = looked_up(plan)
+    (setting,) = resolve(plan).settings
     found = [*rule_findings(setting), *claim_findings(plan, setting)]
     return [each for each in found if each.severity == "error"]
 
@@ -52,7 +52,7 @@ def pasted(changes, message):
 )
 def test_a_rule_that_is_advised_lints_without_the_error(world, way, data, statement):
     changes = data.draw(plans(world, way)) | {"hypotheses.0.statement": statement}
-    (setting,) = looked_up(sample.plan(changes))
+    (setting,) = resolve(sample.plan(changes)).settings
     assume(not any(each.severity == "error" for each in rule_findings(setting)))
     for finding in claim_findings(sample.plan(changes), setting):
         if finding.severity != "error":
@@ -63,7 +63,7 @@ def test_a_rule_that_is_advised_lints_without_the_error(world, way, data, statem
         else:
             assert errors(after) == [], (changes, finding.message)
             if finding.code == "ABSENCE_OF_EVIDENCE":
-                (new,) = looked_up(sample.plan(after))
+                (new,) = resolve(sample.plan(after)).settings
                 assert absences(new, new.rule) == (), finding.message
 
 

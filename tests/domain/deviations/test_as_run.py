@@ -21,6 +21,7 @@ from service.domain.deviations.changes import (
 )
 from service.domain.deviations.consequences import consequences, nothing
 from service.domain.deviations.direction import measured
+from service.domain.rules.settings import resolve
 from service.stats.shared.declaring.common import Margin
 from tests.domain import sample
 
@@ -38,7 +39,7 @@ def rows(baseline=BASELINE, candidate=CANDIDATE, clusters=None, **changes) -> Ro
     plan = sample.plan(found)
     manifests = sample.manifests(plan)
     return Rows(
-        plan.with_items({name: each.facts() for name, each in manifests.items()}),
+        resolve(plan.with_items({name: each.facts() for name, each in manifests.items()})),
         manifests,
         sample.outcomes(baseline, candidate),
     )
@@ -138,7 +139,7 @@ def test_a_hypothesis_on_another_endpoint_leaves_the_family_as_it_was_locked():
     )
     arms = (("C1", baseline), ("C2", candidate))
     cells = {("one", arm, each): sample.cell(values) for arm, values in arms for each in ("accuracy", "f1")}
-    planned = Rows(plan, sample.manifests(plan), sample.Outcomes(cells))
+    planned = Rows(resolve(plan), sample.manifests(plan), sample.Outcomes(cells))
     run = verdicts_of(apply(planned, [EndpointChange(kind="endpoint", hypothesis="H1", endpoint="f1")]))
     assert {name: each.outcome for name, each in verdicts_of(planned).items()} == dict.fromkeys(
         run, "not_supported"

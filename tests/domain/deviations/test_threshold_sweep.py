@@ -11,6 +11,7 @@ from service.domain.deviations.consequences import consequences
 from service.domain.deviations.threshold_sweep import declared, endpoint_at, evaluate, judgements
 from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import Hypothesis, Multiplicity
+from service.domain.rules.settings import resolve
 from service.stats.mcnemar import McNemarRequest, mcnemar
 from tests.domain import sample
 
@@ -34,7 +35,7 @@ def rows(thresholds) -> Rows:
             for arm, values in zip(("C1", "C2"), sample.binary(N, 20, wins, 0), strict=True)
         }
     )
-    return Rows(plan, sample.manifests(plan), outcomes)
+    return Rows(resolve(plan), sample.manifests(plan), outcomes)
 
 
 PLANNED = [
@@ -87,7 +88,7 @@ def test_the_value_that_was_run_says_what_the_verdict_says_and_others_what_the_m
         cells["one", "C1", endpoint] = sample.cell(six["C1"])
         cells["one", "C2", endpoint] = sample.cell(six["C2"])
         cells["one", "C3", endpoint] = sample.cell(twelve["C2"] if endpoint == "accuracy" else six["C2"])
-    planned = Rows(plan, planned.manifests, sample.Outcomes(cells))
+    planned = Rows(resolve(plan), planned.manifests, sample.Outcomes(cells))
     verdict = verdicts_of(planned)
     universes = multiverse(planned, {}, tuple(verdict.values())).universes
     for sweep in found(planned):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from service.domain.deviations.as_run import Rows
 from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED
 from tests.domain import sample
 
@@ -46,7 +47,7 @@ def case(kind: str, baseline, candidate, left_out=(), disputed=(), clusters: int
             "tests": [{"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {}}],
         }
     plan = sample.plan(found)
-    rows = Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
+    rows = Rows(resolve(plan), sample.manifests(plan), sample.outcomes(baseline, candidate))
     masks = [np.isin(np.arange(n), list(positions)) for positions in (left_out, disputed)]
     return rows, plan.hypotheses[0], Doubts(*masks)
 

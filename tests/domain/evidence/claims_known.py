@@ -9,7 +9,7 @@ from service.domain.evidence.record import Known
 from service.domain.notes.notes import sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.rule_power import power_at_reference
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
 
 
@@ -17,7 +17,9 @@ def known(changes: dict[str, Any] | None = None, *, judged: bool = False, **more
     """A locked record of the sample plan with every result in, or judged."""
     changed = plan(changes or {})
     facts = {name: each.facts() for name, each in manifests(changed).items()}
-    powers = {each.hypothesis.id: power_at_reference(changed, facts, each) for each in settings(changed)}
+    powers = {
+        each.hypothesis.id: power_at_reference(changed, facts, each) for each in resolve(changed).settings
+    }
     verdict = verdict_of(changes or {}, outcomes(*binary(500, 300, 40, 10))) if judged else None
     record = Preregistration(
         id="p1", project_id="p", state="judged" if judged else "locked", revision=2, version=1, plan=changed,

@@ -8,7 +8,7 @@ import pytest
 from service.domain.lint.about import about_findings
 from service.domain.power.level import level_of
 from service.domain.rules.claims.about import named_in
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from service.words.catalogue import LANGUAGES
@@ -24,7 +24,7 @@ NAMES = {
 
 def about(changes):
     plan = sample.plan(changes)
-    (setting,) = settings(plan)
+    (setting,) = resolve(plan).settings
     return [finding.message for finding in about_findings(setting)]
 
 
@@ -109,7 +109,7 @@ def test_the_level_of_a_claim_about_ranks_is_told_where_ranks_do_not_differ():
 
     def level(changes):
         plan = sample.plan(changes)
-        return level_of(plan, {}, settings(plan)[0]).level
+        return level_of(plan, {}, resolve(plan).settings[0]).level
 
     rule = "w.p_value < 0.05 and t.p_value < 0.9"
     assert level(declared(rule, "wilcoxon", "rank", greater)) < 0.07

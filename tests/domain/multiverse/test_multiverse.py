@@ -18,6 +18,7 @@ from service.domain.deviations.changes import (
     ThresholdChange,
 )
 from service.domain.multiverse.multiverse import as_planned_alone, multiverse
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.validity import Mark
 from tests.domain import sample
 
@@ -37,7 +38,7 @@ def rows(thresholds=TAU, **changes) -> Rows:
         for endpoint, wins in WINS.items()
         for arm, values in zip(("C1", "C2"), sample.binary(N, 20, wins, 0), strict=True)
     }
-    return Rows(plan, sample.manifests(plan), sample.Outcomes(cells))
+    return Rows(resolve(plan), sample.manifests(plan), sample.Outcomes(cells))
 
 
 def leave_out(*positions: int) -> ExcludedItems:
@@ -132,7 +133,7 @@ def test_a_swept_primary_hypothesis_stays_in_its_family():
     at = {next(iter(each.choices.values())): each.hypotheses for each in result.universes}
     twelve = rows(thresholds=[], **corrected)
     cells = {key: twelve.outcomes.cells[key[0], key[1], "accuracy.tau.0.3"] for key in twelve.outcomes.cells}
-    by_hand = verdicts_of(Rows(twelve.plan, twelve.manifests, sample.Outcomes(cells)))
+    by_hand = verdicts_of(Rows(resolve(twelve.plan), twelve.manifests, sample.Outcomes(cells)))
     assert {name: seen.delta for name, seen in at["tau = 0.3"].items()} == {"H1": 12 / N, "H2": 12 / N}
     assert [at["tau = 0.3"][name].passes for name in ("H1", "H2")] == [
         by_hand[name].rule_holds for name in ("H1", "H2")

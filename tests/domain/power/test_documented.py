@@ -10,7 +10,7 @@ from service.domain.lint import lint
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.rule_power import MOST_HYPOTHESES, rule_powers
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain.lint.worked import worked_example
 from tests.domain.sample import VALUE, manifests, plan
 
@@ -112,7 +112,7 @@ def reach(n, parameters):
             "hypotheses.0.equivalence": "e",
         }
     )
-    use = settings(changed)[0].uses["e"]
+    use = resolve(changed).settings[0].uses["e"]
     return changed, equivalence_reach(BinaryTest(use, changed.endpoints[0], n, changed.sesoi["accuracy"]))
 
 
@@ -131,7 +131,7 @@ def test_no_outcome_with_more_discordant_items_shows_equivalence(n, parameters):
     """By asking the test for every cell; the margin is 10 pp."""
     parameters = {**parameters, "margin": {"value": 10, "unit": "pp"}}
     changed, found = reach(n, parameters)
-    test = BinaryTest(settings(changed)[0].uses["e"], changed.endpoints[0], n, None)
+    test = BinaryTest(resolve(changed).settings[0].uses["e"], changed.endpoints[0], n, None)
     shown = [
         m
         for m in range(n + 1)

@@ -12,7 +12,7 @@ from service.domain.lint import lint as service_lint
 from service.domain.lint.level import level_findings
 from service.domain.power.level import level_of, levels
 from service.domain.power.shapes import name_shape
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 
 TESTS = [
@@ -44,7 +44,7 @@ def changes(rule, claim="superiority", n=500, **more):
 
 def level(rule, claim="superiority", n=500, **more):
     plan = sample.plan(changes(rule, claim, n, **more))
-    return level_of(plan, {}, settings(plan)[0])
+    return level_of(plan, {}, resolve(plan).settings[0])
 
 
 @cache
@@ -156,7 +156,7 @@ SCORES = {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 0.1,
 def on_scores(rule, test, n, parameters=None, **more):
     tests = [{"id": "t", "test": test, "version": 1, "parameters": parameters or {}}]
     made = sample.plan(changes(rule, n=n, **SCORES, **{"tests": tests, **more}))
-    return level_of(made, {}, settings(made)[0]), [
+    return level_of(made, {}, resolve(made).settings[0]), [
         each for each in service_lint.lint(made, {}) if each.code.startswith("LEVEL_")
     ]
 
@@ -200,7 +200,7 @@ def test_ranks_beside_a_test_of_means_are_told_where_the_means_do_not_differ():
     mean = {"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}
     rule = "delta > 0 and w.p_value < 0.05 or t.ci.low > 0"
     made = sample.plan(changes(rule, n=200, **SCORES, tests=[rank, mean]))
-    assert level_of(made, {}, settings(made)[0]).level > 0.4
+    assert level_of(made, {}, resolve(made).settings[0]).level > 0.4
 
 
 def test_a_t_test_of_many_scores_keeps_its_alpha_in_every_shape():
@@ -236,7 +236,7 @@ def test_a_test_with_an_unusual_alpha_is_judged_as_what_it_does():
     """A level of .2 is what an alpha of .4 says, and no evidence."""
     loose = [{"id": "m", "test": "mcnemar", "version": 1, "parameters": {"alpha": 0.4}}]
     made = sample.plan(changes("delta > 0 and m.p_value < 0.4", tests=loose))
-    found = level_of(made, {}, settings(made)[0])
+    found = level_of(made, {}, resolve(made).settings[0])
     assert (found.alpha, 0.15 < found.level <= 0.2) == (0.4, True)
     (asked,) = [each for each in service_lint.lint(made, {}) if each.code == "LEVEL_EXCEEDED"]
     assert "above 0.05 (its tests are set to an alpha of 0.4)" in asked.message
@@ -259,7 +259,7 @@ def looked_at(rule, method="group_sequential", n=500, parameters=None, **more):
             "hypotheses.0.rule": rule, "hypotheses.0.statement": "C2 and C1 compare", **more,
         }
     )  # fmt: skip
-    return level_of(made, {}, settings(made)[0]), [each.code for each in service_lint.lint(made, {})]
+    return level_of(made, {}, resolve(made).settings[0]), [each.code for each in service_lint.lint(made, {})]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_a_policy_corrects_no_more_than_the_p_values_that_rules_ask_for(rule, by
         }
     )
     alone = sum(each.level for each in levels(plan, {}))
-    found = [each for each in level_findings(plan, {}, settings(plan)) if each.code == "FAMILY_LEVEL"]
+    found = [each for each in level_findings(plan, {}, resolve(plan).settings) if each.code == "FAMILY_LEVEL"]
     assert bool(found) is (by_policy is not None)
     assert not found or f"up to {min(alone, by_policy):.2g}, above alpha 0.05" in found[0].message
 

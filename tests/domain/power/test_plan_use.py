@@ -15,7 +15,7 @@ from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.rules.fields import choices
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
@@ -53,7 +53,7 @@ def setting_of(name, given, *, n, clusters=None):
     if clusters:
         changes |= {"populations.0.independence": None, "populations.0.clusters": {"key": "c", "n": clusters}}
     changed = plan(changes)
-    return settings(changed)[0], changed.sesoi["accuracy"]
+    return resolve(changed).settings[0], changed.sesoi["accuracy"]
 
 
 def analysed(use, baseline, candidate, clusters=None, margin=None):

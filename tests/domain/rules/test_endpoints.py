@@ -14,7 +14,7 @@ from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.rule import sentence as rule_text
-from service.domain.rules.settings import other_endpoints, own_part, parts_of, settings
+from service.domain.rules.settings import other_endpoints, own_part, parts_of, resolve
 from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.facts import interval_of
@@ -54,7 +54,7 @@ def test_a_plan_without_them_says_nothing_new():
 
 def test_the_swap_rule_locks():
     assert [each.code for each in findings(SWAP) if each.severity == "error"] == []
-    setting = settings(plan(SWAP))[0]
+    setting = resolve(plan(SWAP)).settings[0]
     parts = parts_of(setting)
     assert other_endpoints(setting) == ("usd",)
     assert rule_text(parts.own) == "quality.ci.low > -2 pp"
@@ -167,7 +167,7 @@ def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
 
 
 def power_of(changed: Plan):
-    return power_at_reference(changed, facts_of(changed), settings(changed)[0])
+    return power_at_reference(changed, facts_of(changed), resolve(changed).settings[0])
 
 
 def facts_of(changed: Plan):
@@ -205,7 +205,7 @@ def test_power_rests_on_the_amounts_that_a_plan_assumes():
     )
     found = [power_of(each) for each in (wide, narrow)]
     assert found[0].reference.power < found[1].reference.power
-    (part,) = amounts_of(wide, facts_of(wide), settings(wide)[0], parts_of(settings(wide)[0]))
+    (part,) = amounts_of(wide, facts_of(wide), resolve(wide).settings[0], parts_of(resolve(wide).settings[0]))
     told = beside_words(part)
     assert "of 1.5 and a correlation of 0.6 between the arms, 0.7 times as much" in told
     assert "independent of the rest" in told
@@ -217,11 +217,11 @@ def test_power_rests_on_the_amounts_that_a_plan_assumes():
 def test_the_level_is_that_of_the_part_that_errs_most():
     """Berger (1982): an intersection-union test keeps the level of its parts."""
     changed = plan({**SWAP, "populations.0.n": 200})
-    found = level_of(changed, facts_of(changed), settings(changed)[0])
+    found = level_of(changed, facts_of(changed), resolve(changed).settings[0])
     assert found.level == pytest.approx(0.025, abs=0.02)
     loose = {"populations.0.n": 200, "hypotheses.0.rule": "quality.ci.low > -2 pp and cost.p_value < 0.2"}
     changed = plan({**SWAP, **loose})
-    found = level_of(changed, facts_of(changed), settings(changed)[0])
+    found = level_of(changed, facts_of(changed), resolve(changed).settings[0])
     assert (found.endpoint, found.ratio, found.alpha) == ("usd", 1.0, 0.05)
     assert found.level == pytest.approx(0.2, abs=0.04)
     facts = facts_of(changed)
@@ -248,7 +248,7 @@ def test_signs_of_another_endpoint_are_not_shared_by_a_family():
     by_signs = {"id": "cost", "test": "randomization", "version": 1}
     rule = {"hypotheses.0.rule": "quality.ci.low > -2 pp and cost.p_value < 0.05"}
     own, other = (
-        settings(plan({**SWAP, **rule, "tests.1": {**by_signs, **where}}))[0]
+        resolve(plan({**SWAP, **rule, "tests.1": {**by_signs, **where}})).settings[0]
         for where in ({}, {"endpoint": "usd"})
     )
     assert flips(own.uses["cost"], own)

@@ -9,7 +9,7 @@ from scipy import stats
 from service.domain.lint.lint import lint
 from service.domain.power.level import level_of
 from service.domain.power.rule_power import rule_powers
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.stats.shared.methods.bounded import Bounded
 from tests.domain import sample
 
@@ -81,7 +81,7 @@ def said_of_levels(changes):
 
 def level(changes):
     made = sample.plan(changes)
-    (setting,) = settings(made)
+    (setting,) = resolve(made).settings
     return level_of(made, {}, setting)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
@@ -76,7 +76,7 @@ def test_more_is_drawn_where_a_clause_hangs_on_it():
 def test_the_reading_is_open_where_a_drawn_end_is(within, reading):
     locked = plan({"hypotheses.0.rule": "m.ci excludes 0"})
     answers = {"m": {"analysis": {"ci": {"low": 0.002, "high": 0.15}, "within": within}}}
-    assert read_interval(settings(locked)[0], answers).reading == reading
+    assert read_interval(resolve(locked).settings[0], answers).reading == reading
 
 
 @pytest.mark.parametrize("rule", ["b.p_value < 0.05", "b.ci excludes 0", "b.fraction_le_0 < 0.05"])

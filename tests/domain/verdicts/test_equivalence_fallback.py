@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from service.domain.decision.family import Family
 from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import HypothesisVerdict
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
@@ -124,7 +125,7 @@ def test_the_rate_of_false_equivalents_is_at_most_alpha(truth: float, share: flo
 
 def rows_of(baseline: Any, candidate: Any, changes: dict[str, Any]) -> Rows:
     plan = sample.plan({"populations.0.n": len(baseline), **changes})
-    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
+    return Rows(resolve(plan), sample.manifests(plan), sample.outcomes(baseline, candidate))
 
 
 LOOSE = {

@@ -62,7 +62,7 @@ def rows_of(plan: Plan) -> Rows:
         for each in ARMS
         for endpoint in plan.endpoints or ()
     }
-    return Rows(plan, sample.manifests(plan), Outcomes(cells))
+    return Rows(resolve(plan), sample.manifests(plan), Outcomes(cells))
 
 
 def verdict_of(plan: Plan):

@@ -71,7 +71,7 @@ def rows_of(plan, values=None) -> Rows:
     for at, name in enumerate(ENDPOINTS):
         cells["one", "C1", name] = sample.cell((values[:, at] < 0).astype(float))
         cells["one", "C2", name] = sample.cell((values[:, at] > 0).astype(float))
-    return Rows(plan, sample.manifests(plan), Outcomes(cells))
+    return Rows(resolve(plan), sample.manifests(plan), Outcomes(cells))
 
 
 def verdict_of(rows: Rows, analyses: Analyses | None = None):
@@ -349,7 +349,7 @@ def test_the_tipping_point_agrees_with_every_filling(policy):
             for position, pair in filling.items():
                 values[position], statuses[position] = pair[at], 0
             cells["one", arm, "accuracy"] = type(cell)(values, statuses)
-        return verdict_of(Rows(rows.plan, rows.manifests, Outcomes(cells))).hypotheses[0].outcome
+        return verdict_of(Rows(rows.resolved, rows.manifests, Outcomes(cells))).hypotheses[0].outcome
 
     start, least = outcome({}), None
     for chosen in product((None, *PAIRS), repeat=len(doubtful)):

@@ -11,7 +11,7 @@ import pytest
 
 from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import expected_cells
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import collapse
 from service.reports.prereg.markdown import parse_plan, print_plan
 from service.stats.shared.declaring import registry
@@ -111,7 +111,7 @@ def test_all_of_all_runs_is_right_or_wrong():
     analysis = found.analyses["m"]["analysis"]
     assert analysis["counts"]["only_candidate"] == np.count_nonzero(~right[0] & right[1])
     assert Fraction(found.delta_exact) == Fraction(int(right[1].sum()) - int(right[0].sum()), N)
-    assert power_at_reference(plan(EVERY_RUN), {}, settings(plan(EVERY_RUN))[0]).reference.power > 0
+    assert power_at_reference(plan(EVERY_RUN), {}, resolve(plan(EVERY_RUN)).settings[0]).reference.power > 0
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,14 @@ def test_power_of_judged_scores_is_that_of_their_means():
         "tests.0": {"id": "r", "test": "t-test", "version": 1, "parameters": {"method": "paired"}},
     }
     powers = [
-        power_at_reference(plan(each), {}, settings(plan(each))[0]).reference.power
+        power_at_reference(plan(each), {}, resolve(plan(each)).settings[0]).reference.power
         for each in (scores, paired)
     ]
     assert powers[0] == powers[1]
-    assert "mean of replicates" in power_at_reference(plan(ATTEMPTS), {}, settings(plan(ATTEMPTS))[0]).reason
+    assert (
+        "mean of replicates"
+        in power_at_reference(plan(ATTEMPTS), {}, resolve(plan(ATTEMPTS)).settings[0]).reason
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -11,7 +11,7 @@ from service.domain.deviations.as_run import Rows, why_not
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.plans.unit_order import in_order, look_units, ranks
-from service.domain.rules.settings import resolve, settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, pair_up
 from service.domain.verdicts.sequential_reading import reading_of
@@ -214,7 +214,7 @@ def test_clustered_plans_look_at_whole_clusters():
         changes, dict.fromkeys((place for place in range(N) if rng.random() < 0.5), 1)
     )
     seen = at_look(plan, 1)
-    paired = pair_up(settings(plan)[0], manifests, first(plan, manifests, outcomes, seen))
+    paired = pair_up(resolve(plan).settings[0], manifests, first(plan, manifests, outcomes, seen))
     assert paired.n == 50
     answer = read(resolve(plan), manifests, outcomes, seen).answers["H1"]["s"]["analysis"]
     assert (answer["n_clusters"], [each["n_units"] for each in answer["looks"]]) == (10, [10, 20, 30, 40])
@@ -310,7 +310,7 @@ def test_lint_wants_an_order_and_tests_made_for_it(changes, expected):
 def test_what_other_outcomes_would_have_done_is_not_searched():
     plan, manifests, outcomes = case(GROUP, dict.fromkeys(range(40), 1))
     counted, _ = up_to_stop(resolve(plan), manifests, outcomes)
-    rows = Rows(plan, manifests, counted)
+    rows = Rows(resolve(plan), manifests, counted)
     none = np.zeros(N, dtype=bool)
     found = tipping_point(rows, plan.hypotheses[0], Doubts(none, none), budget=1.0)
     assert "another look" in found.reason

@@ -13,6 +13,7 @@ from service.domain.deviations.as_run import Rows, verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.evidence.record import of_record
 from service.domain.notes.notes import marks_in_words, sentences
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.validity import Mark, flags, invalidating, unblinded
 from service.reports.evidence_card import print_card
@@ -99,7 +100,7 @@ def test_a_verdict_without_marks_has_the_bytes_that_it_had_before_there_were_any
 
 def test_what_is_computed_again_is_as_invalid_as_the_verdict() -> None:
     plan = sample.plan({"populations.0.n": 100})
-    rows = Rows(plan, sample.manifests(plan), RESULTS, (MARKS[1],))
+    rows = Rows(resolve(plan), sample.manifests(plan), RESULTS, (MARKS[1],))
     assert verdicts_of(rows)["H1"].outcome == "invalid"
     nothing = sample.outcomes(*sample.binary(100, 50, 20, 2)).cells["one", "C1", "accuracy"].values[:, 0] > 2
     found = tipping_point(rows, plan.hypotheses[0], Doubts(nothing, ~nothing), budget=1.0)

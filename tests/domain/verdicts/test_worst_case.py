@@ -15,7 +15,7 @@ from service.domain.deviations.changes import MissingPolicyChange
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import PlanViolatedError, pair_up
 from service.errors import InvalidData
 from tests.domain import sample
@@ -33,7 +33,7 @@ NAN = np.nan
 def paired(baseline, candidate, changes=None):
     changed = sample.plan({"populations.0.n": len(baseline), **WORST, **(changes or {})})
     results = sample.outcomes(baseline, candidate)
-    return pair_up(looked_up(changed)[0], sample.manifests(changed), results)
+    return pair_up(resolve(changed).settings[0], sample.manifests(changed), results)
 
 
 def test_a_missing_candidate_is_wrong_and_a_missing_baseline_right():
@@ -166,7 +166,7 @@ def test_a_verdict_counts_what_was_filled_in():
 
 def rows(baseline, candidate, **changes) -> Rows:
     plan = sample.plan({"populations.0.n": len(baseline), **changes})
-    return Rows(plan, sample.manifests(plan), sample.outcomes(baseline, candidate))
+    return Rows(resolve(plan), sample.manifests(plan), sample.outcomes(baseline, candidate))
 
 
 def test_a_deviation_to_worst_case_is_applied_where_the_worst_case_is_known():
@@ -205,7 +205,7 @@ def test_the_tipping_point_from_the_worst_case_agrees_with_trying_everything(dat
     none = np.zeros(16, dtype=bool)
     found = tipping_point(made, made.plan.hypotheses[0], Doubts(none, none), budget=1e9)
     start = verdicts_of(made)["H1"].outcome
-    worst = pair_up(looked_up(made.plan)[0], made.manifests, made.outcomes)
+    worst = pair_up(resolve(made.plan).settings[0], made.manifests, made.outcomes)
 
     def changes(filling):
         before, after = worst.baseline.copy(), worst.candidate.copy()

@@ -24,7 +24,7 @@ from service.domain.power.procedure.fields import looks_at_items
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
 from service.domain.power.procedure.simulated_evidence import FixedEvidence
 from service.domain.power.procedure.steps import steps_of
-from service.domain.rules.settings import Setting, settings
+from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.verdicts.worst_case import extremes, favoured
 from service.kernels.numeric.order import permutation
 from service.kernels.planning.simulated_pairs import SharedResamples
@@ -78,14 +78,17 @@ class Procedure:
     groups: tuple[Group, ...]
 
     @classmethod
-    def of(cls, plan: Plan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]) -> Procedure:
+    def of(
+        cls, resolved: ResolvedPlan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]
+    ) -> Procedure:
         """The hypotheses named, grouped by the data they see."""
         families: dict[tuple[str, ...], list[Setting]] = {}
-        for setting in settings(plan):
+        for setting in resolved.settings:
             hypothesis = setting.hypothesis
             if hypothesis.id in wanted:
                 key = (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
                 families.setdefault(key, []).append(setting)
+        plan = resolved.plan
         return cls(plan, tuple(_group(plan, facts, tuple(alike)) for alike in families.values()))
 
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.rule_power import rule_powers
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
 pytestmark = pytest.mark.usefixtures("any_rule")
@@ -239,7 +239,7 @@ def test_power_agrees_with_outcomes_drawn_and_judged():
 def test_the_fewest_discordant_items_are_told_among_many_as_among_few(n, least):
     """`delta >= 2 pp` asks for 2 % of them; rows are looked at far apart, and so is how many."""
     changed = plan({"populations.0.n": n})
-    setting = settings(changed)[0]
+    setting = resolve(changed).settings[0]
     rule = EnumeratedRule(setting, changed.sesoi["accuracy"])
     assert rule.reach(n, ()) == (True, least)
 
@@ -252,5 +252,5 @@ def test_few_rows_are_looked_at_among_very_many_items(monkeypatch):
         EnumeratedRule, "on", lambda self, n, rows: (seen.append(len(rows)), on(self, n, rows))[1]
     )
     changed = plan({"populations.0.n": 1_000_000})
-    EnumeratedRule(settings(changed)[0], changed.sesoi["accuracy"]).reach(1_000_000, ())
+    EnumeratedRule(resolve(changed).settings[0], changed.sesoi["accuracy"]).reach(1_000_000, ())
     assert sum(seen) < 1500

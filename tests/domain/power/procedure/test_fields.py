@@ -10,7 +10,7 @@ import pytest
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.answers import Answer
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
 from service.kernels.planning.simulated_pairs import draw_binary, draw_continuous
 from service.stats.shared.declaring import registry
@@ -42,7 +42,7 @@ def setting(test, parameters, field, changes):
             "hypotheses.0.rule": f"m.{field} > 0",
         }
     )
-    return settings(changed)[0], changed.sesoi["accuracy"]
+    return resolve(changed).settings[0], changed.sesoi["accuracy"]
 
 
 def agree(found, answers, path, **tolerance):

@@ -271,7 +271,7 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     changed = plan(case)
     items = manifests(changed)
     facts = {key: each.facts() for key, each in items.items()}
-    procedure = Procedure.of(changed, facts, [each.id for each in changed.hypotheses])
+    procedure = Procedure.of(resolve(changed), facts, [each.id for each in changed.hypotheses])
     data = drawn(changed, 7, truths)
     ends = (BOUNDED["low"], BOUNDED["high"]) if changed.endpoints[0].kind == "continuous" else (0.0, 1.0)
     blocks = [
@@ -324,6 +324,7 @@ def test_the_same_world_has_the_same_decisions():
     facts = {key: each.facts() for key, each in manifests(changed).items()}
     worlds = {f"H{k}": World(0.1, 0.2) for k in range(3)}
     one, again = (
-        Procedure.of(changed, facts, ["H0", "H1", "H2"]).run(worlds, 200)["H0"].held for _ in range(2)
+        Procedure.of(resolve(changed), facts, ["H0", "H1", "H2"]).run(worlds, 200)["H0"].held
+        for _ in range(2)
     )
     assert np.array_equal(one, again)

@@ -12,7 +12,7 @@ from service.domain.rules.claims.assertion import MOST_STATES, Facts, Limit, Sho
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import combine
 from service.domain.rules.truth import holds as clause_holds
 from tests.domain import sample
@@ -39,7 +39,7 @@ TESTS = [
 
 def read(rule):
     plan = sample.plan({"hypotheses.0.rule": rule, "tests": TESTS})
-    (setting,) = looked_up(plan)
+    (setting,) = resolve(plan).settings
     assert setting.rule is not None, setting.rule_fault
     return states(setting.rule, Reader.of(setting))
 

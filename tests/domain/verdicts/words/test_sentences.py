@@ -17,7 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import power_at_reference
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Verdict
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
@@ -171,9 +171,8 @@ def test_only_outcomes_without_support_say_that_equality_was_not_shown() -> None
 
 def powers(judged_plan: Plan) -> dict[str, RulePower]:
     facts = {name: each.facts() for name, each in manifests(judged_plan).items()}
-    return {
-        each.hypothesis.id: power_at_reference(judged_plan, facts, each) for each in settings(judged_plan)
-    }
+    every = resolve(judged_plan).settings
+    return {setting.hypothesis.id: power_at_reference(judged_plan, facts, setting) for setting in every}
 
 
 def test_a_supported_claim_of_low_power_comes_with_its_numbers() -> None:
@@ -382,7 +381,7 @@ def test_the_size_for_the_observed_difference_has_about_the_power_it_says() -> N
         n, size = counts[0], size_in(found.next.en)
         (hypothesis,) = verdict.hypotheses
         share, delta = (counts[2] + counts[3]) / n, hypothesis.delta or 0.0
-        enumerated = EnumeratedRule(settings(judged_plan)[0], judged_plan.sesoi["accuracy"])  # type: ignore[index]
+        enumerated = EnumeratedRule(resolve(judged_plan).settings[0], judged_plan.sesoi["accuracy"])  # type: ignore[index]
         power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
         assert 0.77 <= power <= 0.9, (counts, size, power)
         if size > n:
@@ -407,7 +406,7 @@ def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference
             "hypotheses.0.rule": "eq.equivalent is true",
         }
     )
-    enumerated = EnumeratedRule(settings(claim)[0], claim.sesoi["accuracy"])  # type: ignore[index]
+    enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
     assert 0.77 <= enumerated.around(size, share).chance(share / 2, share / 2)[0] <= 0.87
     assert judged_plan.hypotheses
     assert verdict.hypotheses[0].outcome == "not_supported"
