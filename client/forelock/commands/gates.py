@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from forelock.commands.reporting import sentences_of
 from forelock.local import Local
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.options import OF_SUITES, add_options
+from forelock.questions.options import OF_SUITES, add_options, add_records
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -68,6 +69,7 @@ def add(commands: Any) -> None:
                         help="also list gained and lost items; all of them into FILE, as CSV")  # fmt: skip
     add_options(parser)
     add_options(parser, *OF_SUITES)
+    add_records(parser)
 
     parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
     parser.add_argument(
@@ -127,6 +129,10 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         if options.items:
             changes.write(options.items)
     show_answer(options, form, document, reading)
+    if options.every_eval_ever is not None:
+        from forelock.questions.every_eval_ever import of_gate, write_records
+
+        write_records(reading, of_gate(answer, reading), options.every_eval_ever, time.time())
     return exit_code(answer)
 
 

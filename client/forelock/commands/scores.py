@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import TYPE_CHECKING, Any
 
 from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
-from forelock.questions.options import OF_SUITES, add_options
+from forelock.questions.options import OF_SUITES, add_options, add_records
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -32,6 +33,7 @@ def add(commands: Any) -> None:
                         help="items without a result: leave out, or count as the worst there can be")  # fmt: skip
     add_options(parser, without=("allow-different",))
     add_options(parser, *OF_SUITES)
+    add_records(parser)
 
 
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
@@ -55,4 +57,8 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
         asked_of, options.inputs, with_suite(Asked.of(options), options), request, scores=options.range
     )
     show_answer(options, form_of(answer), answer, reading)
+    if options.every_eval_ever is not None:
+        from forelock.questions.every_eval_ever import of_score, write_records
+
+        write_records(reading, of_score(answer, reading), options.every_eval_ever, time.time())
     return exit_code(answer)

@@ -80,3 +80,12 @@ def add_options(parser: argparse.ArgumentParser, *names: str, without: tuple[str
     for name in names or SHARED:
         if name not in without:
             _OPTIONS[name](parser)
+
+
+def add_records(parser: argparse.ArgumentParser) -> None:
+    """Add the option that writes scores in a format that others read."""
+    parser.add_argument(
+        "--every-eval-ever",
+        metavar="DIR",
+        help="also write the scores in the format Every Eval Ever, into this folder",
+    )

@@ -1,4 +1,7 @@
-"""Details and results of LightEval: `Pipeline` over a task of its own with a model of its own, nothing from a hub."""
+"""Details and results of LightEval: `Pipeline` over a task of its own with a model of its own, nothing from a hub.
+
+With xxhash below 4, and an empty `tinyBenchmarks.pkl` beside its tasks, which it would fetch otherwise.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +64,14 @@ TASKS_TABLE = [
 MODEL = """
 from lighteval.models.abstract_model import LightevalModel
 from lighteval.models.model_output import ModelResponse
+from lighteval.utils.cache_management import SampleCache
 from tests.ingest.making import behaviour as b
 
 
 class Mock(LightevalModel):
     def __init__(self, config):
         self.config = config
-        self._cache = None
+        self._cache = SampleCache(config)
 
     @property
     def tokenizer(self):

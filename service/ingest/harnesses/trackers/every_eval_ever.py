@@ -15,6 +15,9 @@ from service.ingest.harnesses.trackers.records import Records, mapping, objects,
 IS_CORRECT = " is_correct"
 """What follows a result's name where it is read whether the answer is right."""
 
+_OUTCOMES = frozenset({"lm_eval_metrics"})
+"""Members of the metadata in which converters leave scores: no items share those."""
+
 
 class _Rows(Records):
     def is_beside(self, document: Mapping[str, Any]) -> bool:
@@ -51,7 +54,12 @@ class EveryEvalEver(Reader):
             if isinstance(name, str):
                 measures[name] = scored(evaluation.get("score"))
                 measures[f"{name}{IS_CORRECT}"] = scored(evaluation.get("is_correct"))
-            yield Sample(where, row, measures, ("error",) if row.get("error") else ())
+            metadata = {
+                key: value for key, value in mapping(row.get("metadata")).items() if key not in _OUTCOMES
+            }
+            yield Sample(
+                where, {**row, "metadata": metadata}, measures, ("error",) if row.get("error") else ()
+            )
 
     def about(self) -> Mapping[str, Any]:
         """From the record of the run, where there is one."""

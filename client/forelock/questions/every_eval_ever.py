@@ -1,0 +1,244 @@
+"""An answer's scores in the format Every Eval Ever: a record for each system, and its rows where the files have them.
+
+Schema 0.3.0. What a record says of the model, the source and the metric is what a record beside the files says; where
+there is none it says what is known, and `unknown` for the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forelock import files
+from forelock.problem import FileFault
+from forelock.questions.table import Reading, System
+
+Json = dict[str, Any]
+FORM, SCHEMA = "every_eval_ever", "0.3.0"
+_MOST = 64 << 20
+"""Bytes of a record that is looked into for what it says of its run."""
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_KEPT = ("source_metadata", "model_info", "eval_library", "generation_config")
+_CORRECT = " is_correct"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What an answer says of one system."""
+
+    mean: float
+    n: int
+    se: float | None = None
+    interval: Mapping[str, Any] | None = None
+    """`low`, `high`, `level` and `method`."""
+    details: Mapping[str, object] | None = None
+
+
+def of_score(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
+    """What the answer of a score says of its system.
+
+    Raises:
+        FileFault: it is that of a suite, whose mean is no metric's.
+    """
+    if answer.get("suite"):
+        raise FileFault("--every-eval-ever writes one metric's scores: leave --suite out")
+    (system,) = reading.systems
+    details = {"rule": answer["rule"], "outcome": answer["outcome"]}
+    return {system.name: Scored(answer["mean"], answer["n"], answer["se"], answer["ci"], details)}
+
+
+def of_gate(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
+    """What a comparison says of both systems: their means, and in the details the difference, which has no place else.
+
+    Raises:
+        FileFault: it is that of a suite, or has no means.
+    """
+    if answer.get("suite") or answer["baseline_mean"] is None:
+        raise FileFault("--every-eval-ever writes one metric's scores: leave --suite out")
+    ci = answer["ci"] or {}
+    told = {name: answer[name] for name in ("outcome", "delta", "rule") if answer.get(name) is not None}
+    told |= {f"delta_{name}": ci[name] for name in ("low", "high", "level") if ci.get(name) is not None}
+    pair = dict(zip(("baseline", "candidate"), reading.systems, strict=True))
+    arms = answer.get("arms") or {}
+    return {
+        system.name: Scored(
+            answer[f"{role}_mean"],
+            arms.get(f"n_{role}") or answer["n"],
+            details={"role": role, **told},
+        )
+        for role, system in pair.items()
+    }
+
+
+def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str, now: float) -> list[Path]:
+    """A record for every system that has a score, with its rows beside it where its files are of this format.
+
+    Raises:
+        FileFault: the directory cannot be written.
+    """
+    written: list[Path] = []
+    for system in reading.systems:
+        if system.name not in scored:
+            continue
+        record = record_of(reading, system, scored[system.name], now)
+        place = _place(record)
+        path = Path(directory, f"{place}.json")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileFault(f"{path.parent}: {error.strerror or 'cannot be written'}") from error
+        rows = _rows(reading, system)
+        if rows is not None:
+            record["detailed_evaluation_results"] = _detailed(place, rows)
+            beside = Path(directory, f"{place}_samples.jsonl")
+            files.write_bytes(str(beside), rows)
+            written.append(beside)
+        document = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        files.write_bytes(str(path), document.encode())
+        written.append(path)
+    return written
+
+
+def record_of(reading: Reading, system: System, scored: Scored, now: float) -> Json:
+    """The record of one system's score; `now` in seconds since 1970."""
+    metric = _metric(reading, system)
+    found = _record(reading, system)
+    results = found.get("evaluation_results")
+    own = next((each for each in results if _is_of(each, metric)), {}) if isinstance(results, list) else {}
+    name = system.name
+    model = {"name": name, "id": name, "additional_details": _unknown()}
+    evaluation = str(own.get("evaluation_name") or _task(reading, system))
+    kept = {part: found[part] for part in _KEPT if isinstance(found.get(part), dict)}
+    details = {
+        "answered_by": "forelock",
+        **{key: str(value) for key, value in (scored.details or {}).items()},
+    }
+    result = {
+        **({"evaluation_result_id": own["evaluation_result_id"]} if own.get("evaluation_result_id") else {}),
+        "evaluation_name": evaluation,
+        "source_data": own.get("source_data") or {"dataset_name": evaluation, "source_type": "other"},
+        "metric_config": own.get("metric_config")
+        or {"metric_name": metric, "lower_is_better": reading.lower},
+        "score_details": {
+            "score": scored.mean,
+            "details": details,
+            "uncertainty": _uncertainty(scored),
+        },
+    }
+    told = {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{evaluation}/{name}/{now:.6f}",
+        "retrieved_timestamp": f"{now:.6f}",
+        "source_metadata": {
+            "source_name": ", ".join(sorted({Path(path).name for path in reading.opened.paths})),
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "model_info": model,
+        "eval_library": {"name": reading.opened.form, "version": "unknown"},
+        **kept,
+        "evaluation_results": [result],
+    }
+    if isinstance(found.get("evaluation_id"), str):  # its rows name it
+        told["evaluation_id"] = found["evaluation_id"]
+    return told
+
+
+def _uncertainty(scored: Scored) -> Json:
+    told: Json = {"num_samples": scored.n}
+    if scored.se is not None:
+        told["standard_error"] = {"value": scored.se, "method": "analytic"}
+    ci = scored.interval
+    if ci is not None and ci.get("low") is not None and ci.get("high") is not None:
+        interval = {"lower": ci["low"], "upper": ci["high"], "confidence_level": ci.get("level")}
+        told["confidence_interval"] = {
+            **{name: value for name, value in interval.items() if value is not None},
+            **({"method": str(ci["method"])} if ci.get("method") else {}),
+        }
+    return told
+
+
+def _unknown() -> Json:
+    return {"deployment_type": "unknown", "model_availability": "unknown"}
+
+
+def _metric(reading: Reading, system: System) -> str:
+    section = reading.sections[_key(reading, system)]
+    return str(section.get("metric") or section.get("scorer") or "score")
+
+
+def _key(reading: Reading, system: System) -> str:
+    """Which section read the system's files."""
+    return str(reading.opened.key_of(reading.opened.sides[system.side][0]))
+
+
+def _task(reading: Reading, system: System) -> str:
+    return str(reading.opened.sides[system.side][0].task)
+
+
+def _is_of(result: Any, metric: str) -> bool:
+    name = metric.removesuffix(_CORRECT)
+    return isinstance(result, dict) and name in (
+        result.get("evaluation_result_id"),
+        result.get("evaluation_name"),
+    )
+
+
+def _paths(reading: Reading, system: System) -> list[Path]:
+    """Files of this format that the system was read from."""
+    pieces = [piece for piece in reading.opened.sides[system.side] if piece.form == FORM]
+    return [path for piece in pieces for path in piece.one.paths]
+
+
+def _record(reading: Reading, system: System) -> Json:
+    """The one record of a run beside the system's rows; empty where there is none, or several."""
+    told = []
+    for path in _paths(reading, system):
+        try:
+            if path.suffix != ".json" or path.stat().st_size > _MOST:
+                continue
+            document = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(document, dict) and "evaluation_results" in document:
+            told.append(document)
+    return told[0] if len(told) == 1 else {}
+
+
+def _rows(reading: Reading, system: System) -> bytes | None:
+    """The rows as they came; None where the files have none of this format, or hold several systems."""
+    here = [other for other in reading.systems if other.side == system.side]
+    lines = [path for path in _paths(reading, system) if path.suffix == ".jsonl"]
+    if len(lines) != 1 or len(here) != 1:
+        return None
+    try:
+        return lines[0].read_bytes()
+    except OSError as error:
+        raise FileFault(f"{lines[0]}: {error.strerror or 'cannot be read'}") from error
+
+
+def _place(record: Json) -> str:
+    """Where a record is to stand in the datastore: by evaluation, developer and model; the name follows from it."""
+    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
+    evaluation = str(record["evaluation_results"][0]["evaluation_name"])
+    developer, _, model = str(record["model_info"]["id"]).rpartition("/")
+    named = [_PLAIN.sub("_", part).strip("._")[:80] or "unknown" for part in (evaluation, developer, model)]
+    return "/".join(["data", *named, str(uuid.UUID(bytes=digest[:16], version=4))])
+
+
+def _detailed(place: str, rows: bytes) -> Json:
+    """Where the rows stand, with their digest."""
+    return {
+        "format": "jsonl",
+        "file_path": f"{place}_samples.jsonl",
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(rows).hexdigest(),
+        "total_rows": rows.count(b"\n") + (not rows.endswith(b"\n")),
+    }
