@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from forelock.import_files import imports_of
 from service.errors import ForelockError
 from tests.ingest.making import behaviour
 from tests.ingest.truth import folder, mapping_of, read, table, truth
@@ -110,6 +111,22 @@ def test_phoenix_answers_what_the_run_did(name, metric):
     assert {place: row[:2] for place, row in found.items()} == {
         place: row[:2] for place, row in wanted.items()
     }
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("arm", ARMS)
+def test_job_of_harbor_says_what_its_trials_did(arm, metric):
+    """Read as the command sends it: every file of the folder that is a result, by its folder's name."""
+    mapping = mapping_of(format="harbor", metric=metric, arm="model")
+    _, (one,) = imports_of([str(folder("harbor") / arm)], None)
+    wanted, _ = truth("harbor", arm, arm, metric)
+    found = table(read(one.paths, mapping, metric), arm)
+    assert {place: row[:2] for place, row in found.items()} == {
+        place: row[:2] for place, row in wanted.items()
+    }
+    with pytest.raises(ForelockError) as refused:
+        read(one.paths[1:], mapping, metric)
+    assert [fault.path for fault in refused.value.faults] == ["import.partial"]
 
 
 @pytest.mark.parametrize("metric", ["acc", "acc_norm"])

@@ -110,7 +110,8 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
     metric = _metric(reading, system)
     found = _record(reading, system)
     results = found.get("evaluation_results")
-    own = next((each for each in results if _is_of(each, metric)), {}) if isinstance(results, list) else {}
+    entries = results if isinstance(results, list) else []
+    own: Json = next((each for each in entries if _is_of(each, metric)), {})
     name = system.name
     model = {"name": name, "id": name, "additional_details": _unknown()}
     evaluation = str(own.get("evaluation_name") or _task(reading, system))
