@@ -29,10 +29,13 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.offline.differences import Excuse, compare
+from service.offline.memory import at_most
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.registry import library_versions
 
 SHOWN = 12
+MOST_BYTES = 3 * 2**30
+"""More than the largest plan that a bundle may hold takes: 20,000,000 results at about 100 bytes."""
 SERVER = "forelock-server"
 
 
@@ -46,7 +49,12 @@ def recompute(opened: Opened) -> Recomputed:
     here, there = library_versions(), _versions(recorded.get("versions"))
     other = sorted(name for name in {*here, *there} if here.get(name) != there.get(name)) if there else []
     try:
-        judged = json.loads(_judged(opened, recorded))
+        with at_most(MOST_BYTES):
+            judged = json.loads(_judged(opened, recorded))
+    except MemoryError:
+        return Recomputed(
+            False, False, f"it cannot be computed here: it takes more than {MOST_BYTES >> 20} MiB"
+        )
     except (ForelockError, ValidationError, KeyError, ValueError, IndexError, TypeError) as error:
         why = error.detail if isinstance(error, ForelockError) else f"a {type(error).__name__} came of it"
         newer = _is_newer(there.get(SERVER, ""), here[SERVER])
