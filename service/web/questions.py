@@ -24,10 +24,12 @@ QUESTIONS = {
     "gate": "pages.question_gate",
     "rank": "pages.question_rank",
     "noise": "pages.question_noise",
+    "items": "pages.question_items",
+    "resolve": "pages.question_resolve",
 }
 """By question its words."""
 FIRST = "score"
-OPTIONS = ("margin", "at-least", "cluster", "slice", "metric", "range")
+OPTIONS = ("margin", "at-least", "cluster", "slice", "suite", "metric", "range")
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+FILES = Path(__file__).parents[1] / "ingest" / "files"
+"""What harnesses and trackers wrote."""
 N = 24
 BASELINE = [int(at % 3 > 0) for at in range(N)]
 CANDIDATE = [int(at % 4 > 0) for at in range(N)]
@@ -114,3 +117,20 @@ SINGLES: dict[str, bytes] = {
     "a pilot without ids": _wide("baseline,candidate", lambda _at: "").encode(),
 }
 """Layouts of one file that holds all arms."""
+
+
+def harness_inputs() -> list[tuple[str, ...]]:
+    """Every file of every reader alone, and every baseline's beside its candidate's."""
+    files = sorted(
+        path for path in FILES.rglob("*") if path.is_file() and path.name not in ("truth.csv", "README.md")
+    )
+    alone = [(str(path.relative_to(FILES)),) for path in files]
+    folders = sorted(path for path in FILES.rglob("*baseline*") if path.is_dir())
+    beside = [
+        (str(path.relative_to(FILES)), str(other.relative_to(FILES)))
+        for path in [*files, *folders]
+        if "baseline" in path.name
+        for other in [path.with_name(path.name.replace("baseline", "candidate"))]
+        if other.exists()
+    ]
+    return [*alone, *beside]

@@ -69,13 +69,18 @@ def test_score_has_a_line_for_every_slice(shell):
     assert status == 0
 
 
-def test_score_names_one_system_of_a_file_that_has_several(shell):
+def test_score_answers_for_each_system_of_a_file_and_for_one_that_is_named(shell):
     rows = [f"q{at},{arm},{int((at + len(arm)) % 3 > 0)}" for at in range(30) for arm in ("gpt", "claude")]
     Path("both.csv").write_text("\n".join(["item_id,model,value", *rows]))
-    status, _, errors = shell("score", "both.csv")
-    assert status == 2
-    assert "holds 2 systems, and a score is of one ('forelock rank' has all of them): gpt, claude" in errors
-    assert errors.rstrip().endswith(": add --arm gpt or --arm claude")
+    status, output, errors = shell("score", "both.csv")
+    assert (status, errors) == (0, "")
+    assert output.startswith("2 systems: the highest score is that of ")
+    assert "Each interval is of its system alone" in " ".join(output.split())
+    found = json.loads(shell("score", "both.csv", "--json")[1])
+    alone = json.loads(shell("score", "both.csv", "--arm", "claude", "--json")[1])
+    assert {each["name"] for each in found["answer"]["systems"]} == {"gpt", "claude"}
+    assert found["systems"]["claude"]["ci"] == alone["ci"]
+    assert found["question"] == "score"
     status, output, errors = shell("score", "both.csv", "--arm", "claude")
     assert (status, errors) == (0, "")
     assert output.startswith("Score: claude has")
@@ -94,10 +99,8 @@ def test_score_takes_a_wide_table_by_its_column(shell):
 def test_score_reads_runs_and_says_both_errors(shell):
     rows = [f"{task},{trial},{int((task * trial) % 5 > 1)}" for trial in range(4) for task in range(25)]
     Path("runs.csv").write_text("\n".join(["task,trial,reward", *rows]))
-    status, _, errors = shell("score", "runs.csv")
-    assert status == 2
-    assert "add --set replicate=order" in errors
-    status, output, _ = shell("score", "runs.csv", "--set", "replicate=order")
+    status, output, _ = shell("score", "runs.csv")
+    assert "runs of an item by trial" in " ".join(output.split())
     assert status == 0
     assert "25 items, 100 runs" in output
     assert "these items" in output
@@ -108,7 +111,7 @@ def test_a_guessed_id_that_repeats_more_often_than_it_differs_is_not_offered(she
     Path("runs.csv").write_text("\n".join(["scenario,trial,reward", *rows]))
     status, _, errors = shell("score", "runs.csv")
     assert status == 2
-    assert "--set item_id=scenario --set replicate=order" in errors
+    assert "--set item_id=scenario" in errors
     assert "item_id=reward" not in errors
     assert "item_id=trial" not in errors
 

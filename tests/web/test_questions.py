@@ -31,6 +31,14 @@ def asked(tester, *files, status=200, **fields):
     return Outline(got.text)
 
 
+@pytest.mark.parametrize("question", ["items", "resolve"])
+def test_page_answers_what_has_no_picture(tester, question):
+    table = "item_id,old,new\n" + "".join(f"q{at},{at % 3 % 2},{at % 4 % 2}\n" for at in range(60))
+    outline = asked(tester, ("both.csv", table), question=question, arms="old,new")
+    assert f"forelock {question} both.csv --arms=old,new" in outline.text
+    assert "fault" not in {each.get("class") for _, each in outline.elements}
+
+
 @pytest.mark.parametrize(
     ("fields", "arguments"),
     [
@@ -41,6 +49,7 @@ def asked(tester, *files, status=200, **fields):
          ["gate", "old.csv", "new.csv", "--margin=2pp", "--cluster=repo"]),
         ({"question": "gate", "set": "item_id=item_id\ncluster=repo"},
          ["gate", "old.csv", "new.csv", "--set=item_id=item_id", "--set=cluster=repo"]),
+        ({"question": "score", "suite": "repo"}, ["score", "old.csv", "--suite=repo"]),
     ],
 )  # fmt: skip
 def test_page_says_what_the_command_it_shows_says(tester, tmp_path, monkeypatch, capsys, fields, arguments):

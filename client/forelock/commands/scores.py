@@ -20,12 +20,16 @@ def add(commands: Any) -> None:
     parser = either(
         commands, "score", _score, "One system's result files: how sure its score is, and is it enough."
     )
-    parser.add_argument("inputs", nargs="+", metavar="FILE", help="files of a harness, of one system")
+    parser.add_argument(
+        "inputs", nargs="+", metavar="FILE", help="files of a harness, or a table, of one system or several"
+    )
     parser.add_argument(
         "--at-least", metavar="SCORE", help="what it should reach: 95%%, 0.95, or of scores 3.5"
     )
     parser.add_argument("--at-most", metavar="SCORE", help="what it should not exceed, where low is good")
-    parser.add_argument("--arm", metavar="NAME", help="which system, where a file holds several")
+    parser.add_argument(
+        "--arm", metavar="NAME", help="which system, where a file holds several (default: each)"
+    )
     parser.add_argument(
         "--range", metavar="LOW..HIGH", help="the least and the greatest score there can be, e.g. 1..5"
     )
@@ -37,11 +41,11 @@ def add(commands: Any) -> None:
 
 
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    from forelock.questions import score_form
     from forelock.questions.amounts import threshold_of
     from forelock.questions.asked import Asked
     from forelock.questions.form import show_answer
-    from forelock.questions.score import score
-    from forelock.questions.score_form import exit_code, form_of
+    from forelock.questions.score import scores_of
     from forelock.questions.tasks import with_suite
 
     if options.at_least is not None and (options.at_most is not None or options.lower):
@@ -53,12 +57,23 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
             "threshold": threshold_of(bar),
             "prefers": "higher" if options.at_most is None else "lower",
         }
-    answer, reading = score(
+    answers, reading = scores_of(
         asked_of, options.inputs, with_suite(Asked.of(options), options), request, scores=options.range
     )
-    show_answer(options, form_of(answer), answer, reading)
-    if options.every_eval_ever is not None:
-        from forelock.questions.every_eval_ever import of_score, write_records
+    first = next(iter(answers.values()))
+    if len(answers) == 1 and isinstance(first, dict):
+        show_answer(options, score_form.form_of(first), first, reading)
+        if options.every_eval_ever is not None:
+            from forelock.questions.every_eval_ever import of_score, write_records
 
-        write_records(reading, of_score(answer, reading), options.every_eval_ever, time.time())
-    return exit_code(answer)
+            write_records(reading, of_score(first, reading), options.every_eval_ever, time.time())
+        return score_form.exit_code(first)
+    if options.every_eval_ever is not None:
+        raise FileFault("--every-eval-ever writes the record of one system: name it with --arm")
+    from forelock.questions import scores_form
+
+    by_name = {
+        name: {"reason": answer} if isinstance(answer, str) else answer for name, answer in answers.items()
+    }
+    show_answer(options, scores_form.form_of(answers), {"systems": by_name}, reading)
+    return scores_form.exit_code_of(answers)

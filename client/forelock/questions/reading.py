@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.columns import TABLES
+from forelock.columns import TABLES, obvious
 from forelock.formats import FORMATS
 from forelock.hints import MOST_TRIED, Refused, Way, helped
 from forelock.import_files import OneImport, UnknownFormat, imports_of
@@ -53,6 +53,7 @@ def read_for(
     columns: wide.Wanted = "named",
     prepare: Prepare = lambda _opened, asked: asked,
     sources: bool = True,
+    compares: bool = True,
 ) -> Reading:
     """The systems of some files that a question is about. `sides` are the files of one side each, or one of all.
 
@@ -62,6 +63,7 @@ def read_for(
         columns: whether a table without a column of systems has one for each: only those that `--arms` names, or
             `every` one that may be.
         prepare: adds labels that the question reads, once the files are looked through.
+        compares: whether systems are compared, so that they have to be comparable.
         sources: whether items that share a source, and no `--cluster`, deserve a remark.
 
     Raises:
@@ -74,13 +76,14 @@ def read_for(
             opened[wanted.form] = open_sides(asked_of, sides, wanted)
         prepared = prepare(opened[wanted.form], _clustered(opened[wanted.form], wanted))
         chosen = choose(_read(asked_of, opened[wanted.form], prepared, columns), prepared)
-        return compared(chosen, prepared) if len(chosen.systems) > 1 else chosen
+        return compared(chosen, prepared) if compares and len(chosen.systems) > 1 else chosen
 
     def answer(wanted: Asked) -> None:
         taken = reading(wanted)
         guessed = wanted.fields.get("item_id") != asked.fields.get("item_id")
         if guessed:
-            _require_items(taken, repeated="replicate" in {*wanted.fields} - {*asked.fields})
+            repeated = any("replicate" in section for section in taken.sections.values())
+            _require_items(taken, repeated=repeated and "replicate" not in asked.fields)
         attempt(taken)
 
     try:
@@ -172,16 +175,31 @@ def _read(asked_of: Client | Local, opened: Opened, asked: Asked, wanted: wide.W
 def _in_tasks(
     asked_of: Client | Local,
     opened: Opened,
-    sections: Mapping[str, Json],
+    sections: dict[str, Json],
     asked: Asked,
     columns: Sequence[str],
 ) -> list[System]:
-    """The systems; ids that begin anew in every task of a column are no runs of one item."""
+    """The systems; ids that begin anew in every task of a column are no runs of one item.
+
+    Ids that stand there again are runs where a column is plainly of runs: `sections` has it afterwards.
+    """
     try:
         return _systems(asked_of, opened, sections, asked, columns)
     except Refused:
-        if asked.suite is None or any("replicate" in section for section in sections.values()):
+        if any("replicate" in section for section in sections.values()):
             raise
+        if asked.suite is None:
+            by_run = _by_run(opened, sections, asked)
+            if by_run is None:
+                raise
+            try:
+                systems = _systems(asked_of, opened, by_run, asked, columns)
+            except Refused:
+                systems = None
+            if systems is None:
+                raise
+            sections.update(by_run)
+            return systems
         numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
         try:
             told = tasks.renumbered(_systems(asked_of, opened, numbered, asked, columns))
@@ -190,6 +208,16 @@ def _in_tasks(
         if told is None:
             raise
         return told
+
+
+def _by_run(opened: Opened, sections: Mapping[str, Json], asked: Asked) -> dict[str, Json] | None:
+    """Sections of tables that number runs by the one column that is plainly of them; None where there is none."""
+    measures = opened.first.survey["measures"]
+    run = obvious("run", measures) if opened.form in TABLES and len(sections) == 1 else None
+    if run is None or run in asked.labels.values():
+        return None
+    counted = not measures[run]["texts"]  # names of runs are no numbers: their rows are in order
+    return {key: {**section, "replicate": run if counted else "order"} for key, section in sections.items()}
 
 
 def _systems(

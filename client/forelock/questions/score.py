@@ -1,15 +1,16 @@
-"""How sure one system's score is: its rows as the body of a score."""
+"""How sure one system's score is, or that of each of several: its rows as the body of a score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from forelock.problem import ForelockProblem
 from forelock.questions.amounts import range_of
 from forelock.questions.asked import Asked
 from forelock.questions.reading import read_for
-from forelock.questions.systems import one
-from forelock.questions.table import Reading
+from forelock.questions.systems import alone_or_all
+from forelock.questions.table import Reading, System
 from forelock.questions.tasks import suite_body
 
 if TYPE_CHECKING:
@@ -19,29 +20,44 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def score(
+def scores_of(
     asked_of: Client | Local,
     paths: Sequence[str],
     asked: Asked,
     request: Json,
     *,
     scores: str | None = None,
-) -> tuple[Json, Reading]:
-    """The score of one system from one file or several, and how they were read.
+) -> tuple[dict[str, Json | str], Reading]:
+    """By system its score, or why it has none, from one file or several; and how they were read.
+
+    A single system, or the only one, has its score or raises why not.
 
     Args:
         request: what the score is asked with beside the rows.
         scores: the range of scores, such as `1..5`.
 
     Raises:
-        FileFault: a file that is not read, a measure that is not there, or several systems and none named.
+        FileFault: a file that is not read, a measure that is not there, or not the system that is named.
+        ForelockProblem: no system has a score.
     """
 
-    def body(reading: Reading) -> Json:
-        (system,) = reading.systems
+    def body(reading: Reading, system: System) -> Json:
         scale = {} if scores is None else {"range": range_of(scores)}
         prefers = {"prefers": "lower"} if reading.lower else {}
         return {**system.columns(), **scale, **prefers, **suite_body(reading, asked), **request}
 
-    reading = read_for(asked_of, [paths], asked, one, lambda reading: asked_of.score(body(reading)))
-    return asked_of.score(body(reading)), reading
+    def answer(reading: Reading) -> dict[str, Json | str]:
+        answers: dict[str, Json | str] = {}
+        problems = []
+        for system in reading.systems:
+            try:
+                answers[system.name] = asked_of.score(body(reading, system))
+            except ForelockProblem as problem:
+                answers[system.name] = problem.detail
+                problems.append(problem)
+        if len(problems) == len(reading.systems):
+            raise problems[0]
+        return answers
+
+    reading = read_for(asked_of, [paths], asked, alone_or_all, answer, compares=False)
+    return answer(reading), reading

@@ -14,23 +14,35 @@ from forelock.questions.ways import arms_elsewhere, by_arms
 from forelock.questions.wide import PAIR
 
 
+def alone_or_all(reading: Reading, asked: Asked) -> Reading:
+    """The system that is asked for, or all there are.
+
+    Raises:
+        Refused: there is none of that name.
+    """
+    name = reading.opened.name
+    held = {system.name: system for system in named_shortly(reading)}
+    if asked.arms in held:
+        return replace(reading, systems=[held[asked.arms]])
+    if asked.arms is None:
+        return replace(reading, systems=list(held.values()))
+    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in held]
+    raise Refused(f"{name}: has no system '{asked.arms}'; it has {listed(list(held))}", ways)
+
+
 def one(reading: Reading, asked: Asked) -> Reading:
     """The system that is asked for, or the only one there is.
 
     Raises:
         Refused: there are several and none is named, or not the one that is.
     """
-    name = reading.opened.name
-    held = {system.name: system for system in named_shortly(reading)}
-    if asked.arms in held:
-        return replace(reading, systems=[held[asked.arms]])
-    if asked.arms is None and len(held) == 1:
-        return replace(reading, systems=list(held.values()))
-    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in held]
-    if asked.arms is not None:
-        raise Refused(f"{name}: has no system '{asked.arms}'; it has {listed(list(held))}", ways)
-    said = f"holds {len(held)} systems, and a score is of one ('forelock rank' has all of them)"
-    raise Refused(f"{name}: {said}: {listed(list(held))}", ways)
+    taken = alone_or_all(reading, asked)
+    if len(taken.systems) == 1:
+        return taken
+    names = [system.name for system in taken.systems]
+    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in names]
+    said = f"holds {len(names)} systems, and this is of one ('forelock rank' has all of them)"
+    raise Refused(f"{reading.opened.name}: {said}: {listed(names)}", ways)
 
 
 def two(reading: Reading, asked: Asked) -> Reading:

@@ -1,0 +1,88 @@
+"""Every question of every kind of file: an answer in the one form, or a refusal in words. Never a traceback."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.client.layouts import COLUMNS, FILES, SINGLES, harness_inputs, pairs
+
+QUESTIONS = ("score", "gate", "rank", "noise", "items", "resolve")
+OF_ONE = ("score", "noise")
+ANSWERS = (0, 10, 12)
+MEMBERS = {"question", "headline", "answer", "cautions", "next", "provenance"}
+
+
+def rows(values):
+    return "\n".join(["item_id,repo,value", *(f"q{at},r{at % 9},{value}" for at, value in enumerate(values))])
+
+
+SPECIAL = {
+    "gaps": (rows([1, 0, "", 1, 1, "NA"] * 6), rows([1, "", 0, 1] * 9)),
+    "all right": (rows([1] * 40), rows([1] * 40)),
+    "all wrong": (rows([0] * 40), rows([0] * 40)),
+    "all against all": (rows([1] * 40), rows([0] * 40)),
+    "two items": (rows([1, 0]), rows([0, 1])),
+    "no item in common": (rows([1, 0, 1]), rows([0, 1]).replace("q", "p")),
+    "nothing but gaps": (rows(["", "", ""]), rows([1, 0, 1])),
+    "large numbers": (rows([1e300, -1e300, 1e-300] * 9), rows([2e300, 1e300, 0] * 9)),
+    "many rows": (rows([at % 3 % 2 for at in range(4000)]), rows([at % 5 % 2 for at in range(4000)])),
+}
+TABLES = {
+    **pairs(),
+    **{
+        f"alone: {name}": {"all.json" if name in COLUMNS else "all.csv": text}
+        for name, text in SINGLES.items()
+    },
+}
+PAIRS = [inputs for inputs in harness_inputs() if len(inputs) == 2]
+
+
+def assert_answered_or_refused(shell, question, *paths):
+    status, output, errors = shell(question, *paths, "--json")
+    told = output + errors
+    assert "Traceback" not in told
+    if status not in ANSWERS:
+        assert status in (1, 2)
+        assert errors.strip(), "a refusal says why"
+        assert len(errors) < 5000
+        return
+    answer = json.loads(output, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    assert answer.keys() >= MEMBERS
+    assert answer["question"] == question
+    assert answer["headline"].strip()
+    assert answer["answer"]["outcome"]
+    assert all(math.isfinite(x) for x in answer["answer"].values() if isinstance(x, float))
+    assert all(len(file["sha256"]) == 64 for file in answer["provenance"]["files"])
+
+
+def written(files):
+    for name, content in files.items():
+        Path(name).write_bytes(content)
+    return list(files)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("table", SPECIAL)
+def test_a_table_at_the_edge_is_answered_or_refused(shell, question, table):
+    names = written({f"{at}.csv": text.encode() for at, text in enumerate(SPECIAL[table])})
+    assert_answered_or_refused(shell, question, *(names[:1] if question in OF_ONE else names))
+
+
+@pytest.mark.slow  # what is quick of it is in test_first_hour
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_table_of_any_kind_is_answered_or_refused(shell, question, table):
+    names = written(TABLES[table])
+    assert_answered_or_refused(shell, question, *(names[:1] if question in OF_ONE else names))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("inputs", PAIRS, ids=" ".join)
+def test_files_of_every_reader_are_answered_or_refused(shell, question, inputs):
+    paths = [str(FILES / name) for name in inputs]
+    assert_answered_or_refused(shell, question, *(paths[:1] if question in OF_ONE else paths))
