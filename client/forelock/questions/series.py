@@ -74,6 +74,8 @@ def watch(
         settings["margin"] = margin_of(margin, binary=share)
     if isinstance(asked_of, Local):
         return _here(asked_of, series, body, settings, reference=reference), reading
+    if "/" in series:
+        raise FileFault(f"the series '{series}' cannot be in an address: name it without a slash")
     sent = {**body, "reference": reference} | ({"settings": settings} if settings else {})
     return asked_of.post_run(series, sent), reading
 

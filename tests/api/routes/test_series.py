@@ -127,3 +127,12 @@ def test_runs_that_share_no_names_come_to_an_end(client, monkeypatch):
         answer = client.post("/v1/series/wide/points", json=body)
     assert (answer.status_code, answer.json()["code"]) == (409, "series_full")
     assert client.get("/v1/series/wide").json()["n_runs"] == 2
+
+
+def test_a_series_can_be_read_again_under_its_name(client):
+    for name in ("%2E%2E", ".%2E", "%20", "a%20", "a%0Ab", "%E2%80%AE", "%ED%A0%80"):
+        answer = client.post(f"/v1/series/{name}/points", json=run("a"))
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "path.name"), name
+    post(client, run("a"), "%E5%A4%9C%20%3F%23")
+    assert client.get("/v1/series/%E5%A4%9C%20%3F%23").json()["name"] == "夜 ?#"
+    assert [each["name"] for each in client.get("/v1/series").json()["items"]] == ["夜 ?#"]

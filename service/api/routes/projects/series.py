@@ -23,7 +23,7 @@ from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services, services
 from service.domain.access import Key
 from service.domain.series import NewRun
-from service.errors import Conflict, Unavailable
+from service.errors import Conflict, InvalidData, Unavailable
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import clock
 from service.store.projects import series
@@ -56,6 +56,7 @@ async def post_point(
     The first run begins the series and is its reference. Every run is compared with all before it since the reference;
     the answer may be looked at after each. To post the same run again changes nothing.
     """
+    _require_address(name)
     for _ in range(TRIES - 1):
         try:
             return await _post(request, caller, once, name, body)
@@ -64,6 +65,16 @@ async def post_point(
             if conflict.problem_code != "series_moved":
                 raise
     return await _post(request, caller, once, name, body)
+
+
+def _require_address(name: str) -> None:
+    """Refuse a name that no address can hold: nobody could read that series again."""
+    if name in (".", "..") or name != name.strip() or not name.isprintable() or "\ufffd" in name:
+        raise InvalidData.field(
+            "path.name",
+            "is no name of a series",
+            "name it by letters, digits and marks, with no blank at either end, such as nightly",
+        )
 
 
 async def _post(request: Request, caller: Key, once: Once, name: str, body: NewRun) -> Response:
