@@ -163,3 +163,51 @@ def test_trap_of_a_real_file_is_refused_by_the_line_to_write(tool, file, mapping
         read([folder(tool) / file], mapping, mapping.metric, arm="candidate")
     assert refused.value.problem_code == "import_unmapped"
     assert [fault.path for fault in refused.value.faults] == [line]
+
+
+@pytest.mark.parametrize(
+    ("tool", "form"),
+    [
+        ("pydantic-evals", "pydantic_evals"),
+        ("ragas", "ragas"),
+        ("langsmith", "langsmith"),
+        ("braintrust", "braintrust"),
+        ("opik", "opik"),
+        ("every-eval-ever", "every_eval_ever"),
+        ("harbor", "harbor"),
+        ("terminal-bench", "harbor"),
+    ],
+)
+def test_command_knows_every_real_file_by_itself(tool, form):
+    paths = [path for path in folder(tool).iterdir() if path.name not in ("README.md", "truth.csv")]
+    assert {imports_of([str(path)], None)[0] for path in paths} == {form}
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_run_of_terminal_bench_says_what_its_trials_did(arm):
+    """A timeout is no failure of the agent's answer until the plan says so, although it is written as unresolved."""
+    mapping = mapping_of(format="harbor", metric="resolved", error="error" if arm == "candidate" else None)
+    found = table(read([folder("terminal-bench") / arm], mapping, "resolved", arm=arm), arm)
+    wanted, _ = truth("terminal-bench", arm, arm, "resolved")
+    assert {place: row[:2] for place, row in found.items()} == {
+        place: row[:2] for place, row in wanted.items()
+    }
+    if arm == "candidate":
+        undecided = mapping_of(format="harbor", metric="resolved")
+        with pytest.raises(ForelockError) as refused:
+            read([folder("terminal-bench") / arm], undecided, "resolved", arm=arm)
+        assert [fault.path for fault in refused.value.faults] == ["import.error"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("arm", ARMS)
+def test_details_of_lighteval_say_what_the_run_did(arm, metric):
+    pytest.importorskip("pyarrow")
+    mapping = mapping_of(
+        format="lighteval", metric=metric, item_id="doc.specific.item_id", cluster="doc.specific.topic",
+        arm="model_name", arms={f"acme/{arm}": arm},
+    )  # fmt: skip
+    form, (one,) = imports_of([str(folder("lighteval") / arm)], None)
+    wanted, _ = truth("lighteval", f"{arm}/details", arm, metric)
+    assert form == "lighteval"
+    assert table(read(one.paths, mapping, metric), arm) == wanted

@@ -39,10 +39,14 @@ class Exact(SampleLevelComputation):
         return b.exact(model_response.text[0], doc.specific["index"])
 
 
+def mean(values):
+    return sum(values) / len(values)
+
+
 def metric(name, of):
     return SampleLevelMetric(
         metric_name=name, higher_is_better=True, category=SamplingMethod.GENERATIVE, sample_level_fn=of(),
-        corpus_level_fn=lambda values: sum(values) / len(values),
+        corpus_level_fn=mean,
     )
 
 
@@ -140,7 +144,7 @@ def main(out: Path) -> None:
                 (out / arm / path.name).write_text(text, "utf-8")
             elif path.suffix == ".parquet":
                 (out / arm).mkdir(exist_ok=True)
-                shutil.copy(path, out / arm / path.name)
+                shutil.copy(path, out / arm / path.name.replace("|", "_"))  # no name everywhere
         for index in b.INDICES:
             for endpoint in ("exact", "digits"):
                 if index not in b.asked(arm):
