@@ -177,6 +177,17 @@ def test_cluster_power_falls_with_icc_and_follows_its_seed():
     assert at(0.2) != at(0.2, seed=1)
 
 
+@pytest.mark.parametrize("icc", [1 - 1e-9, 1 - 1e-13])
+def test_clusters_whose_items_are_all_alike_fall_by_their_shares(icc):
+    # every gamma of a cluster underflows there; the limit is one draw a cluster: all of its items tell the same
+    sums = cluster_power.ClusterFlips(6, 5, 0.2, 0.5, icc, 0.05, "two-sided", 0)._sums(
+        np.random.default_rng(1), 2_000
+    )
+    assert set(np.unique(sums)) == {-5, 0, 5}
+    for value, share in ((-5, 0.2), (5, 0.5)):
+        assert np.mean(sums == value) == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 12_000))
+
+
 def test_five_clusters_can_never_reject():
     assert simulated((5, 20, 0.0, 0.9, 0.0, 0.05, "two-sided", 0), 200)[0] == 0.0
 

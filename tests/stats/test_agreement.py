@@ -211,7 +211,10 @@ def simulated():
 
 CASES = Cases(
     degenerate=bodies,
-    growing=[lambda k: {"ratings": [[0, 1], [1, 1]] * (1000 * k)}],
+    growing=[
+        lambda k: {"ratings": [[0, 1], [1, 1]] * (1000 * k)},
+        lambda k: {"ratings": [[0] * max(2, k)] * 200},  # raters
+    ],
     unmirrored="it has raters and no arms: its own tests turn them",
     simulated=simulated,
 )

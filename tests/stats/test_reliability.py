@@ -181,6 +181,9 @@ def bodies():
 
 CASES = Cases(
     degenerate=bodies,
-    growing=[lambda k: {"values": [[1, 0, 1]] * (500 * k)}],
+    growing=[
+        lambda k: {"values": [[1, 0, 1]] * (500 * k)},
+        lambda k: {"values": [[1, 0] * (50 * k)] * 20},  # runs of an item
+    ],
     unsimulated="its intervals are those of one-sample-mean, measured in docs/score-coverage.md",
 )
