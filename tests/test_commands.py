@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from forelock import cli
+from forelock import cli, topics
 from forelock.transparency.notes import VerifierKey
 from tests.command_pages import ELSEWHERE, PAGES
 from tests.pages import page, shell_lines
@@ -63,6 +63,9 @@ def parsed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def deeper(arguments: list[str]) -> str:
     """What a command quoted within a sentence names that is not there: it may leave out what it needs."""
     at = parser()
+    if arguments[:1] == ["help"]:  # no command among the others: it shows them
+        known = {"", "all", *topics.TOPICS, *topics.summaries(at)}
+        return "" if " ".join(arguments[1:]) in known else f"there is no topic {arguments[1]}"
     for word in arguments:
         group = next((each for each in at._actions if isinstance(each, argparse._SubParsersAction)), None)
         if word.startswith("--"):

@@ -11,12 +11,17 @@ from forelock.paths import part, record
 class OutsideCalls(Connection):
     """What a client can ask of webhooks, trackers, links and badges."""
 
-    def create_webhook(self, url: str, events: Iterable[str], *, description: str | None = None) -> Json:
+    def create_webhook(
+        self, url: str, events: Iterable[str], *, description: str | None = None, format: str = "standard"
+    ) -> Json:
         """Make a webhook: `{"webhook": …, "secret": …}`. The secret is in this answer alone.
+
+        `format` is `standard`, or `slack`, `teams`, `discord` or `text`: what a chat takes.
 
         Sent without Idempotency-Key, as `create_key` is.
         """
-        body = {"url": url, "events": list(events), "description": description}
+        body: Json = {"url": url, "events": list(events), "description": description}
+        body |= {} if format == "standard" else {"format": format}
         return self._json("POST", "/v1/webhooks", json=body)
 
     def webhooks(self) -> Iterator[Json]:

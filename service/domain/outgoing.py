@@ -65,6 +65,8 @@ PING = "webhook.ping"
 LINKED = "run.linked"
 
 Channel = Literal["webhook", "mlflow"]
+WebhookFormat = Literal["standard", "slack", "teams", "discord", "text"]
+"""The shape of a webhook's messages: the whole message as JSON, or the line that a chat shows."""
 DeliveryState = Literal["waiting", "delivered", "failed"]
 Auth = Literal["none", "basic", "bearer"]
 RunName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -91,6 +93,7 @@ class Webhook(StrictRecord):
     url: str
     events: tuple[EventName, ...]
     description: str | None
+    format: WebhookFormat = Field("standard", description="The shape of its messages.")
     created_at: datetime
     previous_until: datetime | None = Field(
         description="Until when the secret before the last rotation signs as well; null: there is none."

@@ -210,7 +210,7 @@ class Delivering:
             now = clock.now(session)
             body = due.body
             if body is None and signing is not None:
-                body = webhook_body(session, due, self._public_url)
+                body = webhook_body(session, due, self._public_url, signing.format)
         if signing is None or body is None:
             return Outcome(delivered=False, error="the webhook is gone", final=True)
         # Kept before it is sent: a repetition after a death has the same bytes under the same id.

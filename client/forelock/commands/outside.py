@@ -13,6 +13,7 @@ from forelock.events import EVENTS
 from forelock.printing import put_out, show, show_ended, tell
 from forelock.problem import FileFault
 
+FORMATS = ("standard", "slack", "teams", "discord", "text")
 KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
 
 
@@ -33,6 +34,9 @@ def _add_webhooks(steps: Any) -> None:
         "--event", action="append", choices=EVENTS, help="may be repeated (default: every event)"
     )
     create.add_argument("--description", help="for people")
+    create.add_argument(
+        "--format", choices=FORMATS, default="standard", help="the shape of its messages: whole, or a chat's"
+    )
     create.add_argument("--out", type=Path, metavar="FILE", help="write the secret to this new file")
     command(steps, "list", _list, "List the project's webhooks.")
     for name, handler, summary in (
@@ -86,7 +90,9 @@ def _add_links(steps: Any) -> None:
 
 def _create(options: argparse.Namespace, client: Client) -> int:
     files.require_new(options.out)
-    made = client.create_webhook(options.address, options.event or EVENTS, description=options.description)
+    made = client.create_webhook(
+        options.address, options.event or EVENTS, description=options.description, format=options.format
+    )
     tell(f"webhook {text.plain(made['webhook']['id'])}: {', '.join(made['webhook']['events'])}")
     return _secret(options, made)
 

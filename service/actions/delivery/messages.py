@@ -12,12 +12,13 @@ from service.actions.delivery.verdict_words import outcome_of
 from service.actions.ledger import proofs
 from service.domain.ledger import Receipt
 from service.domain.notes.notes import in_words
-from service.domain.outgoing import PING, members_of, payload
+from service.domain.outgoing import PING, WebhookFormat, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.domain.verdicts.records import HypothesisVerdict, Span, Verdict
 from service.domain.verdicts.words.headline import headline
+from service.publish import chats
 from service.publish.mlflow import Metric, Push
 from service.store.delivery.deliveries import Due
 from service.store.ledger import checkpoints, ledger
@@ -32,10 +33,18 @@ def is_signed(session: Session, due: Due) -> bool:
     return due.sequence is None or checkpoints.covering(session, due.sequence) is not None
 
 
-def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
-    """The message of a webhook."""
+def webhook_body(
+    session: Session, due: Due, public_url: str | None, shape: WebhookFormat = "standard"
+) -> bytes:
+    """The message of a webhook, in the shape that it asks for."""
+    event, data = _message_of(session, due, public_url)
+    return payload(event, due.created_at, data) if shape == "standard" else chats.shaped(shape, event, data)
+
+
+def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str, dict[str, Any]]:
+    """The event's name, and what the message tells of it."""
     if due.preregistration_id is None or due.event == PING:
-        return payload(PING, due.created_at, {})
+        return PING, {}
     record = preregistrations.get(session, due.project_id, due.preregistration_id)
     entry = next(
         entry for entry in ledger.entries(session, record.id) if entry.receipt.sequence == due.sequence
@@ -63,7 +72,7 @@ def webhook_body(session: Session, due: Due, public_url: str | None) -> bytes:
             }
             for hypothesis in verdict.hypotheses
         ]
-    return payload(due.event, due.created_at, data)
+    return due.event, data
 
 
 def push_of(session: Session, due: Due, public_url: str | None) -> Push:

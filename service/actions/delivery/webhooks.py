@@ -16,6 +16,7 @@ from service.domain.outgoing import (
     Delivery,
     EventName,
     Webhook,
+    WebhookFormat,
     seal_info,
 )
 from service.domain.results import sealing
@@ -33,6 +34,7 @@ def create(
     url: str,
     events: Sequence[EventName],
     description: str | None,
+    shape: WebhookFormat,
     allowed: Sequence[Allowed],
     webhook_id: str,
     secret: str,
@@ -53,6 +55,7 @@ def create(
         url=url,
         events=tuple(dict.fromkeys(events)),
         description=description,
+        format=shape,
         created_at=now,
         previous_until=None,
     )

@@ -8,10 +8,11 @@ WEBHOOK = {
     "url": URL,
     "events": ["preregistration.locked", "verdict.published"],
     "description": "the team's channel",
+    "format": "standard",
     "created_at": "2027-01-04T09:00:00Z",
     "previous_until": None,
 }
-WEBHOOK_BODY = {name: WEBHOOK[name] for name in ("url", "events", "description")}
+WEBHOOK_BODY = {name: WEBHOOK[name] for name in ("url", "events", "description", "format")}
 NEW_WEBHOOK = {"webhook": WEBHOOK, "secret": "whsec_..."}
 DELIVERY = {
     "id": "msg_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",

@@ -419,6 +419,9 @@ webhooks = Table(
     Column("url", Words, nullable=False),
     Column("events", Words, nullable=False),  # separated by spaces
     Column("description", Words),
+    Column(
+        "format", Words
+    ),  # the shape of its messages; null: standard, of webhooks made before there were others
     Column("secret", LargeBinary, nullable=False),  # sealed to the runner's key
     Column("previous", LargeBinary),  # the one before, which signs as well for a while
     Column("previous_until", Timestamp),

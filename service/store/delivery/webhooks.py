@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.domain.outgoing import Webhook
+from service.domain.outgoing import Webhook, WebhookFormat
 from service.store.database import paging, scope
 from service.store.database.tables import webhooks
 
@@ -21,6 +21,7 @@ class Signing:
 
     project_id: str
     url: str
+    format: WebhookFormat
     secret: bytes = field(repr=False)
     previous: bytes | None = field(repr=False)
     previous_until: datetime | None
@@ -91,11 +92,12 @@ def delete(session: Session, project_id: str, webhook_id: str) -> None:
 
 def signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
     """Where to and with what, for the runner; None of one that is gone."""
-    columns = ("project_id", "url", "secret", "previous", "previous_until")
+    columns = ("project_id", "url", "format", "secret", "previous", "previous_until")
     statement = sa.select(*(webhooks.c[name] for name in columns)).where(webhooks.c.id == webhook_id)
     row = session.execute(scope.of_project(statement, webhooks, project_id)).mappings().one_or_none()
-    return None if row is None else Signing(**row)
+    return None if row is None else Signing(**{**row, "format": row["format"] or "standard"})
 
 
 def _read(row: sa.RowMapping) -> Webhook:
-    return Webhook.model_validate({**row, "events": tuple(row["events"].split())})
+    shape = row["format"] or "standard"
+    return Webhook.model_validate({**row, "events": tuple(row["events"].split()), "format": shape})

@@ -19,7 +19,7 @@ from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, ReadSes
 from service.api.http.requests.idempotency import OptionalOnce
 from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services
-from service.domain.outgoing import SECRET_BYTES, Delivery, EventName, Webhook, secret_text
+from service.domain.outgoing import SECRET_BYTES, Delivery, EventName, Webhook, WebhookFormat, secret_text
 from service.domain.plans.strings import Line
 from service.publish.addresses import Allowed, read_allowed
 from service.records import Record, StrictRecord
@@ -38,6 +38,11 @@ class WebhookRequest(StrictRecord):
         tuple[EventName, ...], Field(min_length=1, max_length=20, description="What it is told.")
     ]
     description: Line | None = Field(None, description="For people.")
+    format: WebhookFormat = Field(
+        "standard",
+        description="`standard`: the whole message, by Standard Webhooks. `slack`, `teams`, `discord`: what the "
+        'incoming webhook of that chat takes. `text`: `{"text": …}`, for Mattermost, Rocket.Chat and Google Chat.',
+    )
 
 
 class NewWebhook(Record):
@@ -78,6 +83,7 @@ def create_webhook(
             url=body.url,
             events=body.events,
             description=body.description,
+            shape=body.format,
             allowed=allowed_of(shared),
             webhook_id=uuid.uuid4().hex,
             secret=secret,
