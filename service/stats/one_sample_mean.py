@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,15 +15,19 @@ from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, 
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
 from service.stats.shared.data.skewness import skewed
+from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
 from service.stats.shared.declaring.fields import Clusters, ItemCount, Level
+from service.stats.shared.declaring.one_arm import Floats, OneArmSets
+from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import thresholds
 from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
-from service.stats.shared.methods.one_mean import OneMean, ShareMethod
+from service.stats.shared.methods.one_mean import InClusters, OneMean, ShareMethod
+from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
 from service.stats.shared.methods.scored import ScoredClusters, named_interval, scored_clusters
 from service.stats.shared.methods.thresholds import AgainstThreshold, Target
 
@@ -78,6 +82,7 @@ class OneSampleMeanRequest(Request):
         "clopper-pearson",
         description="Interval of a share of right items that are independent; scores and clusters have their own.",
     )
+    in_clusters: InClusters = "by_size"
     level: Level = 0.95
     power: float = Field(
         0.8,
@@ -127,7 +132,7 @@ class OneSampleMeanRequest(Request):
             # A mean of runs, rounded, can lie a last digit outside the range that all of them lie in.
             values = np.clip(values, scale.low, scale.high)
         codes = None if self.clusters is None else codes_of(self.clusters)
-        return OneMean(values, codes, scale, self.method)
+        return OneMean(values, codes, scale, self.method, self.in_clusters == "furthest")
 
 
 class OneSampleMeanAnalysis(Analysis):
@@ -167,6 +172,52 @@ def _cost(request: OneSampleMeanRequest) -> float:
     return 0.01 + 5e-6 * n + (0.0 if request.threshold is None else 0.1)
 
 
+def _meets(parameter: shows.Parameter) -> tuple[shows.Bounds, ...]:
+    return (shows.BELOW_ZERO,) if parameter("better") == "lower" else (shows.ABOVE_ZERO,)
+
+
+def _falls_short(parameter: shows.Parameter) -> tuple[shows.Bounds, ...]:
+    return (shows.ABOVE_ZERO,) if parameter("better") == "lower" else (shows.BELOW_ZERO,)
+
+
+SHOWS: shows.Shows = {
+    "mean": shows.Estimate(),
+    "ci": shows.Covers(shows.by_level),
+    "against.p_meets": shows.PValue(_meets),
+    "against.p_falls_short": shows.PValue(_falls_short),
+    # beside the interval that decides stand some that hold their level less well
+    **shows.no_meaning("intervals.*", "these_items.*", "clusters.*", "against.*", "se", "df", "binary"),
+    **shows.no_meaning("against.attainable.*", "against.more.*"),
+    **shows.no_meaning("range_low", "range_high", "n_values", "least_runs", "most_runs"),
+}
+
+
+def _of_reference(value: float, good: shows.Side, _binary: bool) -> dict[str, Any]:
+    return {
+        "threshold": value,
+        "better": "higher" if good > 0 else "lower",
+        "in_clusters": "furthest",  # a claim errs on one side
+    }
+
+
+def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
+    method = parameter("method")
+    means = sets.once(("one-sample-mean", method), lambda: OneMeanSets.of_sets(sets, method))
+    tail = shows.by_level(parameter)
+    match path:
+        case ("mean",):
+            return means.means
+        case ("ci", "low"):
+            return means.margins("low", limit, tail)
+        case ("ci", "high"):
+            return means.margins("high", limit, tail)
+        case ("against", ("p_meets" | "p_falls_short") as name):
+            above = (sets.good > 0) == (name == "p_meets")
+            return means.p_above(sets.reference) if above else means.p_below(sets.reference)
+        case _:
+            return None
+
+
 @stat_test(
     name="one-sample-mean",
     version=1,
@@ -174,6 +225,20 @@ def _cost(request: OneSampleMeanRequest) -> float:
     example={"values": [1] * 45 + [0] * 5, "threshold": 0.75},
     cost=_cost,
     closed_form=True,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        takes="either",
+        takes_range=lambda _parameter: True,
+        # of right and wrong Gaffke's bounds are Clopper and Pearson's; the other two hold their level on average
+        keeps_level=lambda parameter, clustered: not clustered and parameter("method") == "clopper-pearson",
+        arms=1,
+        fills=frozenset({"threshold", "better", "in_clusters"}),
+        of_reference=_of_reference,
+        of_sets=_of_sets,
+        clause="ci.low >= 95%",
+    ),
     serves=frozenset({"scored"}),
 )
 def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:

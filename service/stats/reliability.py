@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from scipy import special
 
 from service.errors import InvalidData
 from service.kernels.effects.draws_of_k import worst_and_best
@@ -17,6 +18,7 @@ from service.records import Record
 from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
+from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import (
     is_binary,
     require_equal_lengths,
@@ -25,6 +27,8 @@ from service.stats.shared.declaring.columns import (
 )
 from service.stats.shared.declaring.common import Analysis, Interval, Request, StatWarning
 from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
+from service.stats.shared.declaring.one_arm import OneArmSets
+from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
@@ -34,7 +38,8 @@ from service.stats.shared.methods.item_standing import (
     runs_of_perfect_items,
     standings_of,
 )
-from service.stats.shared.methods.one_mean import OneMean
+from service.stats.shared.methods.one_mean import InClusters, OneMean
+from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
 from service.stats.shared.methods.scored import named_interval
 
 Floats = NDArray[np.float64]
@@ -72,6 +77,7 @@ class ReliabilityRequest(Request):
         description="How often an item has to be right to be reliable, a proportion; right and wrong only.",
     )
     range: RangeField = None
+    in_clusters: InClusters = "by_size"
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
@@ -137,6 +143,10 @@ class ReliabilityAnalysis(Analysis):
     """One arm's reliability over runs."""
 
     curve: list[OfK] = Field(description="By the number of runs, as asked.")
+    pass_hat_k: OfSomeRuns = Field(
+        description="Of the worst of the most runs that were asked about, as `curve` has it: of right and wrong pass^k."
+    )
+    k: int = Field(description="How many runs these are, a count.")
     n_flaky: int = Field(description="Items whose runs differ, a count.")
     flaky: list[ItemStanding] = Field(description="These items, most variable first; the first 200.")
     least_share: float | None = Field(
@@ -170,6 +180,51 @@ def _cost(request: ReliabilityRequest) -> float:
     return 0.01 + (1e-6 * values + 1e-5 * len(request.values) + 0.01) * len(request.k or range(MOST_K))
 
 
+OF_K, OF_EVERY = shows.Effect("pass_hat_k"), shows.Effect("every_item")
+SHOWS: shows.Shows = {
+    "pass_hat_k.ci": shows.Covers(shows.by_level, around=False, effect=OF_K),
+    "least_low": shows.Bounded(1, shows.by_level, OF_EVERY),
+    **shows.no_meaning("pass_hat_k.value", "k", "n_flaky", "least_share", "n_reliable", "n_unreliable"),
+    **shows.no_meaning("n_undecided", "runs_needed", "n_values", "least_runs", "most_runs"),
+}
+
+
+def _of_reference(value: float, good: shows.Side, binary: bool) -> dict[str, Any]:
+    filled: dict[str, Any] = {"in_clusters": "furthest"}
+    return filled | ({"least_share": value} if binary and good > 0 and 0 < value < 1 else {})
+
+
+def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
+    if sets.runs is None:
+        return None
+    runs, tail = sets.runs.shape[2], shows.by_level(parameter)
+    if path[0] == "pass_hat_k":
+        k = max(parameter("k") or [min(runs, MOST_K)])
+        means = sets.once(
+            ("pass_hat_k", k),
+            lambda: OneMeanSets(_worst(sets, k), sets.sizes, ScoreRange(low=sets.low, high=sets.high)),
+        )
+        if path == ("pass_hat_k", "value"):
+            return means.means
+        return means.margins("low" if path[-1] == "low" else "high", limit, tail)
+    if path == ("least_low",):
+        right = sets.runs.sum(axis=2).min(axis=1)
+        each = tail / sets.runs.shape[1]
+        low = special.betaincinv(np.maximum(right, 1), runs - right + 1, each)
+        return np.asarray(np.where(right > 0, low, 0.0))
+    return None
+
+
+def _worst(sets: OneArmSets, k: int) -> Floats:
+    """The expected worst of k runs of every item, (T, n), the ends of the range kept as they are."""
+    assert sets.runs is not None  # noqa: S101 - callers have runs
+    flat = sets.runs.reshape(-1, sets.runs.shape[2])
+    worst = worst_and_best(flat, k)[0].reshape(sets.runs.shape[:2])
+    for end in (sets.low, sets.high):
+        worst[np.abs(worst - end) < DUST * (sets.high - sets.low)] = end
+    return np.asarray(worst)
+
+
 @stat_test(
     name="reliability",
     version=1,
@@ -180,6 +235,19 @@ def _cost(request: ReliabilityRequest) -> float:
     },
     cost=_cost,
     closed_form=True,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        takes="runs",
+        takes_range=lambda _parameter: True,
+        keeps_level=lambda _parameter, clustered: not clustered,
+        arms=1,
+        fills=frozenset({"least_share", "in_clusters"}),
+        of_reference=_of_reference,
+        of_sets=_of_sets,
+        clause="pass_hat_k.ci.low >= 90%",
+    ),
 )
 def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
     """Tell how often all of k runs of an item are right, and which items can be relied on.
@@ -192,6 +260,7 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
 
     Returns:
         curve: best and worst of k, with the interval that `one-sample-mean` gives such a column.
+        pass_hat_k: the worst of the most runs that were asked about.
         flaky: items whose runs differ.
         n_reliable, n_unreliable, n_undecided: by exact binomial tests of the items with Holm's correction, each
             direction at (1 - level) / 2: with chance `level` no item is in a wrong one of the first two.
@@ -246,8 +315,13 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
     needed = None
     if counts_by_standing is not None:
         needed = runs_of_perfect_items(len(values), request.least_share, (1 - request.level) / 2)
+    most = max(curve, key=lambda of_k: of_k.k)
+    if (why := reasons.get(f"curve.{curve.index(most)}.worst.ci")) is not None:
+        reasons["pass_hat_k.ci"] = why
     return ReliabilityAnalysis(
         curve=curve,
+        pass_hat_k=most.worst,
+        k=most.k,
         n_flaky=len(flaky),
         flaky=flaky[:SHOWN],
         least_share=None if counts_by_standing is None else request.least_share,
@@ -296,7 +370,7 @@ def _of_runs(
         inside = (column - scale.low) / scale.length
         ends = np.where(inside < 0.5, scale.low, scale.high)
         column = np.where(np.minimum(inside, 1 - inside) < DUST, ends, column)
-    mean = OneMean(column, codes, scale)
+    mean = OneMean(column, codes, scale, furthest=request.in_clusters == "furthest")
     if mean.deciding is None:
         reasons[f"{path}.ci"] = "nothing varies between items, or there is one"
         return OfSomeRuns(value=mean.moments.mean, ci=None)

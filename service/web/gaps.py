@@ -9,7 +9,7 @@ from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
-from service.domain.power.lead import half_at_most, name_effect
+from service.domain.power.lead import half_at_most, name_effect, size_of
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
@@ -89,7 +89,15 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     if lead is None or lead.reference.power is None:
         return
     share = _share(lead.reference.power)
-    if lead.effect == "no_difference":
+    one_arm = lead.reference.mean is not None
+    if one_arm:
+        yield say(
+            "pages.if_the_true_mean_is",
+            truth=difference(lead.reference),
+            name=name_effect(lead.effect).text(say.language),
+            share=share,
+        )
+    elif lead.effect == "no_difference":
         yield say(
             "pages.if_there_is_no_true",
             share=share,
@@ -114,14 +122,16 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     for each in lead.curve:
         if each.power is not None and abs(each.truth) > abs(lead.reference.truth):
             yield say(
-                "pages.with_a_true_difference_of",
+                "pages.with_a_true_mean_of" if one_arm else "pages.with_a_true_difference_of",
                 truth=difference(each),
                 share=_share(each.power),
             )
 
 
 def difference(at: PowerAt) -> str:
-    """A true difference in its unit."""
+    """A true difference in its unit, or the true mean of one arm."""
+    if at.mean is not None:
+        return size_of(at)
     return f"{100 * at.truth:+.2f} pp" if at.discordance is not None else f"{at.truth:+.4g}"
 
 

@@ -88,6 +88,7 @@ CLAIMS: Mapping[Claim, str] = {
     "non_inferiority": "pages.non_inferiority",
     "minimum_effect": "pages.minimum_effect",
     "equivalence": "pages.equivalence",
+    "at_least": "pages.at_least",
 }
 FAMILY = "pages.this_is_registration_number_of"
 ERASED = "pages.the_rows_were_erased_on"
@@ -215,17 +216,25 @@ def _hypothesis(
     return HypothesisView(
         id=planned.id,
         statement=planned.statement,
-        comparison=say(
-            "pages.claim_candidate_against_baseline_endpoint",
-            claim=say(CLAIMS[planned.claim]),
-            candidate=planned.candidate,
-            baseline=planned.baseline,
-            endpoint=planned.endpoint,
-            population=planned.population,
-        ),
+        comparison=_comparison(planned, say),
         rule=judged.rule if judged else canonical(planned.rule),
         judged=None if judged is None else _judged(plan, judged, marks, say),
     )
+
+
+def _comparison(planned: Hypothesis, say: Say) -> str:
+    said = {
+        "claim": say(CLAIMS[planned.claim]),
+        "candidate": planned.candidate,
+        "endpoint": planned.endpoint,
+        "population": planned.population,
+    }
+    reference = planned.reference
+    if reference is not None:
+        unit = "%" if reference.unit == "%" else ""
+        said["reference"] = f"{reference.value:.10g}{unit}"
+        return say("pages.claim_candidate_at_reference", **said)
+    return say("pages.claim_candidate_against_baseline_endpoint", baseline=str(planned.baseline), **said)
 
 
 def canonical(rule: str) -> str:
@@ -241,7 +250,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
     if say.language == "zh":
         said = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
-    binary = endpoint is not None and endpoint.collapsed_kind == "binary"
+    binary = endpoint is not None and endpoint.collapsed_kind == "binary" and judged.reference is None
     effects = {
         str(clause)
         for clause in clauses(parse(judged.rule))

@@ -136,7 +136,8 @@ def test_unknown_fields_are_refused(test):
 @each
 def test_plan_use_names_columns_the_request_has(test):
     if test.plan is not None:
-        assert {"baseline", "candidate"} <= set(test.request.model_fields)
+        columns = {"values"} if test.plan.arms == 1 else {"baseline", "candidate"}
+        assert columns <= set(test.request.model_fields)
         assert test.plan.endpoints
         if test.plan.clusters != "never":
             assert "clusters" in test.request.model_fields

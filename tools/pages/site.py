@@ -17,12 +17,12 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "webhooks", "deployment", "operations", "scale",
     ),
     "Concepts": (
-        "blinding", "states", "verdicts", "what-a-rule-asserts", "power-of-a-rule", "stopping-rules", "calibration",
-        "evidence", "wording", "ledger", "witness", "audit", "differences", "peers",
+        "blinding", "states", "verdicts", "what-a-rule-asserts", "one-arm", "power-of-a-rule", "stopping-rules",
+        "calibration", "evidence", "wording", "ledger", "witness", "audit", "differences", "peers",
     ),
     "Reference": (
         "settings", "errors", "warnings", "reference/plan", "reference/files", "ingest", "performance", "simulations",
-        "rare-losses", "score-coverage", "suites-coverage",
+        "rare-losses", "score-coverage", "suites-coverage", "one-arm-levels",
         "chaos", "soak", "map",
     ),
 }  # fmt: skip

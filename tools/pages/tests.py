@@ -200,7 +200,8 @@ def _calls(test: StatTest[Any, Any]) -> str:
 def plan_use(test: StatTest[Any, Any]) -> dict[str, Any]:
     """An entry of a plan's `tests`, with the parameters of the example."""
     ordered = ordered_of(test)
-    of_plan = {*DATA_FIELDS, *(() if ordered is None else ordered.fills), "margin"}
+    fills = () if test.plan is None else test.plan.fills
+    of_plan = {*DATA_FIELDS, *(() if ordered is None else ordered.fills), *fills, "margin"}
     given = {name: value for name, value in test.example.items() if name not in of_plan}
     given |= {} if test.plan is None else test.plan.example
     name = test.name.replace("-", "_")
@@ -209,7 +210,8 @@ def plan_use(test: StatTest[Any, Any]) -> dict[str, Any]:
 
 def plan_rule(test: StatTest[Any, Any]) -> str:
     """A clause that a rule could ask of the test."""
-    return f"{plan_use(test)['id']}.p_value < 0.05"
+    clause = "p_value < 0.05" if test.plan is None else test.plan.clause
+    return f"{plan_use(test)['id']}.{clause}"
 
 
 def _in_a_plan(test: StatTest[Any, Any]) -> str:

@@ -67,11 +67,7 @@ def bind(
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:
-    arms = {
-        arm
-        for hypothesis in record.plan.hypotheses or ()
-        for arm in (hypothesis.baseline, hypothesis.candidate)
-    }
+    arms = {arm for hypothesis in record.plan.hypotheses or () for arm in hypothesis.arms}
     if binding.arm not in arms:
         raise InvalidData.field("arm", "is not one of the plan's", f"the plan has {', '.join(sorted(arms))}")
     endpoints = [endpoint.id for endpoint in record.plan.endpoints or ()]

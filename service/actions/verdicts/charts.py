@@ -59,7 +59,12 @@ def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Sp
 
 
 def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
-    """The differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed."""
+    """The differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed.
+
+    Of one arm the reference itself.
+    """
+    if setting.reference is not None:
+        return (float(setting.reference),)
     margin = sesoi_of(plan, setting.hypothesis.endpoint)
     if margin is None:
         return ()
@@ -89,15 +94,15 @@ def of_verdict(
             _refuse("no analysis of the verdict has an interval of a difference")
         return forest
     judged = chosen(verdict, hypothesis)
-    subtitle = f"{judged.id}: {judged.candidate} − {judged.baseline}, {judged.endpoint}, {judged.population}"
+    binary = unit_of(record.plan, judged.endpoint).binary
+    subtitle = f"{judged.id}: {_compared(judged, binary=binary)}, {judged.endpoint}, {judged.population}"
     if name == "discordance":
         counts = counts_of(record.plan, judged)
-        if counts is None:
+        if counts is None or judged.baseline is None:
             _refuse(f"no analysis of {judged.id} counts right and wrong items")
         return discordance(
             counts, baseline=judged.baseline, candidate=judged.candidate, subtitle=subtitle, language=language
         )
-    binary = unit_of(record.plan, judged.endpoint).binary
     if name == "multiverse":
         universes = multiverses.of_verdict(session, record, verdict).model_dump(mode="json")
         margin = sesoi_of(record.plan, judged.endpoint)
@@ -114,6 +119,14 @@ def of_verdict(
             _refuse(NO_ITEMS)
         return arms(rows, binary=binary, subtitle=told, language=language)
     return _pareto(open_rows(session, record), judged, language)
+
+
+def _compared(judged: HypothesisVerdict, *, binary: bool) -> str:
+    """What is subtracted from what."""
+    if judged.reference is None:
+        return f"{judged.candidate} − {judged.baseline}"
+    value = judged.reference.value
+    return f"{judged.candidate} − {100 * value:.6g}%" if binary else f"{judged.candidate} − {value:.6g}"
 
 
 NO_ITEMS = "the verdict is judged on no item"

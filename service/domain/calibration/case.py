@@ -78,8 +78,7 @@ class Case:
     def arms(self, hypothesis: Hypothesis, endpoint: str | None = None) -> tuple[Cell, Cell]:
         """Baseline and candidate as they are, on the hypothesis' endpoint or another one."""
         first, second = (
-            self.cells[hypothesis.population, arm, endpoint or hypothesis.endpoint]
-            for arm in (hypothesis.baseline, hypothesis.candidate)
+            self.cells[hypothesis.population, arm, endpoint or hypothesis.endpoint] for arm in hypothesis.pair
         )
         return first, second
 
@@ -115,10 +114,8 @@ class Case:
             up = which[hypothesis.population][:, None]
             for endpoint in self.plan.endpoints_asked(hypothesis):
                 before, after = self.arms(hypothesis, endpoint)
-                for arm, one, other in (
-                    (hypothesis.baseline, before, after),
-                    (hypothesis.candidate, after, before),
-                ):
+                baseline, candidate = hypothesis.pair
+                for arm, one, other in ((baseline, before, after), (candidate, after, before)):
                     cells[hypothesis.population, arm, endpoint] = Cell(
                         np.where(up, other.values, one.values), np.where(up, other.statuses, one.statuses)
                     )
@@ -140,9 +137,11 @@ def case_of(
         Conflict: rows are lacking because the collection ended early.
     """
     apart, own = [], dict[Key, Cell]()
+    if any(each.baseline is None for each in plan.hypotheses or ()):
+        raise Conflict("a calibration swaps the labels of two arms, and this plan has a claim about one arm")
     for index, each in enumerate(plan.hypotheses or ()):
         renamed = own_arms(each, index)
-        for arm, name in ((each.baseline, renamed.baseline), (each.candidate, renamed.candidate)):
+        for arm, name in zip(each.pair, renamed.pair, strict=True):
             for endpoint in plan.endpoints_asked(each):
                 own[each.population, name, endpoint] = cells[each.population, arm, endpoint]
         apart.append(renamed)

@@ -73,7 +73,7 @@ def pilot_case(
     apart = []
     for index, (hypothesis, pilot) in enumerate(used):
         apart.append(own_arms(hypothesis, index))
-        for arm, values in ((apart[-1].baseline, pilot.baseline), (apart[-1].candidate, pilot.candidate)):
+        for arm, values in zip(apart[-1].pair, (pilot.baseline, pilot.candidate), strict=True):
             cells[hypothesis.population, arm, hypothesis.endpoint] = _cell(values)
     sized = plan.model_copy(
         update={
@@ -100,7 +100,10 @@ def _covered(
             for index, each in enumerate(pilots)
             if each.population == hypothesis.population and each.endpoint in (None, hypothesis.endpoint)
         ]
-        if len(plan.endpoints_asked(hypothesis)) > 1:
+        if hypothesis.baseline is None:
+            reason = "it is about one arm, and pilot columns are of two"
+            left_out.append({"hypothesis": hypothesis.id, "reason": reason})
+        elif len(plan.endpoints_asked(hypothesis)) > 1:
             reason = "its rule speaks of several endpoints, and pilot columns are of one"
             left_out.append({"hypothesis": hypothesis.id, "reason": reason})
         elif not fits:

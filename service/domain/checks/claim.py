@@ -193,7 +193,7 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     says = claimed(target, hypothesis, endpoint)
     if gap == "direction":
         side = "above" if target.good == 1 else "below"
-        return say(f"findings.direction_{side}", claimed=says, baseline=hypothesis.baseline)
+        return say(f"findings.direction_{side}", claimed=says, baseline=str(hypothesis.baseline))
     return say("findings.bound_unshown", claimed=says)
 
 
@@ -220,6 +220,8 @@ def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
     about = setting.hypothesis.about or "mean"
     if about != "mean":
         return say("findings.mend_about", what=say(f"verdicts.about_{about}"))
+    if setting.reference is not None:
+        return say("findings.mend_one_arm")
     if WANTED[setting.hypothesis.claim]:
         return say("findings.mend_equivalence")
     other = "'lower'" if Target.of(setting).good == 1 else "'higher'"

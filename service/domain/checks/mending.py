@@ -17,7 +17,7 @@ from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, denying, weighs_clusters
 from service.domain.rules.claims.margins import own_margin
-from service.domain.rules.claims.words import quantity, written
+from service.domain.rules.claims.words import level, quantity, written
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule, sentence
@@ -25,7 +25,7 @@ from service.domain.rules.settings import Setting, registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.registry import StatTest
-from service.stats.shared.declaring.shows import ABOVE_ZERO, Bounds, Covers, PValue
+from service.stats.shared.declaring.shows import ABOVE_ZERO, Bounded, Bounds, Covers, PValue
 from service.stats.shared.declaring.shows import Finding as Found
 
 
@@ -89,6 +89,9 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
     endpoint, target = setting.endpoint, Target.of(setting)
     if endpoint is None:
         return
+    if setting.reference is not None:
+        yield from _of_one_arm(plan, setting, target, endpoint)
+        return
     sized = target.size is not None
     least = target.good * (target.size or Fraction(0))
     estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
@@ -104,6 +107,30 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
         if sized:
             yield from ((f"{bound} and {each} {estimate}", test) for each in estimates)
         yield from ((f"{bound} and {clause}", test) for clause in sided)
+
+
+def _of_one_arm(
+    plan: Plan, setting: Setting, target: Target, endpoint: Endpoint
+) -> Iterator[tuple[str, TestUse | None]]:
+    """Bounds of what the claim is about against its reference, of the rule's tests first."""
+    uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
+    known = [(use, test) for use in uses if (test := registered(use)) is not None]
+    taken = {use.id for use in uses}
+    new = [
+        (TestUse(id=test.name.replace("-", "_"), test=test.name, version=test.version), test)
+        for test in registry.latest().values()
+        if test.name.replace("-", "_") not in taken
+    ]
+    end, operator = ("low", ">=") if target.good == 1 else ("high", "<=")
+    reference = level(endpoint, setting.reference or Fraction(0))
+    for use, test in (*known, *new):
+        if not _fits(test, setting):
+            continue
+        for path, meaning in ({} if test.plan is None else test.plan.shows).items():
+            if isinstance(meaning, Covers) and "*" not in path:
+                yield f"{use.id}.{path}.{end} {operator} {reference}", None if use.id in taken else use
+            elif isinstance(meaning, Bounded) and meaning.side == target.good:
+                yield f"{use.id}.{path} {operator} {reference}", None if use.id in taken else use
 
 
 def _sided(setting: Setting, target: Target) -> list[str]:
@@ -159,6 +186,8 @@ def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
         return False
     clustered = population.clusters is not None
     if test.plan.positive and not endpoint.positive:
+        return False
+    if (test.plan.arms == 1) != (setting.reference is not None):
         return False
     return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error
-from service.domain.rules.claims.clauses import weighs_clusters
+from service.domain.plans.plan import Endpoint
+from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices, nearest_field
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Quantity, quantities
 from service.domain.rules.settings import Setting, Use
+from service.stats.shared.declaring.shows import Bounded, Covers, Estimate
 from service.words import say
 
 
@@ -25,7 +27,9 @@ def rule_findings(setting: Setting) -> Iterator[Finding]:
 
 def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
     if clause.field.test is None:
-        if isinstance(clause, Excludes):
+        if setting.reference is not None:
+            yield error("RULE_FIELD_TYPE", path, say("findings.delta_of_one_arm"))
+        elif isinstance(clause, Excludes):
             yield error("RULE_FIELD_TYPE", path, say("findings.delta_excludes"))
         elif isinstance(clause, Is):
             yield error("RULE_FIELD_TYPE", path, say("findings.delta_is_not_true"))
@@ -78,7 +82,12 @@ def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
         return
     binary = endpoint.kind == "binary"
     for quantity in quantities(clause):
-        if clause.field.path[0] == RATIO:
+        if setting.reference is not None:
+            yield from _unit_of_one_arm(setting, clause, quantity, endpoint, path)
+        elif quantity.unit == "%":
+            message = say("findings.percent_of_difference", clause=str(clause), text=quantity.text)
+            yield error("UNIT", path, message)
+        elif clause.field.path[0] == RATIO:
             yield from _ratio_unit(clause, quantity, path)
         elif quantity.unit == "pp" and not is_effect(clause):
             yield error(
@@ -101,6 +110,26 @@ def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
                     proportion=_plain(quantity.exact() / 100),
                 ),
             )
+
+
+def _unit_of_one_arm(
+    setting: Setting, clause: Clause, quantity: Quantity, endpoint: Endpoint, path: str
+) -> Iterator[Finding]:
+    """Means and their bounds are in per cent of right and wrong, and in score units else; all else has no unit."""
+    use, field = setting.use_of(clause), str(clause.field)
+    meaning = None if use is None else meaning_of(use, clause.field.path)[0]
+    if not isinstance(meaning, Estimate | Covers | Bounded):
+        if quantity.unit is not None:
+            message = say("findings.unit_of_no_mean", field=field, text=quantity.text)
+            yield error("UNIT", path, message)
+    elif endpoint.kind != "binary":
+        if quantity.unit is not None:
+            message = say("findings.no_percent", clause=str(clause), endpoint=endpoint.id)
+            yield error("UNIT", path, message)
+    elif quantity.unit == "pp":
+        yield error("UNIT", path, say("findings.points_of_mean", clause=str(clause), text=quantity.text))
+    elif quantity.unit is None and quantity.exact() > 1:
+        yield error("UNIT", path, say("findings.bare_share", clause=str(clause), value=quantity.text))
 
 
 def _ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:

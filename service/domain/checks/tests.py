@@ -8,11 +8,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from service.domain.plans.findings import Finding, error, warning
-from service.domain.plans.plan import Endpoint, Plan, Population
+from service.domain.plans.plan import Endpoint, Plan
 from service.domain.rules.feeding import (
     build_request,
     design_of,
     margin_for,
+    of_one_arm,
     parameter,
     parameters_model,
     read_parameters,
@@ -23,6 +24,7 @@ from service.domain.rules.fields import shape_of
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
 from service.stats.shared.data.score_range import ScoreRange
+from service.stats.shared.declaring import registry
 from service.words import say
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
@@ -34,6 +36,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         where = f"{setting.path}.{'rule' if _in_rule(setting, test_id) else 'equivalence'}"
         fits = [
             *_other(plan, setting, use),
+            *_arms(setting, use, where),
             *_endpoint(setting, use, where),
             *_runs(setting, use, where),
             *_amounts(setting, use, where),
@@ -75,6 +78,16 @@ def _parameters(use: Use) -> Iterator[Finding]:
             if fault["type"] == "extra_forbidden":
                 message = say("findings.unknown_parameter", test=use.use.test, known=known)
             yield error("TEST_PARAMETERS", path, message)
+
+
+def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A test of one arm for a claim about one, and of two for a claim about two."""
+    if use.test.plan is None or (use.test.plan.arms == 1) == (setting.reference is not None):
+        return
+    key = "takes_one_arm" if use.test.plan.arms == 1 else "compares_two_arms"
+    instead = " or ".join(f"'{test.name}'" for test in registry.latest().values() if of_one_arm(test))
+    message = say(f"findings.{key}", test=use.test.name, name=setting.hypothesis.id, instead=instead)
+    yield error("TEST_ARMS", where, message)
 
 
 def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
@@ -124,7 +137,7 @@ def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
             where,
             say("findings.reads_runs", test=use.test.name, endpoint=endpoint.id),
         )
-    elif endpoint.collapse not in (None, "mean"):
+    elif endpoint.collapse not in (None, "mean") and not of_one_arm(use.test):
         yield error(
             "REPLICATES",
             where,
@@ -226,11 +239,11 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             use.test,
             use.use,
             baseline=[step * (item % 2) for item in range(TRIAL_ITEMS)],
-            candidate=[step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)],
+            candidate=_trial_candidate(use, endpoint, step, binary=binary),
             clusters=[str(item % TRIAL_CLUSTERS) for item in range(TRIAL_ITEMS)]
             if takes_clusters(use.test, setting.population)
             else None,
-            design=_trial_design(plan, use, endpoint, setting.population),
+            design=_trial_design(plan, use, endpoint, setting),
             margin=None if sesoi is None else margin_for(sesoi, endpoint, binary),
         )
         if use.test.cost(request) < TRIAL_SECONDS:
@@ -247,11 +260,21 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         )
 
 
-def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, population: Population) -> dict[str, Any]:
+def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool) -> list[Any]:
+    """Values, or as many runs of each as the endpoint has where a test of one arm reads them."""
+    values = [step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)]
+    if of_one_arm(use.test) and takes_runs(use.test):
+        return [[min(value, 1.0)] * endpoint.runs for value in values]
+    return values
+
+
+def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) -> dict[str, Any]:
     """The plan's design at the size of the made-up data, whose scores run from 0 to 1.5."""
+    population = setting.population
+    assert population is not None  # noqa: S101 - callers have one
     clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})
     small = population.model_copy(update={"n": TRIAL_ITEMS, "clusters": clusters})
-    design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS)
+    design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS, setting.reference)
     if "bound" in design:
         design["bound"] = max(design["bound"], 2.0)
     if "range" in design:

@@ -27,12 +27,16 @@ def holding_up(plan: Plan) -> tuple[str, ...]:
     )
 
 
+P_FIELDS = ("p_value", "p_meets")
+"""Fields that hold the p-value of what a claim says: of a difference, or of one arm against its reference."""
+
+
 def asks_small_p(clause: Clause) -> bool:
     """True for a clause that a small p-value makes true."""
     return (
         isinstance(clause, Comparison)
         and clause.field.test is not None
-        and clause.field.path[-1] == "p_value"
+        and clause.field.path[-1] in P_FIELDS
         and clause.operator in ("<", "<=")
     )
 
@@ -45,5 +49,5 @@ def p_clauses(rule: Rule) -> tuple[Clause, ...]:
 def needs_all(rule: Rule) -> bool:
     """True when the rule cannot hold unless every clause that mentions a p-value holds."""
     parts = rule.parts if isinstance(rule, All) else (rule,)
-    mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] == "p_value"]
+    mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] in P_FIELDS]
     return all(clause in parts and asks_small_p(clause) for clause in mentioned)

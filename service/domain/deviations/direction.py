@@ -47,24 +47,24 @@ C: Direction = "conservative"
 A: Direction = "aggressive"
 N: Direction = "neutral"
 U: Direction = "unknown"
-# superiority, non_inferiority, equivalence, minimum_effect, null
+# superiority, non_inferiority, equivalence, minimum_effect, at_least, null
 _ROWS: Mapping[Effect, tuple[Direction, ...]] = {
-    "fewer_items": (C, C, C, C, A),
-    "more_items": (N, N, N, N, C),
-    "lower_delta": (C, C, U, C, A),
-    "higher_delta": (A, A, U, A, C),
-    "unknown_delta": (U, U, U, U, U),
-    "harder": (C, C, C, C, A),
-    "easier": (A, A, A, A, C),
-    "more_chances": (A, A, A, A, C),
-    "selective": (A, A, A, A, A),
-    "wider_margin": (N, A, A, C, A),
-    "narrower_margin": (N, C, C, A, C),
-    "chosen_apart": (N, N, N, N, N),
-    "chosen_on_outcomes": (A, A, A, A, A),
-    "reportable": (A, A, A, A, A),
-    "not_reportable": (C, C, C, C, C),
-    "not_known": (U, U, U, U, U),
+    "fewer_items": (C, C, C, C, C, A),
+    "more_items": (N, N, N, N, N, C),
+    "lower_delta": (C, C, U, C, C, A),
+    "higher_delta": (A, A, U, A, A, C),
+    "unknown_delta": (U, U, U, U, U, U),
+    "harder": (C, C, C, C, C, A),
+    "easier": (A, A, A, A, A, C),
+    "more_chances": (A, A, A, A, A, C),
+    "selective": (A, A, A, A, A, A),
+    "wider_margin": (N, A, A, C, N, A),
+    "narrower_margin": (N, C, C, A, N, C),
+    "chosen_apart": (N, N, N, N, N, N),
+    "chosen_on_outcomes": (A, A, A, A, A, A),
+    "reportable": (A, A, A, A, A, A),
+    "not_reportable": (C, C, C, C, C, C),
+    "not_known": (U, U, U, U, U, U),
 }
 MATRIX: Mapping[Effect, Mapping[Reported, Direction]] = MappingProxyType(
     {effect: MappingProxyType(dict(zip(REPORTED, row, strict=True))) for effect, row in _ROWS.items()}

@@ -59,7 +59,7 @@ class Filling(Record):
     """Some items that take these values."""
 
     items: int
-    baseline: int
+    baseline: int | None = Field(description="Null where there is one arm.")
     candidate: int
 
 
@@ -118,10 +118,8 @@ class _Search:
 
     def __init__(self, rows: Rows, setting: Setting, doubts: Doubts) -> None:
         hypothesis = self.hypothesis = setting.hypothesis
-        self.keys = [
-            (hypothesis.population, arm, hypothesis.endpoint)
-            for arm in (hypothesis.baseline, hypothesis.candidate)
-        ]
+        self.keys = [(hypothesis.population, arm, hypothesis.endpoint) for arm in hypothesis.arms]
+        self.one_arm = hypothesis.baseline is None
         plan = rows.plan
         self.filled = plan.missing == "worst_case"
         update: dict[str, object] = {} if self.filled else {"missing": "exclude_pair"}
@@ -130,6 +128,9 @@ class _Search:
         self.rows = replace(rows, resolved=resolve(plan.model_copy(update=update)))
         self.others = _cells_beside(self.rows.plan, hypothesis, self.keys) & rows.outcomes.cells.keys()
         cells = [rows.outcomes.cells[key] for key in self.keys]
+        if self.one_arm:  # nothing stands in the place of another arm, and is never in doubt
+            n = len(cells[0].values)
+            cells.insert(0, Cell(np.zeros((n, 1)), np.full((n, 1), OK, dtype=np.uint8)))
         self.stored = np.stack([cell.values[:, 0] for cell in cells])
         self.statuses = np.stack([cell.statuses[:, 0] for cell in cells])
         self.ok = self.statuses == OK
@@ -165,7 +166,10 @@ class _Search:
         for position, pair in filling.items():
             values[:, position] = pair
             statuses[:, position] = OK
-        cells = {key: Cell(values[arm][:, None], statuses[arm][:, None]) for arm, key in enumerate(self.keys)}
+        cells = {
+            key: Cell(values[arm][:, None], statuses[arm][:, None])
+            for arm, key in enumerate(self.keys, start=1 if self.one_arm else 0)
+        }
         outcomes = Outcomes({**self.rows.outcomes.cells, **cells})
         return verdicts_of(replace(self.rows, outcomes=outcomes))[self.hypothesis.id]
 
@@ -185,7 +189,7 @@ class _Search:
     def possible(self, position: int) -> tuple[Pair, ...]:
         """The pairs an item may have: all of them, or those that keep the result that is ok."""
         if self.left_out[position] or self.disputed[position]:
-            return PAIRS
+            return PAIRS[:2] if self.one_arm else PAIRS
         known = [
             int(value) if ok else None
             for value, ok in zip(self.values[:, position], self.ok[:, position], strict=True)
@@ -276,7 +280,7 @@ def tipping_point(
         at_least=change.at_least if known is not None or not change.settled else None,
         at_most=known,
         outcome_then=change.outcome,
-        filling=_counted(change.filling or {}),
+        filling=_counted(change.filling or {}, one_arm=search.one_arm),
         robust=known is None if change.settled or known is not None else None,
         worst=search.extreme(-1) if affordable else None,
         best=search.extreme(1) if affordable else None,
@@ -384,9 +388,7 @@ def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set
     cells: set[Key] = set()
     for each in plan.hypotheses or ():
         keys = {
-            (each.population, arm, endpoint)
-            for arm in (each.baseline, each.candidate)
-            for endpoint in plan.endpoints_asked(each)
+            (each.population, arm, endpoint) for arm in each.arms for endpoint in plan.endpoints_asked(each)
         }
         if each.population == hypothesis.population and (shared or keys & set(own)):
             cells |= keys - set(own)
@@ -422,9 +424,7 @@ def _of_differences(use: TestUse) -> bool:
 def _refusal(rows: Rows, setting: Setting) -> TippingPoint | None:
     """Where the search does not apply, and why."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
-    keys = list(
-        product((hypothesis.population,), (hypothesis.baseline, hypothesis.candidate), (hypothesis.endpoint,))
-    )
+    keys = list(product((hypothesis.population,), hypothesis.arms, (hypothesis.endpoint,)))
     mark = invalidating(rows.marks, hypothesis.id)
     reason = None
     if mark is not None:
@@ -468,8 +468,8 @@ def _never_came(outcomes: Outcomes, keys: Sequence[Key]) -> bool:
     return outcomes.closed and any(np.any(cell.statuses == NOT_RECEIVED) for cell in cells)
 
 
-def _counted(filling: Mapping[int, Pair]) -> tuple[Filling, ...]:
+def _counted(filling: Mapping[int, Pair], *, one_arm: bool) -> tuple[Filling, ...]:
     return tuple(
-        Filling(items=count, baseline=baseline, candidate=candidate)
+        Filling(items=count, baseline=None if one_arm else baseline, candidate=candidate)
         for (baseline, candidate), count in sorted(Counter(filling.values()).items())
     )

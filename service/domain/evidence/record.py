@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import AwareDatetime, Field
 
 from service.domain.checks.claim import asserts_claim
+from service.domain.decision.members import P_FIELDS
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
@@ -22,7 +23,7 @@ from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, opened_message
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import WANTED
-from service.domain.rules.feeding import parameter
+from service.domain.rules.feeding import of_one_arm, parameter
 from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
@@ -188,15 +189,25 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
                 bool(primary) and all(asserts_claim(each) for each in primary),
                 message("evidence.claim_borne_out"),
             ),
-            _computed(known, [(each, "p_value", {use.use.id for use in _p_tests(each)}) for each in primary]),
+            _computed(
+                known, [(each, _tested(each), {use.use.id for use in _p_tests(each)}) for each in primary]
+            ),
         ],
         least=2,
     )
 
 
 def _p_tests(setting: Setting) -> list[Use]:
-    names = {clause.field.test for clause in setting.clauses if clause.field.path[-1] == "p_value"}
+    """Tests that the rule asks for a p-value; of one arm a bound against its reference is that test turned around."""
+    if setting.reference is not None:
+        return [use for use in setting.uses.values() if of_one_arm(use.test)]
+    names = {clause.field.test for clause in setting.clauses if clause.field.path[-1] in P_FIELDS}
     return [use for name, use in setting.uses.items() if name in names]
+
+
+def _tested(setting: Setting) -> str:
+    """The field that shows a test to be computed."""
+    return "p_value" if setting.reference is None else "sentence"
 
 
 def _is_paired(use: Use) -> bool:
@@ -210,8 +221,16 @@ def _is_equivalence(use: Use) -> bool:
 
 def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     sesoi = known.record.plan.sesoi or {}
-    margins = bool(primary) and all(each.hypothesis.endpoint in sesoi for each in primary)
-    tests = {each.index: {id for id, use in each.uses.items() if _is_equivalence(use)} for each in primary}
+    margins = bool(primary) and all(
+        each.hypothesis.endpoint in sesoi or each.reference is not None for each in primary
+    )
+    # an interval of one arm shows both that it reaches its reference and that it falls short of it
+    tests = {
+        each.index: {id for id, use in each.uses.items() if _is_equivalence(use)}
+        if each.reference is None
+        else {use.use.id for use in _p_tests(each)}
+        for each in primary
+    }
     return piece(
         "equivalence",
         [
@@ -225,7 +244,7 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 all(asserts_claim(each) for each in primary if WANTED[each.hypothesis.claim]),
                 message("evidence.margin_shown"),
             ),
-            _computed(known, [(each, "p_value", tests[each.index]) for each in primary]),
+            _computed(known, [(each, _tested(each), tests[each.index]) for each in primary]),
         ],
         least=3,
     )
@@ -258,7 +277,13 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
                 bool(primary) and all(suited.values()),
                 message("evidence.interval_named"),
             ),
-            _computed(known, [(each, "ci", suited[each.index]) for each in primary]),
+            _computed(
+                known,
+                [
+                    (each, "ci" if each.reference is None else _tested(each), suited[each.index])
+                    for each in primary
+                ],
+            ),
         ],
         least=3,
     )
@@ -266,7 +291,8 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
 
 def _respects(setting: Setting, use: Use) -> bool:
     """An interval for clusters where there are clusters; any interval of a paired test where there are none."""
-    if "ci" not in use.test.analysis.model_fields or setting.population is None or not _is_paired(use):
+    intervals = "ci" in use.test.analysis.model_fields or of_one_arm(use.test)
+    if not intervals or setting.population is None or not _is_paired(use):
         return False
     takes = use.test.plan is not None and use.test.plan.clusters != "never"
     return takes or setting.population.clusters is None

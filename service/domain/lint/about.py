@@ -8,8 +8,9 @@ from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import About
 from service.domain.rules.claims.about import about_of, effect_of, named_in
 from service.domain.rules.claims.assertion import states
-from service.domain.rules.claims.clauses import Reader
+from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.settings import Setting
+from service.stats.shared.declaring.shows import Bounded, Covers
 from service.words import say
 
 
@@ -45,6 +46,14 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
         )
 
 
+def _about(setting: Setting, name: str) -> About:
+    """What a test, or one of its fields, bears out."""
+    test, _, path = name.partition(".")
+    meaning = meaning_of(setting.uses[test], tuple(path.split(".")))[0] if path else None
+    own = meaning.effect if isinstance(meaning, Covers | Bounded) else None
+    return about_of(own or effect_of(setting.uses[test]))
+
+
 def _shown_alone(setting: Setting) -> tuple[About, list[str]] | None:
     """What a rule shows some way by tests of other effects alone, and these tests; None where it shows means."""
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
@@ -52,5 +61,5 @@ def _shown_alone(setting: Setting) -> tuple[About, list[str]] | None:
     for way in states(setting.rule, Reader.of(setting)):
         tests = sorted({each.of for each in way.shown if each.of is not None})
         if tests and len(tests) == len({each.of for each in way.shown}):
-            return about_of(effect_of(setting.uses[tests[0]])), tests
+            return _about(setting, tests[0]), tests
     return None

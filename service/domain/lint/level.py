@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from service.domain.decision.members import asks_small_p, members, p_clauses
+from service.domain.lint.one_arm import one_arm_exceeded
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -31,7 +32,11 @@ def level_findings(
     for setting in looked_up:
         level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
-            said = _exceeded(level, level.level, _way_out(setting, level))
+            said = (
+                _exceeded(level, level.level, _way_out(setting, level))
+                if setting.reference is None
+                else one_arm_exceeded(setting.hypothesis.id, level, _limit(level))
+            )
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
         elif (unknown := _not_told(level)) is not None:
             above = [

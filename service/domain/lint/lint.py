@@ -25,6 +25,7 @@ from service.domain.lint.policies import (
 from service.domain.lint.populations import population_findings
 from service.domain.lint.power import power_findings
 from service.domain.lint.prose import word_findings
+from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.nearest import nearest
 from service.domain.plans.findings import Finding, error
@@ -67,6 +68,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += rule_findings(setting)
         findings += claim_findings(plan, setting)
         findings += about_findings(setting)
+        findings += reference_findings(setting)
         findings += missing_findings(plan, setting)
         findings += other_missing_findings(plan, setting)
         findings += multiplicity_findings(plan, setting)
@@ -155,7 +157,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
             yield from _known("test", name, tests, f"{setting.path}.rule")
     if hypothesis.equivalence is not None:
         yield from _known("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
-    if hypothesis.baseline == hypothesis.candidate:
+    if len(set(hypothesis.arms)) < len(hypothesis.arms):
         yield error(
             "SAME_ARM",
             f"{setting.path}.candidate",

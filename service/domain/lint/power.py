@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from service.domain.lint.one_arm import one_arm_findings
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
@@ -24,6 +25,9 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
     """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
     power = power_at_reference(plan, facts, setting)
     path = f"{setting.path}.rule"
+    if setting.reference is not None:
+        yield from one_arm_findings(setting, facts, power)
+        return
     if power.can_pass is False:
         yield error("RULE_NEVER_PASSES", path, _never(plan, setting, power))
         return

@@ -139,12 +139,28 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
             return open_step(plan, verdict)
     if verdict.outcome in ("not_supported", "inconclusive") and verdict.rule_holds:
         return message("notes.held_without_claim")
+    if verdict.reference is not None:
+        return message("notes.next", step=_of_one_arm(verdict))
     steps = list(_steps(plan, verdict)) or [message("notes.size_unknown")]
     lacking = verdict.excluded.filled + verdict.excluded.pairs
     if lacking and verdict.outcome == "not_supported":
         steps.append(message("notes.results_lacking", count=lacking))
     first, *more = steps
     return listed([message("notes.next", step=first), *(message("notes.then", step=each) for each in more)])
+
+
+def _of_one_arm(verdict: HypothesisVerdict) -> Message:
+    """About how many more items or clusters would tell, as the test of one arm has it."""
+    for test in verdict.analyses:
+        analysis = Answer.of(verdict.analyses, test).analysis
+        total, more = (analysis.count("against", "more", name) for name in ("total", "more"))
+        unit = analysis.text("against", "more", "unit")
+        if total is not None and more is not None:
+            told = message(f"findings.{unit}")
+            return message(
+                "notes.one_arm_more", total=f"{about(total):,}", more=f"{about(more):,}", unit=told
+            )
+    return message("notes.one_arm_told" if verdict.outcome == "supported" else "notes.size_unknown")
 
 
 def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:

@@ -328,10 +328,7 @@ class HypothesisPower:
 
 def _shared(together: Sequence[Setting]) -> str:
     """Which of the hypotheses are taken to be independent although they share an arm."""
-    arms = [
-        {(each.hypothesis.population, arm) for arm in (each.hypothesis.baseline, each.hypothesis.candidate)}
-        for each in together
-    ]
+    arms = [{(each.hypothesis.population, arm) for arm in each.hypothesis.arms} for each in together]
     crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])
     if crossed:
         return "hypotheses that share one arm are taken as independent, which they are not quite"

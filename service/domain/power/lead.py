@@ -42,6 +42,8 @@ def name_of(lead: LeadPower) -> Message:
 
 def size_of(at: PowerAt) -> str:
     """A true difference, or a ratio, in its unit."""
+    if at.mean is not None:
+        return f"{100 * at.mean:.4g}%" if at.spread is None else f"{at.mean:.4g}"
     return f"{at.ratio:.3g}" if at.ratio is not None else amount(at.truth, points=at.discordance is not None)
 
 

@@ -21,6 +21,7 @@ from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.least_p import size_of
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
+from service.domain.power.one_arm.power import one_arm_level
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.shapes import shape_of_pilot
 from service.domain.power.simulated_level import fixed_level, sequential_level
@@ -32,7 +33,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Excludes
 from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, resolve
 from service.kernels.numeric import binomial
-from service.stats.shared.declaring.shows import Covers, Finding, PValue, Share, by_alpha
+from service.stats.shared.declaring.shows import Bounded, Covers, Finding, PValue, Share, by_alpha
 
 DEFAULT_ALPHA = 0.05
 GRID = 25
@@ -88,6 +89,8 @@ def _level(
     endpoint, population = setting.endpoint, setting.population
     if endpoint is None or population is None or not ready(plan, setting):
         return base.model_copy(update={"reason": NOT_READY})
+    if setting.reference is not None:
+        return one_arm_level(base, plan, facts, setting)
     if other_endpoints(setting) or asks_amounts(setting):
         return _of_several(base, plan, facts, setting)
     truths = tuple(_truths(setting))
@@ -144,6 +147,8 @@ def _alphas(setting: Setting) -> Iterator[float]:
                 yield by_alpha(value)
             case Covers(error=error):
                 yield round((2 if isinstance(clause, Excludes) else 1) * error(value), 12)
+            case Bounded(error=error):
+                yield round(error(value), 12)
             case Finding(ways=ways, error=error):
                 yield round(len(ways) * error(value), 12)
 

@@ -49,6 +49,9 @@ class RuleLevel(Record):
     truth: float | None = Field(
         None, description="True difference at which it is reached: a proportion, or score units."
     )
+    mean: float | None = Field(
+        None, exclude_if=absent, description="True value of one arm at which it is reached; else not present."
+    )
     discordance: float | None = Field(
         None, description="True share of discordant items at which it is reached (binary endpoints)."
     )

@@ -57,6 +57,11 @@ class PowerAt(Record):
     truth: float = Field(
         description="True difference: a proportion, or score units; beside `ratio` in units of the baseline's mean."
     )
+    mean: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="True value of one arm, which `truth` counts from its reference; else not present.",
+    )
     ratio: float | None = Field(
         None,
         exclude_if=absent,
@@ -79,7 +84,7 @@ class PowerAt(Record):
     reason: str | None = Field(None, description="Why power is null.")
 
 
-LeadEffect = Literal["sesoi", "twice_sesoi", "no_difference", "assumed", "ratio"]
+LeadEffect = Literal["sesoi", "twice_sesoi", "no_difference", "assumed", "ratio", "halfway"]
 """What the true difference is that power is told at first."""
 
 
@@ -89,7 +94,8 @@ class LeadPower(Record):
     effect: LeadEffect = Field(
         description="`sesoi` for superiority, whatever the plan assumes; `twice_sesoi` for a minimum effect, which is "
         "false at the SESOI; `no_difference` for equivalence and non-inferiority. Of these three the plan's `effect` "
-        "goes before the last two: `assumed`. `ratio`: of amounts."
+        "goes before the last two: `assumed`. `ratio`: of amounts. `halfway`: of one arm without either, between its "
+        "reference and the best there can be."
     )
     reference: PowerAt = Field(description="Under what is assumed or else plausible.")
     low: PowerAt | None = Field(None, description="The least power over the plausible values, and at which.")

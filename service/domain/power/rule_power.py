@@ -28,6 +28,7 @@ from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
+from service.domain.power.one_arm.power import one_arm_power
 from service.domain.power.records import EquivalenceReach, LeadPower, LeastP, PowerAt, RulePower
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power.shapes import ShapeName, every_shape
@@ -136,6 +137,10 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
         sesoi=None if sesoi is None else float(sesoi.exact()),
         least_p=tuple(_least(setting, size)) if whole else (),
     )
+    if setting.reference is not None:
+        if asked.refused:
+            return base.model_copy(update={"reason": REFUSED})
+        return one_arm_power(base, plan, facts, setting, whole=whole)
     changes: dict[str, object] = {}
     if endpoint.collapsed_kind == "binary":
         changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
@@ -150,7 +155,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     worlds = {
         one.hypothesis.id: known
         for one in setting.within.settings
-        if ready(plan, one) and (known := worlds_of(plan, one)) is not None
+        if one.reference is None and ready(plan, one) and (known := worlds_of(plan, one)) is not None
     }
     if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})

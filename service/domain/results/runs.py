@@ -122,7 +122,7 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
         if cells
         & {
             (hypothesis.population, arm, endpoint)
-            for arm in (hypothesis.baseline, hypothesis.candidate)
+            for arm in hypothesis.arms
             for endpoint in plan.endpoints_asked(hypothesis)
         }
     )

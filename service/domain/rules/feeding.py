@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Margin, Request
 from service.stats.shared.declaring.plan_use import InOrder, Layout
 from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.declaring.shows import Side
 
 DATA_FIELDS = frozenset(
     {
@@ -41,6 +43,7 @@ def parameters_model(name: str, version: int) -> type[BaseModel]:
     test = registry.find(name, version)
     ordered = ordered_of(test)
     filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
+    filled = filled if test.plan is None else filled | test.plan.fills
     fields: dict[str, Any] = {
         field: (info.annotation, info)
         for field, info in test.request.model_fields.items()
@@ -100,6 +103,8 @@ def build_request(
         InvalidData, ValidationError: the test refuses these data.
     """
     values: dict[str, Any] = {"baseline": shaped(test, baseline), "candidate": shaped(test, candidate)}
+    if of_one_arm(test):
+        values = {"values": values["candidate"]}
     if clusters is not None:
         values["clusters"] = clusters
     if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
@@ -109,8 +114,20 @@ def build_request(
 
 
 def takes_runs(test: StatTest[Any, Any]) -> bool:
-    """True for a test that is given every run of an item."""
+    """True for a test that is given every run of an item, whatever the endpoint makes of them."""
     return test.plan is not None and test.plan.takes == "runs"
+
+
+def of_one_arm(test: StatTest[Any, Any]) -> bool:
+    """True for a test that is given one arm, and no other to compare it with."""
+    return test.plan is not None and test.plan.arms == 1
+
+
+def reads_runs(test: StatTest[Any, Any], endpoint: Endpoint) -> bool:
+    """True for a test that is given every run of this endpoint."""
+    if test.plan is not None and test.plan.takes == "either":
+        return endpoint.replicates > 1 and endpoint.collapse in (None, "mean")
+    return takes_runs(test)
 
 
 def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
@@ -120,11 +137,15 @@ def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
     return [each if isinstance(each, list) else [each] for each in column]
 
 
-def runs_of(values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:
-    """Every item's runs from shape (items, replicates), each a value, or a list of its judgements."""
+def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:
+    """Every item's runs from shape (items, replicates), each a value, or a list of its judgements.
+
+    Tests of one arm tell no judgement from another: a run has the mean of its own.
+    """
     if endpoint.judgements is None:
         return list(values.tolist())
-    return list(values.reshape(len(values), endpoint.runs, endpoint.judgements).tolist())
+    runs = values.reshape(len(values), endpoint.runs, endpoint.judgements)
+    return list((runs.mean(axis=2) if of_one_arm(test) else runs).tolist())
 
 
 def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
@@ -133,16 +154,21 @@ def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
 
 
 def design_of(
-    plan: Plan, use: TestUse, endpoint: Endpoint, population: Population, largest: int | None
+    plan: Plan,
+    use: TestUse,
+    endpoint: Endpoint,
+    population: Population,
+    largest: int | None,
+    reference: Fraction | None = None,
 ) -> dict[str, Any]:
     """What the plan says of a sequential test: its looks, and the scale its bets need; of others their range.
 
-    `largest` is the size of the population's largest cluster.
+    `largest` is the size of the population's largest cluster; `reference` what one arm is held against.
     """
     test = registry.find(use.test, use.version)
     ordered = ordered_of(test)
     if ordered is None:
-        return _range_of(test, use, endpoint)
+        return _range_of(test, use, endpoint) | filled_by(test, endpoint, reference)
     looks, spending = None, "obrien_fleming"
     if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
         looks = look_units(population, plan.stopping.looks)
@@ -152,6 +178,14 @@ def design_of(
         length = endpoint.bounds.high - endpoint.bounds.low
     clusters = None if population.clusters is None else largest
     return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
+
+
+def filled_by(test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None) -> dict[str, Any]:
+    """Fields of a test of one arm that the plan's reference fills, by name."""
+    if reference is None or test.plan is None or test.plan.arms == 2:
+        return {}
+    good: Side = -1 if endpoint.better == "lower" else 1
+    return test.plan.of_reference(float(reference), good, endpoint.kind == "binary")
 
 
 def _range_of(test: StatTest[Any, Any], use: TestUse, endpoint: Endpoint) -> dict[str, Any]:

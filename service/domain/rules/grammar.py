@@ -1,6 +1,7 @@
 """Reads a decision rule from its sentence. `rule.sentence` is the way back.
 
     delta >= 2.0 pp and mcnemar.p_value < 0.05 and bootstrap.ci excludes 0
+    score.ci.low >= 95%
 
 `not` binds tighter than `and`, `and` tighter than `or`. `[a, b]` includes its ends, `(a, b)` does
 not, and `within 2 pp` is short for `within [-2 pp, 2 pp]`. `p` is short for `p_value`. What a test
@@ -57,7 +58,7 @@ GRAMMAR = r"""
        | field WITHIN quantity            -> within_symmetric
        | field IS (TRUE | FALSE)          -> truth
 field: FIELD
-quantity: NUMBER PP?
+quantity: NUMBER (PP | PERCENT)?
 
 COMPARISON: ">=" | "<=" | "==" | "!=" | ">" | "<" | "≥" | "≤"
 AND.2: /and(?![A-Za-z0-9_.])/i
@@ -69,6 +70,7 @@ IS.2: /is(?![A-Za-z0-9_.])/i
 TRUE.2: /true(?![A-Za-z0-9_.])/i
 FALSE.2: /false(?![A-Za-z0-9_.])/i
 PP.2: /pp(?![A-Za-z0-9_])/
+PERCENT: /[%％]/
 FIELD: /[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*/
 NUMBER: /[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?/
 %ignore /[ \t\r\n]+/
@@ -90,6 +92,7 @@ EXPECTED = {
     "FALSE": "`false`",
     "NUMBER": "a number",
     "PP": "`pp`",
+    "PERCENT": "`%`",
     "AND": "`and`",
     "OR": "`or`",
     "$END": "the end of the rule",
@@ -186,7 +189,7 @@ class _Build(Transformer[Token, Rule]):
                 (number.start_pos or 0) + 1, "the number is too long", f"use at most {MAX_DIGITS} digits"
             )
         text = decimal_text(f"{digits}e{exponent}" if exponent else digits)
-        return Quantity(text=text, unit="pp" if unit else None)
+        return Quantity(text=text, unit=None if unit is None else "pp" if unit.type == "PP" else "%")
 
     def comparison(self, field: FieldName, operator: Token, value: Quantity) -> Comparison:
         return Comparison(field=field, operator=OPERATORS[operator], value=value)

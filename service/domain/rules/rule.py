@@ -20,10 +20,10 @@ Operator = Literal[">=", ">", "<=", "<", "==", "!="]
 
 
 class Quantity(Record):
-    """A threshold as written: exact decimal digits, and `pp` where they are percentage points."""
+    """A threshold as written: exact decimal digits, `pp` where they are percentage points, `%` of a share."""
 
     text: str = Field(max_length=64)
-    unit: Literal["pp"] | None = None
+    unit: Literal["pp", "%"] | None = None
 
     @model_validator(mode="after")
     def _is_canonical(self) -> Self:
@@ -32,12 +32,12 @@ class Quantity(Record):
         return self
 
     def exact(self) -> Fraction:
-        """The number without rounding; percentage points as a proportion."""
+        """The number without rounding; percentage points and per cent as a proportion."""
         value = Fraction(self.text)
-        return value / 100 if self.unit == "pp" else value
+        return value if self.unit is None else value / 100
 
     def __str__(self) -> str:
-        return f"{self.text} pp" if self.unit else self.text
+        return self.text if self.unit is None else f"{self.text} pp" if self.unit == "pp" else f"{self.text}%"
 
 
 class FieldName(Record):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population, TestUse
@@ -62,6 +63,12 @@ class Setting:
     def sesoi(self) -> Margin | None:
         """The smallest effect of interest of its endpoint, as the plan states it."""
         return (self.plan.sesoi or {}).get(self.hypothesis.endpoint)
+
+    @property
+    def reference(self) -> Fraction | None:
+        """The number that its arm is held against, a proportion or score units; None where two arms are compared."""
+        reference = self.hypothesis.reference
+        return None if reference is None else reference.exact()
 
     @property
     def tests(self) -> tuple[str, ...]:

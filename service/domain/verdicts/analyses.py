@@ -20,9 +20,9 @@ from service.domain.rules.feeding import (
     design_of,
     margin_for,
     ordered_of,
+    reads_runs,
     runs_of,
     takes_clusters,
-    takes_runs,
 )
 from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.rules.truth import told
@@ -204,15 +204,17 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
         baseline, candidate = baseline[order], candidate[order]
         labels = None if labels is None else [labels[item] for item in order.tolist()]
     columns = [baseline.tolist(), candidate.tolist()]
-    if takes_runs(test):
-        columns = [runs_of(rows, paired.endpoint) for rows in paired.rows]
+    if reads_runs(test, paired.endpoint):
+        columns = [runs_of(test, rows, paired.endpoint) for rows in paired.rows]
     return build_request(
         test,
         use,
         baseline=columns[0],
         candidate=columns[1],
         clusters=labels,
-        design=design_of(plan, use, paired.endpoint, paired.population, _largest(paired.manifest)),
+        design=design_of(
+            plan, use, paired.endpoint, paired.population, _largest(paired.manifest), paired.reference
+        ),
         margin=None
         if sesoi is None
         else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),

@@ -44,7 +44,7 @@ class ArmSummary(Record):
 def arm_summaries(
     setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
 ) -> tuple[ArmSummary, ...]:
-    """Baseline and candidate on the items of the verdict; none where the results break the plan or no item is left.
+    """The arms on the items of the verdict; none where the results break the plan or no item is left.
 
     Clusters widen the intervals where the population has them. Both arms answer the same items: how far apart they
     are is told by the interval of the difference, not by whether these overlap.
@@ -55,10 +55,11 @@ def arm_summaries(
         return ()
     if paired.n == 0:
         return ()
-    codes, hypothesis = _codes(paired), setting.hypothesis
+    codes, arms = _codes(paired), setting.hypothesis.arms
+    columns = (paired.baseline, paired.candidate)[-len(arms) :]
     return tuple(
         summary_of(name, values, codes, binary=paired.endpoint.collapsed_kind == "binary")
-        for name, values in ((hypothesis.baseline, paired.baseline), (hypothesis.candidate, paired.candidate))
+        for name, values in zip(arms, columns, strict=True)
     )
 
 

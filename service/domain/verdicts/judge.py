@@ -43,6 +43,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
+from service.domain.verdicts.reference import held_against
 from service.domain.verdicts.shortfall import shortfall
 from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.strata import by_stratum
@@ -172,6 +173,7 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
         population=hypothesis.population,
         baseline=hypothesis.baseline,
         candidate=hypothesis.candidate,
+        reference=held_against(setting),
         endpoint=hypothesis.endpoint,
         role="secondary" if is_secondary(setting.plan, hypothesis) else "primary",
         outcome=outcome,
@@ -180,6 +182,7 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
         rule=sentence(rule),
         rule_holds=TRUTH_OF[int(decision.truth[0])],
         clauses=tuple(evidence.clause(clause, at) for clause in setting.clauses),
+        mean=None if delta is None or setting.reference is None else float(delta + setting.reference),
         delta=None if delta is None else float(delta),
         delta_exact=None if delta is None else str(delta),
         n=paired.n if paired else 0,

@@ -25,6 +25,7 @@ from service.domain.verdicts.outcomes import OK, Outcomes
 from service.domain.verdicts.parts import AuditedArm, JudgeNoise, Span
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.t_distribution import t_quantile
+from service.words import say
 
 SUFFIX = ".audit"
 LEVEL = 0.95
@@ -51,13 +52,15 @@ def judge_noise(
     if endpoint is None:
         return None
     audit = audit_of(plan, endpoint)
-    arms = (hypothesis.baseline, hypothesis.candidate)
+    arms = hypothesis.arms
     if audit is None or not audit.measured_on(hypothesis.population):
         if endpoint.judge is None:
             return None
         return _without(None, NOT_AUDITED.format(endpoint=endpoint.id), None)
     if endpoint.kind != "binary" or audit.kind != "binary" or endpoint.replicates + audit.replicates != 2:
         return _without(audit.id, None, "the correction is for right and wrong, one result per item")
+    if len(arms) < 2:
+        return _without(audit.id, None, say("reasons.judge_of_one_arm"))
     cells = [
         outcomes.cells.get((hypothesis.population, arm, each.id))
         for each in (endpoint, audit)

@@ -127,7 +127,10 @@ class Excluded(Record):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paired:
-    """Two arms on the same items, one value each; `kept` marks these among the manifest's items."""
+    """Two arms on the same items, one value each; `kept` marks these among the manifest's items.
+
+    Of one arm the baseline is its reference, on every item alike.
+    """
 
     population: Population
     endpoint: Endpoint
@@ -140,6 +143,8 @@ class Paired:
     delta: Fraction | None = field(repr=False)
     """Candidate minus baseline, exactly; None without items."""
     excluded: Excluded = field(repr=False)
+    reference: Fraction | None = None
+    """What one arm is held against; None where two are compared."""
 
     @property
     def n(self) -> int:
@@ -166,11 +171,10 @@ def pair_up(
     """
     population, endpoint, manifest = _require_described(setting, manifests)
     plan, hypothesis = setting.plan, setting.hypothesis
-    arms = (hypothesis.baseline, hypothesis.candidate)
     shape = (manifest.n, endpoint.replicates)
     inside = outcomes.counting(population.id, manifest.n)
-    cells = tuple(_cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in arms)
-    for arm, cell in zip(arms, cells, strict=True):
+    found = [_cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in hypothesis.arms]
+    for arm, cell in zip(hypothesis.arms, found, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
             raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
@@ -178,7 +182,9 @@ def pair_up(
         if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
             raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
         _check_values(cell, endpoint, arm)
-    baseline, candidate = cells
+    candidate = found[-1]
+    baseline = found[0] if hypothesis.baseline is not None else _nothing_else(candidate)
+    cells = (baseline, candidate)
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"
     left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
@@ -195,17 +201,20 @@ def pair_up(
         population=population,
         endpoint=endpoint,
         manifest=manifest,
-        baseline=collapse(before, endpoint),
+        baseline=collapse(before, endpoint)
+        if setting.reference is None
+        else np.full(len(before), float(setting.reference)),
         candidate=collapse(after, endpoint),
         rows=(before, after),
         kept=among,
-        delta=_delta(before, after, endpoint),
+        delta=_from_reference(_delta(before, after, endpoint), setting.reference),
         excluded=Excluded(
             pairs=int(np.count_nonzero(~kept)),
             filled=int(np.count_nonzero(kept & ~usable)),
             baseline=_counts(baseline),
             candidate=_counts(candidate),
         ),
+        reference=setting.reference,
     )
 
 
@@ -269,6 +278,16 @@ def collapse(values: NDArray[np.float64], endpoint: Endpoint) -> NDArray[np.floa
     if how == "majority":
         return np.where(2 * values.sum(axis=1) > replicates, 1.0, 0.0)
     return np.asarray(values.mean(axis=1), dtype=np.float64)
+
+
+def _nothing_else(cell: Cell) -> Cell:
+    """What stands in the place of another arm where there is one alone: zeros, all of them in."""
+    return Cell(np.zeros_like(cell.values), np.full_like(cell.statuses, OK))
+
+
+def _from_reference(delta: Fraction | None, reference: Fraction | None) -> Fraction | None:
+    """The mean of one arm, as a difference from zeros, counted from its reference."""
+    return delta if delta is None or reference is None else delta - reference
 
 
 def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: Endpoint) -> Fraction | None:

@@ -25,6 +25,19 @@ class Span(Record):
     high: float | None
 
 
+class HeldAgainst(Record):
+    """The number that one arm is held against."""
+
+    value: float = Field(description="A proportion, or score units.")
+    source: str | None = Field(None, description="Who published it; null: it is required.")
+    n: int | None = Field(None, description="Items it was measured on, as the plan says; null: not told.")
+    ci: Span | None = Field(
+        None,
+        description="What so many items would show of a share that was published, if they were independent: 95 % by "
+        "Clopper and Pearson. No test of the plan knows of it.",
+    )
+
+
 class FamilyP(Record):
     """A hypothesis' p-value, and what it is among all hypotheses of its family."""
 

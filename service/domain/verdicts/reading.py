@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.domain.rules.answers import Answer, JsonObject
+from service.domain.rules.claims.clauses import meaning_of
+from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Ends
-from service.stats.shared.declaring.shows import TIE
+from service.stats.shared.declaring.shows import TIE, Covers
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
 
@@ -30,6 +32,8 @@ class IntervalRead:
     """Two-sided coverage, a proportion; None where the test does not tell."""
     method: str | None = None
     sesoi: float | None = None
+    reference: float | None = None
+    """Of one arm: the number that its interval is read against, in the place of 0."""
 
 
 def read_interval(
@@ -43,6 +47,8 @@ def read_interval(
     one_way = filled and setting.hypothesis.claim != "equivalence"
     sesoi = None if one_way else setting.sesoi
     bound = None if sesoi is None else float(sesoi.exact())
+    reference = None if setting.reference is None else float(setting.reference)
+    bound = bound if reference is None else None
     for test, path in _candidates(setting):
         answer = Answer.of(answers, test)
         seen = answer.observe(*path)
@@ -51,12 +57,12 @@ def read_interval(
             # drawn ends are read wherever they may lie
             every = [ends, *(corner for corner in seen.corners if isinstance(corner, Ends))]
             within = None if bound is None else all(_inside(each, bound) for each in every)
-            said = {_read(each, within) for each in every}
+            said = {_read(_counted_from(each, reference), within) for each in every}
             reading = said.pop() if len(said) == 1 else "inconclusive"
             stated = answer.analysis.interval(*path)
             level, method = (None, None) if stated is None else (stated.level, stated.method)
             of = ".".join((test, *path))
-            return IntervalRead(reading, of, ends, within, level, method, bound)
+            return IntervalRead(reading, of, ends, within, level, method, bound, reference)
     return None
 
 
@@ -66,10 +72,26 @@ def _candidates(setting: Setting) -> Iterator[tuple[str, tuple[str, ...]]]:
     own = [test for test in setting.tests if setting.plan.reads(test, endpoint) == endpoint]
     for clause in setting.clauses:
         test, path = clause.field.test, clause.field.path
-        if test in own and path[0] in INTERVALS:
+        if test in own and (path[0] in INTERVALS or _covers(setting, clause)):
             yield test, path[:-1] if path[-1] in ("low", "high") else path
     for test in own:
         yield test, ("ci",)
+
+
+def _covers(setting: Setting, clause: Clause) -> bool:
+    """True for an interval that speaks of one arm, wherever its test keeps it."""
+    use = setting.use_of(clause)
+    return (
+        setting.reference is not None
+        and use is not None
+        and isinstance(meaning_of(use, clause.field.path)[0], Covers)
+    )
+
+
+def _counted_from(ends: Ends, reference: float | None) -> Ends:
+    if reference is None:
+        return ends
+    return Ends(*(None if end is None else end - reference for end in (ends.low, ends.high)))
 
 
 def _read(ends: Ends, within_sesoi: bool | None) -> Reading:

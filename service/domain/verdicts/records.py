@@ -13,6 +13,7 @@ from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.parts import (
     EquivalenceFallback,
     FamilyP,
+    HeldAgainst,
     JudgeNoise,
     Span,
     Stopped,
@@ -70,8 +71,13 @@ class HypothesisVerdict(Record):
     claim: Claim
     statement: str
     population: str
-    baseline: str
+    baseline: str | None = Field(
+        None, exclude_if=absent, description="Not present of a claim about one arm, which has a `reference`."
+    )
     candidate: str
+    reference: HeldAgainst | None = Field(
+        None, exclude_if=absent, description="What one arm is held against; else not present."
+    )
     endpoint: str
     role: Role = Field(
         "primary", description="Of its endpoint. Secondary outcomes are never counted as primary."
@@ -84,7 +90,12 @@ class HypothesisVerdict(Record):
     rule: str = Field(description="The canonical sentence.")
     rule_holds: bool | None = Field(description="Null: it cannot be decided.")
     clauses: tuple[ClauseVerdict, ...]
-    delta: float | None = Field(description="Candidate minus baseline.")
+    mean: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="Of the candidate, where it is held against a reference; else not present.",
+    )
+    delta: float | None = Field(description="Candidate minus baseline, or minus the reference.")
     delta_exact: str | None = Field(description="The same as an exact fraction.")
     n: int = Field(description="Items judged on.")
     n_planned: int = Field(description="Items planned.")

@@ -58,12 +58,32 @@ def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None
 
 
 def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str, Mapping[str, Any] | None]:
-    """Those of the hypothesis' tests that read this endpoint."""
-    return {
+    """Those of the hypothesis' tests that read this endpoint; of one arm counted from its reference."""
+    read: dict[str, Mapping[str, Any] | None] = {
         name: Answer(stored).analysis.members if Answer(stored).has_analysis else None
         for name, stored in judged.analyses.items()
         if plan.reads(name, judged.endpoint) == endpoint
     }
+    if judged.reference is None:
+        return read
+    return {name: _from_reference(each, judged.reference.value) for name, each in read.items()}
+
+
+def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Mapping[str, Any] | None:
+    """The mean of one arm, or what takes its place, with its interval, counted from the reference."""
+    if analysis is None:
+        return None
+    inner = analysis.get("pass_hat_k")
+    value, ci = analysis.get("mean"), analysis.get("ci")
+    if isinstance(inner, Mapping):
+        value, ci = inner.get("value"), inner.get("ci")
+    if not isinstance(value, int | float) or not isinstance(ci, Mapping):
+        return None
+    ends = {
+        end: None if not isinstance(at := ci.get(end), int | float) else at - reference
+        for end in ("low", "high")
+    }
+    return {"delta": value - reference, "ci": {**ci, **ends}}
 
 
 def _read(judged: HypothesisVerdict) -> str | None:

@@ -53,11 +53,11 @@ def power_of_rules(
 def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
     """The points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed.
 
-    Of a rule on amounts the truth is a ratio.
+    Of a rule on amounts the truth is a ratio, of one about one arm its mean.
     """
     return [
-        {"truth": each.get("ratio", each["truth"]), "power": each["power"], "error": each.get("standard_error"),
-         "series": _series(each, language)}
+        {"truth": each.get("ratio", each.get("mean", each["truth"])), "power": each["power"],
+         "error": each.get("standard_error"), "series": _series(each, language)}
         for each in power.get("power") or ()
         if each.get("power") is not None
     ]  # fmt: skip
@@ -97,26 +97,31 @@ def _rule(
 ) -> Spec:
     rows = rule_rows(power, language)
     ratio = any("ratio" in each for each in power.get("power") or ())
-    axis = unit.axis(language, "true_ratio" if ratio else "truth")
-    axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary else {}
-    x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": {"zero": True, "nice": False}}
+    mean = any("mean" in each for each in power.get("power") or ())
+    axis = unit.axis(language, "true_ratio" if ratio else "true_mean" if mean else "truth")
+    axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary and not mean else {}
+    scale = {"zero": not mean, "nice": False}
+    x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": scale}
     spec = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
     sesoi = power.get("sesoi")
-    if margins is None and sesoi is not None:
+    if margins is None and sesoi is not None and not mean:
         below = sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0
         margins = (-sesoi if below else sesoi,)
     drawn = () if ratio else margins or ()
-    middle = sum(style.spread([0.0, *drawn, *(row["truth"] for row in rows)])) / 2
+    middle = sum(style.spread([*([] if mean else [0.0]), *drawn, *(row["truth"] for row in rows)])) / 2
     for at in drawn:
         line = style.ruler("x", at, dash=(5, 3), color=style.VERMILION)
-        spec["layer"] += [line, *_margin(at, unit, language, leftward=at > middle)]
+        told = f"{say('sesoi_short', language)} {unit.amount(at)}"
+        if mean:
+            told = f"{say('reference', language)} {unit.amount(at, signed=False)}{'%' if unit.binary else ''}"
+        spec["layer"] += [line, *_margin(at, told, leftward=at > middle)]
     title = (
         {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13, "offset": 20}} if named else {}
     )
     return {**title, **spec}
 
 
-def _margin(at: float, unit: Unit, language: Language, *, leftward: bool) -> tuple[Spec, Spec]:
+def _margin(at: float, told: str, *, leftward: bool) -> tuple[Spec, Spec]:
     """What the dashed line is, on a ground that keeps curves from running through it."""
     words: Spec = {
         "data": {"values": [{}]},
@@ -126,7 +131,7 @@ def _margin(at: float, unit: Unit, language: Language, *, leftward: bool) -> tup
         },
         "encoding": {
             "x": {"datum": at, "type": "quantitative"}, "y": {"value": 4},
-            "text": {"value": f"{say('sesoi_short', language)} {unit.amount(at)}"},
+            "text": {"value": told},
         },
     }  # fmt: skip
     return {**words, "mark": words["mark"] | style.HALO}, words

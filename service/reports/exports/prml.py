@@ -79,6 +79,14 @@ def _hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
     raise InvalidData.field("query.hypothesis", message, f"name one of: {ids}")
 
 
+def _compared_with(hypothesis: Hypothesis) -> dict[str, str]:
+    """The arm, or the number, that the candidate is held against."""
+    if hypothesis.baseline is not None:
+        return {"baseline": _portable(hypothesis.baseline)}
+    reference = hypothesis.reference
+    return {} if reference is None else {"reference": _portable(f"{reference.value:.12g} {reference.unit}")}
+
+
 def _manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
@@ -94,7 +102,7 @@ def _manifest(
         "created_at": version.locked_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "metric": METRIC,
         "metric_args": {
-            "baseline": _portable(chosen.baseline),
+            **_compared_with(chosen),
             "candidate": _portable(chosen.candidate),
             "endpoint": _portable(chosen.endpoint),
             "hypothesis": _portable(hypothesis),

@@ -11,8 +11,8 @@ from service.reports.prereg.said import Said, fold
 from service.reports.prereg.sections import Draft
 from service.reports.prereg.text import outside, read, spans
 
-LABELLED = ("claim", "population", "baseline", "candidate", "endpoint")
-"""What a hypothesis must say under its statement, or leave to be read from prose."""
+LABELLED = ("claim", "population", "candidate", "endpoint")
+"""What a hypothesis must say under its statement, or leave to be read from prose; and what it is compared with."""
 MAX_RULE = 2000
 """Characters of a rule that stands as it is written."""
 
@@ -31,9 +31,15 @@ def hypothesis(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -
         entry.lines.setdefault("statement", item.line)
         said.take_all()
     draft.entries("hypotheses").append(entry)
-    if any(part not in entry for part in LABELLED):
+    if not _labelled(entry):
         draft.prosaic.append(entry)
     return True
+
+
+def _labelled(entry: Entry) -> bool:
+    """True where labelled lines say all that a hypothesis of its claim must say."""
+    compared = "reference" if entry.get("claim") == "at_least" else "baseline"
+    return all(part in entry for part in (*LABELLED, compared))
 
 
 def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bool:
@@ -83,7 +89,7 @@ def finish(draft: Draft) -> None:
 def _complete(draft: Draft, entry: Entry) -> None:
     """Fill in what the statement, the sample size and the only primary endpoint tell."""
     section, statement = "hypotheses", str(entry.get("statement", ""))
-    labelled = all(part in entry for part in LABELLED)
+    labelled = _labelled(entry)
     draft.assume(section, entry, "claim", prose.claim(statement))
     draft.assume(section, entry, "population", _population(draft, entry, statement))
     primary = [
@@ -93,7 +99,10 @@ def _complete(draft: Draft, entry: Entry) -> None:
     ]
     if len(primary) == 1:
         draft.assume(section, entry, "endpoint", primary[0])
-    arms = prose.arms_in_parentheses(statement)
+    if entry.get("claim") == "at_least":
+        draft.assume(section, entry, "reference", prose.reference(statement))
+        draft.assume(section, entry, "candidate", prose.arm_in_parentheses(statement))
+    arms = None if entry.get("claim") == "at_least" else prose.arms_in_parentheses(statement)
     if arms is not None:
         draft.assume(section, entry, "baseline", arms[0])
         draft.assume(section, entry, "candidate", arms[1])
@@ -101,7 +110,7 @@ def _complete(draft: Draft, entry: Entry) -> None:
     if sentence is not None:
         _rule(draft, entry, sentence)
     named = [str(entry["id"]) for entry in draft.entries("tests") if entry.get("test") == "equivalence"]
-    if not labelled and len(named) == 1:
+    if not labelled and len(named) == 1 and entry.get("claim") != "at_least":
         why = f"`{named[0]}` may find equivalence where the rule is false: check it"
         draft.assume(section, entry, "equivalence", named[0], why=why)
 

@@ -152,8 +152,21 @@ def claim(text: str) -> str | None:
         ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),
         ("equivalence", r"equivalen|等价|等效"),
         ("superiority", r"improv|outperform|better|higher|increase|exceed|raise|提高|提升|优于|高于|超过"),
+        ("at_least", r"\bat least\b[^.;]{0,40}?(?:%|per ?cent)|(?:至少|不低于|达到)[^。；]{0,20}?%"),
     )
     return None if meant is None else meant.value
+
+
+def reference(text: str) -> dict[str, Any] | None:
+    """The number of `answers at least 95 % of questions`; None where there is none, or several."""
+    found = re.findall(rf"({_NUMBER})\s*(?:%|per ?cent\b)", fold(text))
+    return {"value": float(found[0]), "unit": "%"} if len(found) == 1 else None
+
+
+def arm_in_parentheses(text: str) -> str | None:
+    """The arm of `the new prompt (C3) answers at least 95 %`."""
+    names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text))
+    return names[0] if len(names) == 1 else None
 
 
 _ARMS = r"(?:Δ|delta|差值?)\s*\(\s*([\w.]{1,64})\s*-\s*([\w.]{1,64})\s*\)"

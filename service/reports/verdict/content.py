@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic import AwareDatetime, Field
 
@@ -17,7 +16,7 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.verdicts.arm_summaries import ArmSummary
-from service.domain.verdicts.parts import absent
+from service.domain.verdicts.parts import HeldAgainst, absent
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
 from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
@@ -80,8 +79,11 @@ class HypothesisReport(Record):
     id: str
     statement: str
     population: str
-    baseline: str
+    baseline: str | None = Field(None, exclude_if=absent, description="Not present of a claim about one arm.")
     candidate: str
+    reference: HeldAgainst | None = Field(
+        None, exclude_if=absent, description="What one arm is held against; else not present."
+    )
     endpoint: str
     role: Role
     binary: bool = Field(description="Differences are proportions: 0.02 is 2 pp.")
@@ -251,7 +253,7 @@ def _hypothesis(
             name: getattr(judged, name)
             for name in (
                 "id", "statement", "population", "baseline", "candidate", "endpoint", "role", "outcome", "reason",
-                "rule", "clauses", "n", "n_planned", "delta", "slices",
+                "rule", "clauses", "n", "n_planned", "delta", "slices", "reference",
             )
         },
         binary=endpoint is not None and endpoint.kind == "binary",
@@ -282,7 +284,7 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
             p_bound=analysis.text("bounds", "p_value"),
             statistics=_numbers(analysis, STATISTICS),
             effects=_numbers(analysis, EFFECTS),
-            estimates=tuple(_estimates(analysis.members)),
+            estimates=tuple(_estimates(analysis)),
             sentence=str(analysis.member("sentence") or stored.get("reason") or ""),
         )
 
@@ -296,9 +298,12 @@ def _interval(ci: object) -> Interval | None:
     return Interval(low=ci.get("low"), high=ci.get("high"), level=ci["level"], method=str(ci["method"]))
 
 
-def _estimates(analysis: Mapping[str, Any]) -> Iterator[Estimate]:
-    """Members that are a value with an interval of its own."""
-    for name, member in analysis.items():
+def _estimates(analysis: Analysis) -> Iterator[Estimate]:
+    """Members that are a value with an interval of its own; of one arm its mean."""
+    mean, of_mean = analysis.number("mean"), _interval(analysis.member("ci"))
+    if "delta" not in analysis and mean is not None and of_mean is not None:
+        yield Estimate(name="mean", value=mean, ci=of_mean)
+    for name, member in analysis.members.items():
         if not isinstance(member, Mapping):
             continue
         value, ci = member.get("value", member.get("estimate")), _interval(member.get("ci"))

@@ -165,13 +165,20 @@ def clause_rows(each: HypothesisReport, language: Language) -> list[tuple[str, s
     """Every clause; those on another endpoint are in its own unit."""
     units = {test.id: is_binary(each, test) for test in each.tests}
     return [
-        clause_row(clause, binary=units.get(clause.text.split(".")[0], each.binary), language=language)
+        clause_row(
+            clause,
+            binary=units.get(clause.text.split(".")[0], each.binary),
+            signed=each.reference is None,
+            language=language,
+        )
         for clause in each.clauses
     ]
 
 
-def clause_row(clause: ClauseVerdict, *, binary: bool, language: Language) -> tuple[str, str, str, str]:
-    """Clause, observed, threshold and truth, as texts."""
+def clause_row(
+    clause: ClauseVerdict, *, binary: bool, signed: bool = True, language: Language
+) -> tuple[str, str, str, str]:
+    """Clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm."""
     planned = parse(clause.text)
     effect = isinstance(planned, Comparison | Excludes | Within) and planned.field.path[0] in EFFECT_FIELDS
     match planned:
@@ -184,27 +191,28 @@ def clause_row(clause: ClauseVerdict, *, binary: bool, language: Language) -> tu
     truth = say({True: "holds", False: "fails", None: "unknown"}[clause.holds], language)
     return (
         clause.text,
-        _observed(clause.observed, points=binary and effect, language=language),
+        _observed(clause.observed, points=binary and effect, signed=signed, language=language),
         threshold,
         truth,
     )
 
 
-def _observed(found: Any, *, points: bool, language: Language) -> str:
+def _observed(found: Any, *, points: bool, signed: bool = True, language: Language) -> str:
     if found is None:
         return say("undefined", language)
     if isinstance(found, bool):
         return "true" if found else "false"
     if isinstance(found, Span):
-        return span(found.low, found.high, binary=points, language=language)
-    return value(found, binary=True, signed=True) if points else f"{found:.4g}"
+        return span(found.low, found.high, binary=points, signed=signed, language=language)
+    return value(found, binary=True, signed=signed) if points else f"{found:.4g}"
 
 
 def statistics_table(
     each: HypothesisReport, language: Language
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows of the basic statistics: both arms side by side, and their difference."""
+    """Head and rows of the basic statistics: both arms side by side, and their difference; or one arm alone."""
     head = (say("metric", language), *(arm.arm for arm in each.arms), say("difference", language))
+    width = len(each.arms) + (1 if each.reference is not None else 2)
     rows: list[tuple[str, ...]] = [(say("items", language), *(str(arm.n) for arm in each.arms), "")]
     for name in ("mean", "sd") if each.binary else ("mean", "sd", "median", "min", "max"):
         found = [getattr(arm, name) for arm in each.arms]
@@ -214,7 +222,7 @@ def statistics_table(
             else value(found[1] - found[0], binary=each.binary, signed=True)
         )
         rows.append((say(name, language), *(value(one, binary=each.binary) for one in found), change))
-    return head, rows
+    return head[:width], [row[:width] for row in rows]
 
 
 def interval_rows(each: HypothesisReport, language: Language = "en") -> list[tuple[str, str, str]]:

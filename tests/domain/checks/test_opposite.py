@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from service.stats.shared.declaring import registry
+from tests.domain import sample
+from tests.domain.checks import one_arm_worlds
 from tests.domain.checks.opposite_worlds import KINDS, REASON, VARIED, draw, judge, lintable, opposite, worlds
 
 CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).request.model_fields} | {
@@ -54,6 +56,39 @@ def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dic
 
 def test_no_plan_that_lints_is_supported_by_data_that_show_the_opposite():
     assert "supported" in search(26, 16, 6, drawn_tests=False)["outcomes"]
+
+
+def search_one_arm(seed: int, plans: int, most: int) -> dict[str, int]:
+    """The same of claims about one arm; how many verdicts there were by outcome."""
+    rng = np.random.default_rng(seed)
+    seen: dict[str, int] = {}
+    looked = 0
+    while looked < plans:
+        changes = one_arm_worlds.draw(rng)
+        if not one_arm_worlds.lints(sample.plan(changes)):
+            continue
+        looked += 1
+        every = list(one_arm_worlds.worlds(rng, changes["endpoints.0"].get("replicates", 1)))
+        for at in rng.permutation(len(every))[:most]:
+            verdict = one_arm_worlds.judge(changes, every[at])
+            seen[verdict.outcome] = seen.get(verdict.outcome, 0) + 1
+            if verdict.outcome == "supported":
+                why = one_arm_worlds.opposite(changes, verdict, every[at])
+                assert why is None, (why, changes, verdict.sentence)
+    return seen
+
+
+def test_no_plan_about_one_arm_that_lints_is_supported_by_data_that_show_the_opposite():
+    seen = search_one_arm(29, 8, 6)
+    assert seen["supported"], seen
+    assert seen["not_supported"], seen
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_none_of_hundreds_about_one_arm_is():
+    seen = search_one_arm(2029, 400, 14)
+    assert seen["supported"] > 100, seen
 
 
 @pytest.mark.slow

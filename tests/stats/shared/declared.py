@@ -13,6 +13,8 @@ from service.stats.shared.declaring import registry
 from tests.stats.cases import cases_of
 
 IN_PLANS = [test for test in registry.every() if test.plan is not None]
+OF_TWO_ARMS = [test for test in IN_PLANS if test.plan.arms == 2]
+"""Those whose fields speak of a difference."""
 
 
 def fields(test):

@@ -82,7 +82,7 @@ class Procedure:
         cls, resolved: ResolvedPlan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]
     ) -> Procedure:
         """The hypotheses named, grouped by the data they see."""
-        families: dict[tuple[str, ...], list[Setting]] = {}
+        families: dict[tuple[str | None, ...], list[Setting]] = {}
         for setting in resolved.settings:
             hypothesis = setting.hypothesis
             if hypothesis.id in wanted:

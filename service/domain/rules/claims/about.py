@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
 from service.domain.plans.plan import About
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Use
-from service.stats.shared.declaring.shows import Effect, EffectKind
+from service.stats.shared.declaring.shows import Bounded, Covers, Effect, EffectKind
 
 KINDS: Mapping[About, frozenset[EffectKind]] = {
     "mean": frozenset({"means", "cluster_means"}),
     "median": frozenset({"quantiles", "quantile_of_differences"}),
     "quantile": frozenset({"quantiles", "quantile_of_differences"}),
     "rank": frozenset({"ranks", "shift"}),
+    "pass_hat_k": frozenset({"pass_hat_k"}),
+    "every_item": frozenset({"every_item"}),
 }
 """The effects of tests that bear out a claim about each."""
 
@@ -32,6 +34,20 @@ NAMED: tuple[tuple[About, str], ...] = (
 def effect_of(use: Use) -> Effect:
     """What the interval and the p-value of a plan's test are about."""
     return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
+
+
+OF_ONE_ARM: frozenset[About] = frozenset({"mean", "pass_hat_k", "every_item"})
+"""What a claim about one arm can be about; claims about two arms can be about the mean and what these are not."""
+
+
+def names_of(use: Use, about: About) -> Iterator[str]:
+    """What facts call the test, or one of its fields, that can bear out a claim about that."""
+    if bears_on(effect_of(use), about):
+        yield use.use.id
+    for path, meaning in ({} if use.test.plan is None else use.test.plan.shows).items():
+        effect = meaning.effect if isinstance(meaning, Covers | Bounded) else None
+        if effect is not None and bears_on(effect, about):
+            yield f"{use.use.id}.{path}"
 
 
 def bears_on(effect: Effect, about: About) -> bool:

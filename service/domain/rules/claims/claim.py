@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from service.domain.plans.plan import About, Claim, Endpoint
-from service.domain.rules.claims.about import bears_on, effect_of
+from service.domain.rules.claims.about import names_of
 from service.domain.rules.claims.assertion import Facts, Shown
 from service.domain.rules.claims.margins import stated_number
 from service.domain.rules.settings import Setting
@@ -23,8 +23,9 @@ WANTED: dict[Claim, Bounds] = {
     "minimum_effect": ABOVE_UPPER,
     "non_inferiority": ABOVE_LOWER,
     "equivalence": INSIDE,
+    "at_least": ABOVE_ZERO,
 }
-"""Bounds of the effect in margins that a claim needs shown, where larger is better."""
+"""Bounds of the effect in margins that a claim needs shown, where larger is better; of one arm above its reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,7 @@ class Target:
         stated = stated_number(hypothesis, endpoint, sesoi)
         sized = hypothesis.claim in ("superiority", "minimum_effect")
         about = hypothesis.about or "mean"
-        tests = (
-            name for name, use in setting.uses.items() if not use.beside and bears_on(effect_of(use), about)
-        )
+        tests = (name for use in setting.uses.values() if not use.beside for name in names_of(use, about))
         return cls(
             hypothesis.claim,
             good_direction(endpoint),
@@ -134,7 +133,7 @@ class Target:
         for each in mine.shown | mine.may:
             margin = self.held_to(each)
             match self.claim:
-                case "superiority":
+                case "superiority" | "at_least":
                     denied = each.side == -1 and each.at <= (self.size or 0)
                 case "minimum_effect":
                     denied = each.side == -1 and each.at <= max(margin or 0, self.size or 0)

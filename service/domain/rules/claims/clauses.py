@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,10 +11,11 @@ from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import Facts, Limit, Shown, States, states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.margins import explicit_margin, own_margin
-from service.domain.rules.feeding import parameter
+from service.domain.rules.feeding import filled_by, parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Not, Within
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.shows import (
+    Bounded,
     Bounds,
     Covers,
     Estimate,
@@ -44,21 +45,31 @@ class Reader:
 
     uses: Mapping[str, Use]
     sesoi: Fraction | None
+    reference: Fraction | None = None
+    """Of one arm: the number from which its facts are counted."""
+    filled: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By test: parameters that other parts of the plan fill."""
 
     @classmethod
     def of(cls, setting: Setting) -> Reader:
         """The reader of a hypothesis' rule."""
-        return cls(setting.uses, None if setting.sesoi is None else setting.sesoi.exact())
+        sesoi = None if setting.sesoi is None else setting.sesoi.exact()
+        reference, endpoint = setting.reference, setting.endpoint
+        if reference is None or endpoint is None:
+            return cls(setting.uses, sesoi)
+        filled = {name: filled_by(use.test, endpoint, reference) for name, use in setting.uses.items()}
+        return cls(setting.uses, sesoi, reference, filled)
 
     def __call__(self, clause: Clause) -> States:
         """The states in which the clause holds; a single empty one where it asserts nothing."""
         if clause.field.test is None:
-            return _estimate(clause)
+            return _estimate(_limits(clause))
         use = self.uses.get(clause.field.test)
         if use is None or use.beside:
             return NOTHING
         meaning, end = meaning_of(use, clause.field.path)
-        return _Clause(clause, use, self.sesoi, end).states(meaning)
+        filled = self.filled.get(clause.field.test, {})
+        return _Clause(clause, use, self.sesoi, end, meaning, self.reference or ZERO, filled).states()
 
 
 def meaning_of(use: Use, path: tuple[str, ...]) -> tuple[Meaning | None, str | None]:
@@ -76,11 +87,17 @@ class _Clause:
     use: Use
     sesoi: Fraction | None
     end: str | None
+    meaning: Meaning | None
+    reference: Fraction
+    """What numbers on the scale of one arm are counted from; 0 of a difference."""
+    filled: Mapping[str, Any]
 
-    def states(self, meaning: Meaning | None) -> States:
-        match meaning:
+    def states(self) -> States:
+        match meaning := self.meaning:
             case Estimate():
-                return _estimate(self.clause)
+                return _estimate(self._from_reference())
+            case Bounded():
+                return self._bounded(meaning)
             case Signed():
                 return self._signed(meaning.origin)
             case Covers():
@@ -96,7 +113,23 @@ class _Clause:
                 return NOTHING
 
     def _parameter(self, name: str) -> Any:
-        return parameter(self.use.use, name)
+        return self.filled[name] if name in self.filled else parameter(self.use.use, name)
+
+    def _from_reference(self) -> tuple[Limit | None, Limit | None]:
+        """The limits that the clause sets, from below and from above, counted from the reference."""
+        low, high = _limits(self.clause)
+        return self._moved(low), self._moved(high)
+
+    def _moved(self, limit: Limit | None) -> Limit | None:
+        return None if limit is None else replace(limit, at=limit.at - self.reference)
+
+    def _bounded(self, meaning: Bounded) -> States:
+        """A bound that lies beyond a limit shows that what it bounds does."""
+        limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
+        if limit is None or error >= LEAST_ERROR:
+            return NOTHING
+        shown = self._shown(meaning.side, limit.at, error)
+        return (Facts(shown=frozenset([shown]), asks=frozenset([meaning.side])),)
 
     def _signed(self, origin: int) -> States:
         above, below = _limits(self.clause)
@@ -109,10 +142,11 @@ class _Clause:
         )
 
     def _covers(self, meaning: Covers) -> States:
+        moves = meaning.origin is None
         if isinstance(self.clause, Excludes):
-            value = Limit(self.clause.value.exact(), strict=True)
+            value = Limit(self.clause.value.exact() - (self.reference if moves else ZERO), strict=True)
             return self._beyond(meaning, 1, value) + self._beyond(meaning, -1, value)
-        above, below = _limits(self.clause)
+        above, below = self._from_reference() if moves else _limits(self.clause)
         states = NOTHING
         if above is not None and self.end in (None, "low"):
             states = _met(states, self._beyond(meaning, 1, above, asks=self.end is not None))
@@ -203,6 +237,8 @@ class _Clause:
 
     @property
     def _of(self) -> str | None:
+        if isinstance(self.meaning, Covers | Bounded) and self.meaning.effect is not None:
+            return f"{self.use.use.id}.{'.'.join(self.clause.field.path[: -1 if self.end else None])}"
         return None if effect_of(self.use).of_means else self.use.use.id
 
     def _shown(self, side: Side, at: Fraction, error: float) -> Shown:
@@ -219,8 +255,8 @@ def _along(way: Facts) -> Facts:
     return way.meet(Facts(low=low, high=high))
 
 
-def _estimate(clause: Clause) -> States:
-    above, below = _limits(clause)
+def _estimate(limits: tuple[Limit | None, Limit | None]) -> States:
+    above, below = limits
     return (Facts(low=above, high=below, asks=_asks(above, below)),)
 
 

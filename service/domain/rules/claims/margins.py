@@ -169,7 +169,7 @@ def stated_number(
     hypothesis: Hypothesis, endpoint: Endpoint | None, sesoi: Fraction | None
 ) -> Fraction | None:
     """The size, or the margin, that the statement of a hypothesis names; None where it names none for sure."""
-    if endpoint is None or endpoint.kind == "counts":
+    if endpoint is None or endpoint.kind == "counts" or hypothesis.claim == "at_least":
         return None
     binary = endpoint.kind == "binary"
     if hypothesis.claim in ("superiority", "minimum_effect"):

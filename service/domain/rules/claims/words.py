@@ -17,6 +17,11 @@ def quantity(endpoint: Endpoint, value: Fraction) -> str:
     return written(value)
 
 
+def level(endpoint: Endpoint, value: Fraction) -> str:
+    """A mean as a rule writes it: `95%` on binary endpoints, else a bare number."""
+    return f"{written(100 * value)}%" if endpoint.kind == "binary" else written(value)
+
+
 def written(value: Fraction) -> str:
     """A number in plain decimals."""
     return decimal_text(f"{float(value):.12g}")
@@ -40,6 +45,10 @@ def claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
 def _claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     if target.claim == "superiority":
         return say("reasons.better", arm=hypothesis.candidate)
+    if hypothesis.reference is not None:
+        side = "reaches" if target.good == 1 else "stays_below"
+        reference = level(endpoint, hypothesis.reference.exact())
+        return say(f"reasons.{side}", arm=hypothesis.candidate, reference=reference)
     code = {"minimum_effect": "beyond", "non_inferiority": "not_worse_by", "equivalence": "within"}[
         target.claim
     ]

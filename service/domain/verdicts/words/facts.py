@@ -11,7 +11,7 @@ from service.domain.plans.plan import About, Plan
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, weighs_clusters
+from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, meaning_of, weighs_clusters
 from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
@@ -23,7 +23,7 @@ from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interv
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.shortfall import size_unshown
 from service.domain.verdicts.worst_case import Way
-from service.stats.shared.declaring.shows import Effect, Side
+from service.stats.shared.declaring.shows import Bounded, Effect, Side
 
 Why = Literal["corrected", "sides", "levels", "methods"]
 """Why an interval and a test disagree about 0."""
@@ -102,6 +102,14 @@ class TestedEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundShown:
+    """A bound that a clause compared with its threshold: every item is right at least so often."""
+
+    field: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that a sentence says beside the rule and the estimate."""
 
@@ -130,6 +138,8 @@ class Facts:
     other_margins: tuple[OtherMargin, ...] = ()
     about: About = "mean"
     """What the claim is about."""
+    bounds: tuple[BoundShown, ...] = ()
+    """Bounds that a rule about one arm asks for."""
 
     def favoured_by(self, way: Way) -> Literal["candidate", "baseline"]:
         """The arm that results are taken for where they raise the difference (`up`) or lower it."""
@@ -183,7 +193,18 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
         effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
         about=(None if setting is None else setting.hypothesis.about) or "mean",
+        bounds=tuple(_bounds(setting, verdict)),
     )
+
+
+def _bounds(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[BoundShown]:
+    for clause in () if setting is None else setting.clauses:
+        use = setting.use_of(clause) if setting is not None else None
+        if use is None or not isinstance(meaning_of(use, clause.field.path)[0], Bounded):
+            continue
+        value = Answer.of(verdict.analyses, use.use.id).observe(*clause.field.path).value
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            yield BoundShown(str(clause.field), float(value))
 
 
 def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:

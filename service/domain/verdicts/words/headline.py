@@ -17,6 +17,12 @@ from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, interval_of
 from service.domain.verdicts.words.numbers import amount, difference, percentage, points, score, times
+from service.domain.verdicts.words.one_arm import (
+    against,
+    figures_of_one_arm,
+    open_of_one_arm,
+    shows_short,
+)
 from service.domain.verdicts.words.reasons import reason_message
 from service.words import Listed, Message, Value, listed, message
 
@@ -67,7 +73,7 @@ class _Said:
         return message(
             f"headlines.{verdict.claim}_{self._way()}",
             candidate=verdict.candidate,
-            baseline=verdict.baseline,
+            baseline=against(verdict, self.facts),
             margin=told,
             about="" if about == "mean" else message(f"headlines.about_{about}"),
         )
@@ -75,6 +81,8 @@ class _Said:
     def _way(self) -> str:
         """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one."""
         verdict, read = self.verdict, self.read
+        if verdict.reference is not None:
+            return "behind" if shows_short(verdict, read, self.facts) else verdict.outcome
         if (verdict.claim, verdict.outcome) != ("superiority", "not_supported") or read is None:
             return verdict.outcome
         if self._effect_read() is not None or read.reading not in ("positive", "negative"):
@@ -123,6 +131,8 @@ class _Said:
 
     def _figures(self) -> Message | None:
         """The estimate with the interval of the same quantity, and how many times as much the candidate costs."""
+        if self.verdict.reference is not None:
+            return figures_of_one_arm(self.verdict, self.read, self.facts)
         effect = self._effect_read()
         value = self.verdict.delta if effect is None else effect.value
         if value is None:
@@ -193,6 +203,8 @@ class _Said:
             return message("headlines.open_claim", reason=reason_message(verdict.reason))
         if verdict.outcome == "inconclusive":
             return message("headlines.open_because", reason=self._undecided())
+        if verdict.reference is not None:
+            return open_of_one_arm(verdict, self.read, self.facts)
         if verdict.outcome == "equivalent":
             return message("headlines.open_no_difference")
         if verdict.outcome == "not_supported":

@@ -25,6 +25,7 @@ from service.domain.verdicts.words.facts import (
 )
 from service.domain.verdicts.words.fallbacks import fallback_messages
 from service.domain.verdicts.words.numbers import amount, both_ways, percentage, probability, times
+from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_arm
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.slices import slice_messages
 from service.words import Language, Listed, Message, Value, listed, message
@@ -82,7 +83,9 @@ def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fact
         return
     if facts.about != "mean":
         yield message("verdicts.about", what=message(f"verdicts.about_{facts.about}"))
-    if verdict.delta is not None:
+    if verdict.reference is not None:
+        yield from estimate_of_one_arm(verdict, verdict.reference, facts)
+    elif verdict.delta is not None:
         yield _estimate(verdict.delta, verdict, facts)
         if facts.about != "mean" and facts.good * verdict.delta < 0 and verdict.claim in ASKS_MORE:
             yield message("verdicts.otherwise")
@@ -90,6 +93,9 @@ def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fact
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
     for p_value in facts.p_values:
         yield _compared(p_value, verdict, facts)
+    if verdict.reference is not None:
+        yield from of_one_arm(verdict, read, facts)
+        return
     if read is not None:
         yield _interval(read, verdict, facts)
         yield from _disagreement(facts, read)
@@ -125,7 +131,7 @@ def _estimate(delta: float, verdict: HypothesisVerdict, facts: Facts) -> Message
     return message(
         "verdicts.estimate",
         candidate=verdict.candidate,
-        baseline=verdict.baseline,
+        baseline=str(verdict.baseline),
         endpoint=verdict.endpoint,
         population=verdict.population,
         amount=amount(delta, facts),
@@ -169,7 +175,7 @@ def _ratio(shown: RatioShown, verdict: HypothesisVerdict) -> Message:
         "verdicts.ratio",
         endpoint=shown.endpoint,
         candidate=verdict.candidate,
-        baseline=verdict.baseline,
+        baseline=str(verdict.baseline),
         times=times(shown.value, *shown.apart),
         interval=interval,
         n="" if shown.n is None else message("verdicts.ratio_n", n=shown.n),

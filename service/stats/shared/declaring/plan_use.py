@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import special
 
-from service.stats.shared.declaring.shows import Effect, Parameter, Shows, of_means
+from service.stats.shared.declaring.shows import Effect, Parameter, Path, Shows, Side, of_means
 
 if TYPE_CHECKING:
     from service.stats.shared.declaring.cells import CellFields
+    from service.stats.shared.declaring.one_arm import Floats, OneArmSets
     from service.stats.shared.declaring.simulated import Simulated
 
 
@@ -169,8 +170,19 @@ class PlanUse:
     """Its p-value is that of a mean difference under random signs, one for every item, or cluster it is given."""
     differences_alone: bool = False
     """Its answer depends on the differences of items alone: items equal in both arms are alike to it."""
-    takes: Literal["values", "runs"] = "values"
-    """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements."""
+    takes: Literal["values", "runs", "either"] = "values"
+    """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements.
+    `either`: the runs where their mean is the item's value."""
+    arms: Literal[1, 2] = 2
+    """How many it is given; of one the plan's `reference` is what it is held against."""
+    fills: frozenset[str] = frozenset()
+    """Fields of its request that other parts of the plan fill."""
+    of_reference: Callable[[float, Side, bool], dict[str, Any]] = lambda _value, _good, _binary: {}
+    """What the reference of a claim on one arm makes of these fields, from its number, the good direction, and whether
+    outcomes are right or wrong."""
+    of_sets: Callable[[OneArmSets, Parameter, Path, float], Floats | None] | None = None
+    """Fields on many data sets of one arm, for power and level: (T,) numbers that lie on the field's side of a limit.
+    None for a field that is not known so."""
     takes_range: Callable[[Parameter], bool] = lambda _parameter: False
     """Asked with these parameters it needs the range of the scores: the endpoint's bounds."""
     keeps_level: Callable[[Parameter, bool], bool] = lambda _parameter, _clustered: False
@@ -178,5 +190,7 @@ class PlanUse:
     most as often as they say, at every n and whatever the scores are like: it is proven."""
     positive: bool = False
     """It judges endpoints of amounts: those that a plan says are positive."""
+    clause: str = "p_value < 0.05"
+    """What a rule may ask of it, as its page shows."""
     example: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of a plan's test on its page, where those of the request's example have no meaning there."""

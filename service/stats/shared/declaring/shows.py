@@ -55,12 +55,23 @@ class Covers:
     """A confidence interval; `error` is the chance of a miss on one side.
 
     `around`: it holds the observed difference of means. `origin`: it is on a scale of its own, on
-    which this value stands for no difference and others say no size.
+    which this value stands for no difference and others say no size. `effect`: what it covers, where that is not
+    what the test's other numbers are about.
     """
 
     error: Callable[[Parameter], float]
     around: bool = True
     origin: int | None = None
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A number that what it is about lies above (1) or below (-1), but for the error."""
+
+    side: Side
+    error: Callable[[Parameter], float]
+    effect: Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +103,19 @@ class Finding:
     error: Callable[[Parameter], float]
 
 
-EffectKind = Literal["means", "cluster_means", "ranks", "shift", "quantiles", "quantile_of_differences"]
+EffectKind = Literal[
+    "means",
+    "cluster_means",
+    "ranks",
+    "shift",
+    "quantiles",
+    "quantile_of_differences",
+    "pass_hat_k",
+    "every_item",
+]
 """What a test's numbers are about: means, the mean of the clusters' means, ranks of items' differences, the order of
-two independent arms, quantiles of the arms, or a quantile of items' differences."""
+two independent arms, quantiles of the arms, or a quantile of items' differences; of one arm how often all of k runs of
+an item are right, or how often the least of the items is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +137,7 @@ def of_means(_parameter: Parameter) -> Effect:
     return Effect()
 
 
-Meaning = Nothing | Estimate | Signed | Covers | PValue | Share | Finding
+Meaning = Nothing | Estimate | Signed | Covers | Bounded | PValue | Share | Finding
 Shows = Mapping[str, Meaning]
 """By dotted path; `intervals.*` stands for every name under `intervals`."""
 
@@ -138,8 +159,9 @@ def by_level(parameter: Parameter) -> float:
 
 
 def by_alpha(parameter: Parameter) -> float:
-    """An interval or finding that belongs to one-sided tests at alpha."""
-    return float(parameter("alpha"))
+    """An interval or finding that belongs to one-sided tests at alpha; without one, to those that its level leaves."""
+    alpha = parameter("alpha")
+    return float(alpha) if alpha is not None else round(by_level(parameter), 12)
 
 
 def no_meaning(*paths: str) -> dict[str, Meaning]:

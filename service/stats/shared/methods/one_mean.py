@@ -12,10 +12,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from service.kernels.numeric.clusters import ClusterSums, RobustError, cluster_sums, robust_errors, size_cv
 from service.kernels.numeric.moments import Moments, moments
@@ -35,6 +36,13 @@ from service.stats.shared.methods.bounded import items_for_one
 
 Floats = NDArray[np.float64]
 ShareMethod = Literal["clopper-pearson", "wilson", "jeffreys"]
+InClusters = Annotated[
+    Literal["by_size", "furthest"],
+    Field(
+        description="Which interval decides in clusters. `by_size`: CR2 alone where it covers both ways together; "
+        "`furthest`: at each end the further of CR2 t and Korn-Graubard, so that each side errs seldom by itself."
+    ),
+]
 
 ENOUGH_EFFECTIVE = 20.0
 """Effective items on the rarer side (right or wrong) from which CR2 alone decides, where clusters are alike in size:
@@ -56,6 +64,8 @@ class OneMean:
     codes: NDArray[np.int64] | None
     scale: ScoreRange | None
     share: ShareMethod = "clopper-pearson"
+    furthest: bool = False
+    """In clusters CR2 never decides alone."""
 
     @cached_property
     def binary(self) -> bool:
@@ -165,7 +175,7 @@ class OneMean:
     def _by_robust(self, extremes: float) -> bool:
         """Whether CR2 alone decides: clusters of like sizes, and a mean that is not near an end of the range."""
         even = self.groups is not None and size_cv(self.groups.sizes) <= UNEVEN
-        return even and extremes >= ENOUGH_EFFECTIVE
+        return even and extremes >= ENOUGH_EFFECTIVE and not self.furthest
 
     @property
     def _counts(self) -> tuple[float, float]:

@@ -1,0 +1,104 @@
+"""Whether a rule about one arm can hold at all: on data of which every result is the best there is.
+
+With all of n right, Clopper and Pearson's lower bound at a one-sided alpha is alpha^(1/n): 3 of 3 can never show 90 %,
+29 of 29 do at .05 and 36 of 36 at .025. Items in clusters count for less than independent ones: what those cannot show,
+clusters cannot either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from service.domain.plans.plan import TestUse
+from service.domain.power.one_arm.arm import Arm
+from service.domain.power.one_arm.truths import asks_for_more
+from service.domain.power.search import MOST_ITEMS
+from service.domain.rules.answers import Answer, Observation
+from service.domain.rules.feeding import build_request, design_of, reads_runs
+from service.domain.rules.rule import Clause
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import combine, holds
+from service.errors import ForelockError
+
+
+@dataclass(frozen=True)
+class Best:
+    """A rule on the best data of so many items; answers of tests are kept."""
+
+    setting: Setting
+    arm: Arm
+    _answers: dict[tuple[str, int], Any] = field(default_factory=dict, repr=False)
+
+    def holds(self, n: int) -> bool:
+        """Whether the rule holds there."""
+        rule = self.setting.rule
+        truths = {clause: holds(clause, self.observed(clause, n).value) for clause in self.setting.clauses}
+        return rule is not None and combine(rule, truths) is True
+
+    def fails(self, n: int) -> tuple[Clause, ...]:
+        """The clauses that do not hold there."""
+        return tuple(
+            clause
+            for clause in dict.fromkeys(self.setting.clauses)
+            if holds(clause, self.observed(clause, n).value) is not True
+        )
+
+    def observed(self, clause: Clause, n: int) -> Observation:
+        """A field on the best data of n items."""
+        use = self.setting.plan.test(clause.field.test or "")
+        return Observation(None) if use is None else Answer(self._answer(use, n)).observe(*clause.field.path)
+
+    def _answer(self, use: TestUse, n: int) -> Any:
+        key = use.id, n
+        if key not in self._answers:
+            self._answers[key] = self._asked(use, n)
+        return self._answers[key]
+
+    def _asked(self, use: TestUse, n: int) -> Any:
+        setting, arm = self.setting, self.arm
+        test, population = setting.uses[use.id].test, setting.population
+        assert population is not None  # noqa: S101 - there is an arm
+        column: list[Any] = [arm.best] * n
+        if reads_runs(test, arm.endpoint):
+            column = [[arm.best] * arm.endpoint.runs] * n
+        try:
+            request = build_request(
+                test,
+                use,
+                baseline=column,
+                candidate=column,
+                clusters=None,
+                design=design_of(setting.plan, use, arm.endpoint, population, None, setting.reference),
+                margin=None,
+            )
+            return test.answer(request).model_dump(mode="json")
+        except (ForelockError, ValidationError):
+            return {}
+
+
+def can_pass(best: Best) -> bool | None:
+    """False where no data make the rule true; None where that is not known."""
+    if best.holds(best.arm.n):
+        return True
+    return False if asks_for_more(best.setting) else None
+
+
+def least_units(best: Best) -> int | None:
+    """The fewest items that can make the rule true, all of them the best there are; None: no number within reach."""
+    return _first(best.holds, best.arm.n)
+
+
+def _first(holds_at: Callable[[int], bool], start: int) -> int | None:
+    low, high = start, start
+    while not holds_at(high):
+        if high >= MOST_ITEMS:
+            return None
+        low, high = high, min(2 * high, MOST_ITEMS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds_at(middle) else (middle, high)
+    return high

@@ -1,0 +1,315 @@
+"""How often a rule about one arm holds, and how often at most where its claim is false.
+
+Independent items that are right or wrong are enumerated: a data set is told by how many are right, and its chance is
+the binomial's. Clusters, scores, runs and what is filled in are simulated with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from service.domain.decision.family import places
+from service.domain.decision.members import members, p_clauses
+from service.domain.plans.assumptions import Assumed, MissingByArm
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.divided import divided
+from service.domain.power.level_bound import bounded_level
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.one_arm.arm import SPREADS, Arm
+from service.domain.power.one_arm.attainability import Best, can_pass
+from service.domain.power.one_arm.truths import asks_for_more, holding
+from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RequiredN, RulePower
+from service.domain.power.search import MOST_ITEMS, first_reached, steady
+from service.domain.power.worlds import ICCS, Corner
+from service.domain.rules.settings import Setting
+from service.stats.shared.declaring.one_arm import OneArmSets
+
+NOT_SIMULATED = "the rule has a field that is not simulated of one arm"
+TOO_FAR = "no number of items within reach"
+NEVER = "no outcome makes the rule true"
+NO_ENDS = "power of one arm needs the least and the greatest value of its endpoint: declare `bounds`"
+LEVEL_ICCS = (0.05, 0.3)
+SETS, LEVEL_SETS, MOST_VALUES = 400, 2000, 4_000_000
+"""Data sets of an entry and of a level, and the most values that are drawn of either."""
+SEED = 20_270_103
+TOOTH = 30
+"""Items between two teeth of exact power, about."""
+
+
+@dataclass(frozen=True)
+class OneArmPower:
+    """One hypothesis about one arm, within its plan."""
+
+    plan: Plan
+    facts: Mapping[str, ManifestFacts]
+    setting: Setting
+    arm: Arm
+    assumed: Assumed
+    _exact: dict[int, np.ndarray[tuple[int], np.dtype[np.bool_]] | None] = field(
+        default_factory=dict, repr=False
+    )
+
+    def at(self, mean: float, corner: Corner = "reference") -> PowerAt:
+        """The chance that the rule holds where this is true."""
+        arm, missing = self.arm, self._missing
+        icc = self.icc(corner)
+        spread = None if arm.right_or_wrong else self._spread(mean, corner)
+        where = PowerAt(
+            discordance=None,
+            spread=None if spread is None else spread * _room(arm, mean),
+            icc=icc,
+            missing=missing or None,
+            truth=mean - arm.reference,
+            mean=mean,
+            power=None,
+        )
+        intact = (1 - missing) ** (arm.n * arm.endpoint.replicates) if self.plan.missing == "fail" else 1.0
+        if arm.counted and not (missing and self.plan.missing == "worst_case"):
+            held = self._holds_by_count(self._kept)
+            if held is None:
+                return where.model_copy(update={"reason": NOT_SIMULATED})
+            return where.model_copy(update={"power": intact * self._chance(held, mean)})
+        generator = np.random.default_rng([SEED, 1])
+        n_sets = int(min(SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 40)))
+        drawn = replace(arm, n=self._kept, sizes=self._kept_sizes).draw(
+            generator, n_sets, mean, icc or 0.0, spread or 0.0
+        )
+        held_at = holding(self.setting, self._filled(generator, drawn))
+        if held_at is None:
+            return where.model_copy(update={"reason": NOT_SIMULATED})
+        share = float(held_at.mean())
+        error = math.sqrt(max(share * (1 - share), 1 / n_sets) / n_sets)
+        return where.model_copy(update={"power": intact * share, "standard_error": intact * error})
+
+    def _holds_by_count(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+        if n not in self._exact:
+            self._exact[n] = holding(self.setting, self.arm.of_counts(n))
+        return self._exact[n]
+
+    @staticmethod
+    def _chance(held: np.ndarray[tuple[int], np.dtype[np.bool_]], mean: float) -> float:
+        from scipy import stats
+
+        n = len(held) - 1
+        return float(stats.binom.pmf(np.flatnonzero(held), n, mean).sum())
+
+    def icc(self, corner: Corner) -> float | None:
+        """As the plan assumes, or a plausible one; None without clusters."""
+        if self.arm.sizes is None:
+            return None
+        return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
+
+    def _spread(self, mean: float, corner: Corner) -> float:
+        room = _room(self.arm, mean)
+        if self.assumed.sd is None or room == 0:
+            return SPREADS[corner]
+        return float(np.clip(self.assumed.sd / room, 0.02, 0.98))
+
+    @property
+    def _missing(self) -> float:
+        stated = self.assumed.missing
+        return (stated.candidate if isinstance(stated, MissingByArm) else stated) or 0.0
+
+    @property
+    def _kept(self) -> int:
+        """Items that are judged."""
+        left_out = self._missing if self.plan.missing == "exclude_pair" else 0.0
+        return max(round(self.arm.n * (1 - left_out)), 1) if self.arm.sizes is None else self.arm.n
+
+    @property
+    def _kept_sizes(self) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+        return self.arm.sizes
+
+    def _filled(self, generator: np.random.Generator, sets: OneArmSets) -> OneArmSets:
+        """Under `worst_case` what is missing has the worst value there is."""
+        if self.plan.missing != "worst_case" or not self._missing or sets.values is None:
+            return sets
+        worst = self.arm.scale.low if self.arm.good > 0 else self.arm.scale.high
+        lost = generator.random(sets.values.shape) < self._missing
+        runs = None if sets.runs is None else np.where(lost[:, :, None], worst, sets.runs)
+        return replace(sets, values=np.where(lost, worst, sets.values), runs=runs, memo={})
+
+    @property
+    def lead(self) -> tuple[LeadEffect, float]:
+        """The true value at which power is told first, and why there."""
+        arm, endpoint = self.arm, self.arm.endpoint
+        room = arm.best - arm.reference
+        effect: LeadEffect = "halfway"
+        truth = room / 2
+        sesoi = self.setting.sesoi
+        if self.assumed.effect is not None:
+            effect, truth = "assumed", self.assumed.effect.for_endpoint(binary=endpoint.kind == "binary")
+        elif sesoi is not None and float(sesoi.exact()) <= abs(room):
+            effect, truth = "sesoi", arm.good * float(sesoi.exact())
+        return effect, min(max(arm.reference + truth, arm.scale.low), arm.scale.high)
+
+    def means(self) -> tuple[float, ...]:
+        """True values that the table tells power at: from the reference to the best there can be."""
+        arm, room = self.arm, self.arm.best - self.arm.reference
+        shares = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
+        listed = {round(arm.reference + share * room, 12) for share in shares} | {self.lead[1]}
+        return tuple(sorted(listed, reverse=arm.good < 0))
+
+    @property
+    def stated(self) -> bool:
+        """The plan's assumptions leave nothing to a range."""
+        spread = self.arm.right_or_wrong or self.assumed.sd is not None
+        return spread and (self.arm.sizes is None or self.assumed.icc is not None)
+
+
+def _room(arm: Arm, mean: float) -> float:
+    """The largest SD that scores of this mean can have."""
+    return math.sqrt(max((mean - arm.scale.low) * (arm.scale.high - mean), 0.0))
+
+
+def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> OneArmPower | str:
+    arm = Arm.of(setting, facts)
+    if arm is None or arm.n < 1 or (arm.sizes is not None and (len(arm.sizes) < 2 or arm.sizes.min() < 1)):
+        return NO_ENDS if arm is None else "fewer than two clusters with items"
+    rule, policy = setting.rule, "none" if plan.multiplicity is None else plan.multiplicity.policy
+    if rule is not None and policy != "none" and setting.hypothesis.id in members(plan) and places(plan) > 1:
+        if p_clauses(rule) and policy != "bonferroni":
+            return f"p-values of one arm are not simulated in a family that `{policy}` adjusts"
+        setting = replace(setting, rule=divided(rule, places(plan)))
+    assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
+    return OneArmPower(plan, facts, setting, arm, assumed)
+
+
+def one_arm_power(
+    base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
+) -> RulePower:
+    """What the rule of a hypothesis about one arm can show."""
+    power = _of(plan, facts, setting)
+    if isinstance(power, str):
+        return base.model_copy(update={"reason": power})
+    passes = can_pass(Best(power.setting, power.arm))
+    if passes is False:
+        return base.model_copy(update={"can_pass": False, "reason": NEVER})
+    effect, mean = power.lead
+    reference = power.at(mean)
+    changes: dict[str, object] = {"can_pass": passes, "reference": reference, "reason": reference.reason}
+    lead = LeadPower(effect=effect, reference=reference)
+    if reference.power is None:
+        return base.model_copy(update={**changes, "lead": lead})
+    changes |= {
+        "stated": power.stated,
+        "method": "exact" if reference.standard_error is None else "simulated",
+    }
+    if not power.stated:
+        ends = sorted(
+            (power.at(mean, "low"), power.at(mean, "high"), reference), key=lambda each: each.power or 0.0
+        )
+        changes |= {"low": ends[0], "high": ends[-1]}
+        lead = lead.model_copy(update={"low": ends[0], "high": ends[-1]})
+    curve = tuple(
+        at for each in power.means() if abs(each - mean) > 1e-12 and (at := power.at(each)).power is not None
+    )
+    changes["lead"] = lead.model_copy(update={"curve": curve})
+    if whole:
+        changes["power"] = tuple(sorted((reference, *curve), key=lambda at: at.truth))
+        changes["required"] = tuple(_required(power, mean))
+        changes["assumptions"] = _words(power)
+    return base.model_copy(update=changes)
+
+
+def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
+    """Items that show it with a chance of 80 and 90 %, where that is computed."""
+    if not power.arm.counted or power.plan.missing == "worst_case":
+        return
+
+    def at(n: int) -> float:
+        held = power._holds_by_count(n)
+        return 0.0 if held is None else power._chance(held, mean)
+
+    for target in (0.8, 0.9):
+        required = RequiredN(discordance=None, target=target, truth=mean - power.arm.reference, n=None)
+        least = first_reached(at, power.arm.n, MOST_ITEMS // 2, target)
+        if least is None:
+            yield required.model_copy(
+                update={"searched_to": MOST_ITEMS // 2, "reason": "no number of items within reach"}
+            )
+            continue
+        n, sizes = steady(at, least, TOOTH, target)
+        why = f"exact power saw-tooths: {len(sizes)} larger sizes were looked at"
+        yield required.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
+
+
+def _words(power: OneArmPower) -> str:
+    arm = power.arm
+    if arm.counted:
+        return "items are independent; the number that is right is binomial"
+    if arm.about == "every_item":
+        return "every item has the same chance in all of its runs"
+    if not arm.right_or_wrong:
+        return "scores of items follow a beta distribution within the bounds of the endpoint"
+    if arm.endpoint.replicates > 1:
+        return "items differ in their chance by half of the variance of a run (beta); runs of an item are independent"
+    return "clusters differ in their chance (beta); items of a cluster are independent given it"
+
+
+def one_arm_level(
+    base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
+) -> RuleLevel:
+    """The greatest chance that the rule of a hypothesis about one arm holds where its claim is false."""
+    power = _of(plan, facts, setting)
+    if isinstance(power, str):
+        return base.model_copy(update={"reason": power})
+    power = replace(
+        power, setting=setting, assumed=Assumed()
+    )  # by itself, as it is written, with all results in
+    arm = power.arm
+    if arm.counted:
+        held = power._holds_by_count(arm.n)
+        if held is None:
+            return base.model_copy(update={"reason": NOT_SIMULATED})
+        bad = arm.scale.low if arm.good > 0 else arm.scale.high
+        shares = (1.0,) if asks_for_more(setting) else np.linspace(0, 1, 41)[1:]
+        chances = [
+            (power._chance(held, float(mean)), float(mean))
+            for mean in bad + np.asarray(shares) * (arm.reference - bad)
+        ]
+        level, mean = max(chances)
+        return base.model_copy(
+            update={"level": level, "method": "exact", "truth": mean - arm.reference, "mean": mean}
+        )
+    known = facts.get(setting.hypothesis.population)
+    proven = bounded_level(base, setting, known, (0.0,))
+    if proven is not None and arm.sizes is None:
+        return proven.model_copy(update={"mean": arm.reference})
+    return _simulated_level(base, power)
+
+
+def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
+    arm = power.arm
+    n_sets = int(min(LEVEL_SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 200)))
+    best: tuple[float, float | None, float | None] | None = None
+    for icc in LEVEL_ICCS if arm.sizes is not None else (None,):
+        for spread in (0.9, 0.5) if not arm.right_or_wrong else (None,):
+            generator = np.random.default_rng([SEED, 2])
+            held = holding(
+                power.setting, arm.draw(generator, n_sets, arm.reference, icc or 0.0, spread or 0.0)
+            )
+            if held is None:
+                return base.model_copy(update={"reason": NOT_SIMULATED})
+            level = float(held.mean())
+            if best is None or level > best[0]:
+                best = level, icc, spread
+    assert best is not None  # noqa: S101 - there is a world
+    level, icc, spread = best
+    error = math.sqrt(max(level * (1 - level), 1 / n_sets) / n_sets)
+    return base.model_copy(
+        update={
+            "level": level,
+            "method": "simulated",
+            "standard_error": error,
+            "icc": icc,
+            "spread": None if spread is None else spread * _room(arm, arm.reference),
+            "truth": 0.0,
+            "mean": arm.reference,
+        }
+    )

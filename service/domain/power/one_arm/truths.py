@@ -1,0 +1,89 @@
+"""The truth of a rule about one arm on many data sets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.rules.claims.clauses import meaning_of
+from service.domain.rules.feeding import filled_by, parameter
+from service.domain.rules.rule import Clause, Comparison
+from service.domain.rules.settings import Setting, Use
+from service.domain.rules.truth import (
+    HIGH,
+    TRUE,
+    Sets,
+    combine_sets,
+    compared,
+    comparisons,
+    join_truths,
+    sides_of,
+)
+from service.stats.shared.declaring.one_arm import OneArmSets
+from service.stats.shared.declaring.shows import TIE, Bounded, Covers, Estimate, PValue
+
+
+def holding(setting: Setting, sets: OneArmSets) -> NDArray[np.bool_] | None:
+    """Where the rule holds, (T,); None where one of its fields is not known on such data."""
+    if setting.rule is None:
+        return None
+    truths: dict[Clause, Sets] = {}
+    for clause in dict.fromkeys(setting.clauses):
+        truth = _truth(setting, clause, sets)
+        if truth is None:
+            return None
+        truths[clause] = truth
+    return np.asarray(combine_sets(setting.rule, truths) == TRUE)
+
+
+def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
+    use, endpoint = setting.use_of(clause), setting.endpoint
+    if use is None or endpoint is None or use.test.plan is None or use.test.plan.of_sets is None:
+        return None
+    filled = filled_by(use.test, endpoint, setting.reference)
+    found: list[Sets] = []
+    interval = setting.shape(clause) == "interval"
+    for end, limit, operator in comparisons(clause):
+        path = clause.field.path
+        if interval:
+            path = (*path, "high" if end == HIGH else "low")
+        value = use.test.plan.of_sets(sets, lambda name: _parameter(use, filled, name), path, float(limit))
+        if value is None:
+            return None
+        tie = TIE if path[-1] in ("low", "high", "mean", "value") else 0.0
+        found.append(compared(sides_of(value, limit, tie), operator))
+    return join_truths(clause, found)
+
+
+def _parameter(use: Use, filled: Mapping[str, Any], name: str) -> Any:
+    return filled[name] if name in filled else parameter(use.use, name)
+
+
+def asks_for_more(setting: Setting) -> bool:
+    """True where better data never make the rule false: every clause asks for a bound, or a p, on the claim's side."""
+    good = -1 if setting.endpoint is not None and setting.endpoint.better == "lower" else 1
+    return (
+        bool(setting.clauses)
+        and "not" not in setting.hypothesis.rule.split()
+        and all(_asks(setting, clause, good) for clause in setting.clauses)
+    )
+
+
+def _asks(setting: Setting, clause: Clause, good: int) -> bool:
+    use = setting.use_of(clause)
+    if use is None or not isinstance(clause, Comparison):
+        return False
+    meaning, end = meaning_of(use, clause.field.path)
+    more = clause.operator in ((">", ">=") if good > 0 else ("<", "<="))
+    match meaning:
+        case Estimate() | Bounded():
+            return more
+        case Covers():
+            return more and end is not None
+        case PValue():
+            return clause.field.path[-1] == "p_meets" and clause.operator in ("<", "<=")
+        case _:
+            return False

@@ -1,0 +1,81 @@
+"""Rules about one arm before the lock: level and power by the binomial, and what so many items can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from service.domain.power.level import levels
+from service.domain.power.one_arm.arm import Arm
+from service.domain.power.one_arm.attainability import Best, can_pass, least_units
+from service.domain.power.records import RulePower
+from service.domain.power.rule_power import rule_powers
+from service.domain.rules.settings import settings
+from tests.domain import sample
+
+
+def planned(n: int, percent: float, rule: str, level: float = 0.95, **changes: Any) -> Any:
+    """One arm that is to reach so many per cent."""
+    hypothesis = {
+        "id": "H1", "claim": "at_least", "statement": "it reaches it", "population": "one", "candidate": "C2",
+        "reference": {"value": percent, "unit": "%"}, "endpoint": "accuracy", "rule": rule,
+    }  # fmt: skip
+    tests = [{"id": "score", "test": "one-sample-mean", "version": 1, "parameters": {"level": level}}]
+    return sample.plan({"populations.0.n": n, "hypotheses.0": hypothesis, "tests": tests, **changes})
+
+
+def power_of(plan: Any) -> tuple[RulePower, Any]:
+    """Power and level of its rule."""
+    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    return rule_powers(plan, facts)[0], levels(plan, facts)[0]
+
+
+@pytest.mark.parametrize(("n", "percent", "rule"), [
+    (50, 75, "score.ci.low >= 75%"), (36, 90, "score.ci.low >= 90%"), (120, 80, "score.against.p_meets < 0.025"),
+])  # fmt: skip
+def test_by_definition_level_and_power_are_binomial_tails(n: int, percent: float, rule: str) -> None:
+    power, level = power_of(planned(n, percent, rule))
+    q = percent / 100
+    least = next(x for x in range(n + 1) if x and stats.beta.ppf(0.025, x, n - x + 1) >= q)
+    assert level.level == pytest.approx(stats.binom.sf(least - 1, n, q), abs=1e-12)
+    assert level.level <= 0.025
+    for at in power.power:
+        assert at.mean is not None
+        assert at.power == pytest.approx(stats.binom.sf(least - 1, n, at.mean), abs=1e-12)
+    assert power.method == "exact"
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.9, 29), (0.95, 36)])
+def test_three_of_three_never_show_90_per_cent(level: float, least: int) -> None:
+    plan = planned(3, 90, "score.ci.low >= 90%", level)
+    (setting,) = settings(plan)
+    arm = Arm.of(setting, {})
+    assert arm is not None
+    best = Best(setting, arm)
+    assert can_pass(best) is False
+    assert least_units(best) == least
+    assert power_of(plan)[0].can_pass is False
+    assert power_of(planned(least, 90, "score.ci.low >= 90%", level))[0].can_pass is True
+
+
+def test_clusters_keep_their_level() -> None:
+    changes = {"populations.0.independence": None, "populations.0.clusters": {"key": "c", "n": 50}}
+    power, level = power_of(planned(500, 90, "score.ci.low >= 90%", **changes))
+    assert level.method == "simulated"
+    assert level.level is not None
+    assert level.level <= 0.025 + 4 * level.standard_error
+    assert power.reference is not None
+    assert power.reference.standard_error is not None
+
+
+def test_missing_results_cost_power_by_their_policy() -> None:
+    rule, powers = "score.ci.low >= 80%", {}
+    for policy in ("exclude_pair", "worst_case", "fail"):
+        changes = {"missing": policy, "assumptions": {"missing": 0.05, "effect": {"value": 10, "unit": "pp"}}}
+        reference = power_of(planned(200, 80, rule, **changes))[0].reference
+        assert reference is not None
+        assert reference.power is not None
+        powers[policy] = reference.power
+    assert powers["fail"] < 0.01 < powers["worst_case"] < powers["exclude_pair"]
