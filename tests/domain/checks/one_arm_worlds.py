@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from service.domain.checks.claim import asserts_claim
 from service.domain.checks.rule import rule_findings
 from service.domain.plans.plan import Plan
-from service.domain.rules.settings import settings as looked_up
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
 from tests.domain import sample
@@ -73,7 +73,7 @@ def draw(rng: np.random.Generator) -> dict[str, Any]:
 
 def lints(plan: Plan) -> bool:
     """True where nothing blocks the lock, but that the rule may never pass; what would mend it is not looked for."""
-    (setting,) = looked_up(plan)
+    (setting,) = resolve(plan).settings
     return not any(each.severity == "error" for each in rule_findings(setting)) and asserts_claim(setting)
 
 

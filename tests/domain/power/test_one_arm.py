@@ -12,7 +12,7 @@ from service.domain.power.one_arm.arm import Arm
 from service.domain.power.one_arm.attainability import Best, can_pass, least_units
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
-from service.domain.rules.settings import settings
+from service.domain.rules.settings import resolve
 from tests.domain import sample
 
 
@@ -50,7 +50,7 @@ def test_by_definition_level_and_power_are_binomial_tails(n: int, percent: float
 @pytest.mark.parametrize(("level", "least"), [(0.9, 29), (0.95, 36)])
 def test_three_of_three_never_show_90_per_cent(level: float, least: int) -> None:
     plan = planned(3, 90, "score.ci.low >= 90%", level)
-    (setting,) = settings(plan)
+    (setting,) = resolve(plan).settings
     arm = Arm.of(setting, {})
     assert arm is not None
     best = Best(setting, arm)
