@@ -36,7 +36,7 @@ The band is where a share would lie in 99.9% of such simulations if the nominal 
 such data, or, where it gives none, a note below the table. Every data set has a seed of its own, so the numbers are
 the same on every run. How often a loss of the margin is called *no worse* where losses are rare stands on
 [a page of its own](rare-losses.md), and so do [the interval of one score in clusters](score-coverage.md), [that of
-a suite of tasks](suites-coverage.md), [claims about one arm](one-arm-levels.md), and
+a suite of tasks](suites-coverage.md), [claims about one arm](one-arm.md#how-often-a-bound-errs-in-clusters), and
 [false alarms of series](series.md#how-often-it-errs-and-how-soon-it-sees)
 with [comparisons that grow](series.md#one-comparison-that-grows).
 """

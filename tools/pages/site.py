@@ -22,7 +22,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "settings", "errors", "warnings", "reference/plan", "reference/files", "ingest", "performance", "simulations",
-        "rare-losses", "score-coverage", "suites-coverage", "one-arm-levels",
+        "rare-losses", "score-coverage", "suites-coverage",
         "chaos", "soak", "map",
     ),
 }  # fmt: skip
