@@ -251,9 +251,9 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
 
     Returns:
         ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range, Student's t
-            where no range is known. Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; where sizes
-            differ much (CV above .5) or fewer than 20 effective items are on the rarer side, at each end the further
-            of that and Korn-Graubard.
+            where no range is known. Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores in
+            a range, where sizes differ much (CV above .5) or fewer than 20 effective items are on the rarer side, at
+            each end the further of that and Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
         se, df: CR2's with clusters.
         these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
         clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.

@@ -378,11 +378,12 @@ CASES = {
         {**table_of(400, 5, 4, 91), "margin": TWO_PP, "method": "tango"},
         {**table_of(400, 5, 5, 90), "margin": TWO_PP, "method": "tango"},
     ),
-    "SPARSE_UNGUARDED": (
-        "equivalence",
-        {**table_of(400, 12, 12, 76), "margin": TWO_PP, "method": "t"},
-        {**table_of(400, 13, 12, 75), "margin": TWO_PP, "method": "t"},
-    ),
+    "UNSEEN_OUTCOMES": ("leaderboard", *({"arms": {"a": [0.5] * 20, "b": [0.5 + by + k % 2 / 20 for k in range(20)]}}
+        for by in (0, 0.4))),
+    "SPARSE_UNGUARDED": ("equivalence",
+        *({**table_of(400, b, 12, 88 - b), "margin": TWO_PP, "method": "t"} for b in (12, 13))),
+    "SPARSE_SCORES": ("equivalence", *({"baseline": [0.5] * 30, "candidate": [0.5 + k % many / 99 for k in range(30)],
+        "margin": {"value": 1, "unit": "score"}, "method": "t"} for many in (2, 30))),
     "TYPE_ONE_EXCESS": (
         "type-one-error",
         {"test": "bootstrap-percentile", "values": NORMAL, "sizes": [3], "n_splits": 2_000},

@@ -205,6 +205,28 @@ def test_bounds_of_scores_hold_their_level_where_few_are_bad():
     assert missed_by_t > 0.2
 
 
+@pytest.mark.parametrize(("clusters", "size"), [(12, 5), (40, 5), (100, 3)])
+def test_scores_in_clusters_know_of_items_too_rare_to_have_been_seen(clusters, size):
+    """Three in a hundred items have 0, the rest about a half: none was seen, and CR2 alone called .49 met."""
+    half = 0.5 + 0.001 * np.random.default_rng(2).standard_normal(clusters * size)
+    labels = np.repeat(np.arange(clusters), size).tolist()
+    body = {"values": half.tolist(), "clusters": labels, "range": {"low": 0, "high": 1}}
+    answer = analyse(NAME, {**body, "threshold": 0.499})
+    assert answer.intervals["cr2_t"].low > 0.499
+    assert answer.against.outcome == "cannot_tell"
+    assert answer.ci.method == "furthest"
+    alone = analyse(NAME, {"values": half.tolist(), "range": {"low": 0, "high": 1}})
+    assert answer.ci.low <= alone.ci.low + 1e-12
+
+
+def test_right_and_wrong_in_another_unit_are_judged_as_right_and_wrong():
+    plain = in_clusters([12, 8, 11, 9, 10, 10, 13, 7], [20] * 8)
+    scaled = {**plain, "values": [100.0 * x for x in plain["values"]], "range": {"low": 0, "high": 100}}
+    one, other = analyse(NAME, plain), analyse(NAME, scaled)
+    assert one.ci.method == other.ci.method == "cr2_t"
+    assert ends(other.ci) == pytest.approx([100 * end for end in ends(one.ci)])
+
+
 def test_without_a_known_range_it_is_students_t():
     values = [12.0, 15.0, 9.0, 30.0, 11.0]
     answer = ask(NAME, {"values": values, "threshold": 40})

@@ -98,19 +98,25 @@ class Attrition:
         return bool(self.has.all())
 
     def standing(self, claims: Claims) -> Claims:
-        """The claims that stand: with more than `MOST` left out, those that hold in their worst case too."""
+        """The claims that stand: with more than `MOST` left out, those that hold in their worst case too.
+
+        A claim for the candidate does not stand either on more than `MOST` results that the baseline alone lacks: they
+        count as 0, which is no failure of the candidate's making. What the candidate lacks stays a failure of its own.
+        """
         gone = ~self.has.any(axis=1) if self.counts_as_0 else ~self.has.all(axis=1)
-        tasks = self.every.against.tasks
-        if _share(gone) <= MOST and (
-            tasks is None or most_of_a_task(tasks, np.asarray(gone).tolist()) <= MOST
-        ):
-            return claims
-        worst, best = self.left_out.worst.claims, self.left_out.best.claims
+        lost_alone = gone | ~self.has[:, 0]
+        left_out, alone = self._is_much(gone), self.counts_as_0 and self._is_much(lost_alone)
+        worst = (self.every if alone else self.left_out).worst.claims if left_out or alone else claims
         return Claims(
             better=claims.better and worst.better,
             no_worse=None if claims.no_worse is None else claims.no_worse and bool(worst.no_worse),
-            worse=claims.worse and best.worse,
+            worse=claims.worse and (not left_out or self.left_out.best.claims.worse),
         )
+
+    def _is_much(self, gone: NDArray[np.bool_]) -> bool:
+        """Whether so many items are gone, of all or of a single task, that claims need their worst case."""
+        tasks = self.every.against.tasks
+        return _share(gone) > MOST or (tasks is not None and most_of_a_task(tasks, gone.tolist()) > MOST)
 
     def of_slice(self, name: str) -> Attrition:
         """The same of one slice."""

@@ -21,7 +21,8 @@ _RULES = {
     "korn-graubard": "Items of a cluster are not independent, and clusters do not differ, so the exact interval (Korn "
     "and Graubard) of one item per cluster.",
     "furthest": "Items of a cluster are not independent: each end is the further of CR2 t and of the exact interval of "
-    "an effective number of items (Korn and Graubard), since clusters are few or uneven, or the mean lies near an end.",
+    "an effective number of items (Korn and Graubard), since outcomes are scores, clusters few or uneven, or the mean "
+    "near an end.",
 }
 _SUITE_RULES = {
     "these_tasks": "Items are of several tasks: the mean of the tasks under their weights, each end the further of CR2 "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.stats.shared.declaring.common import StatWarning
 from service.stats.shared.declaring.warnings import define
 
 SPARSE_SPREAD = 25
@@ -21,6 +22,14 @@ SPARSE_UNGUARDED = define(
     "where .05 is meant, more with fewer items); method tango holds its level.",
     "Chan & Zhang (1999), Biometrics 55:1202",
 )
+SPARSE_SCORES = define(
+    "SPARSE_SCORES",
+    "serious",
+    "Only {n} {items}: below 25 the spread that this method goes by says little of losses that are rare, of which none "
+    "may have been seen, and it claims equivalence far too easily where there are such; method bounded holds its level "
+    "for scores with a range.",
+    "Gaffke (2005), Math Methods Statist 14:451",
+)
 SEED_BOUNDS = define(
     "SEED_BOUNDS",
     "serious",
@@ -33,3 +42,9 @@ CLUSTERED_INTERVAL_USED = define(
     "The items come in clusters, so a cluster-robust t interval takes the place of Tango's, which assumes "
     "independent items.",
 )
+
+
+def warn_if_sparse(discordant: int | None, smaller: int) -> tuple[StatWarning, ...]:
+    """SPARSE_SCORES, of items that differ, or of arms that do not share items by the `smaller` one."""
+    n, items = (smaller, "items in the smaller arm") if discordant is None else (discordant, "items differ")
+    return (SPARSE_SCORES(n=n, items=items),) if n < SPARSE_SPREAD else ()

@@ -23,6 +23,7 @@ from service.stats.equivalence.cautions import (
     SPARSE_DISCORDANT,
     SPARSE_SPREAD,
     SPARSE_UNGUARDED,
+    warn_if_sparse,
 )
 from service.stats.equivalence.in_plans import SIMULATED, equivalence_cells
 from service.stats.equivalence.margins import (
@@ -268,6 +269,8 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     unguarded = request.method not in ("tango", "bounded") and groups is None and evidence.p_value is not None
     if unguarded and counts is not None and counts.n_discordant < SPARSE_SPREAD:
         warnings.append(SPARSE_UNGUARDED(n_discordant=counts.n_discordant))
+    if unguarded and counts is None:
+        warnings += warn_if_sparse(fields["n_discordant"], min(len(baseline), len(candidate)))
     if (
         evidence.p_value is not None
         and (counts is None or groups is not None)
@@ -365,6 +368,9 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
         Drawn ends that more draws could move across the margin: conclusions in `undecided`.
         Fewer than 10 discordant pairs: tango takes the larger of its p and an exact one; below 25 the other
             methods claim too easily, warning SPARSE_UNGUARDED.
+        Scores of which fewer than 25 differ: all methods but bounded claim too easily where losses are rare, warning
+            SPARSE_SCORES.
+        So few items or clusters that 2^-n is not below alpha: bootstrap_ci shows nothing.
         Skewed scores, or skewed sums of clusters: warning SKEWED.
         An interval end within 1e-9 of the margin (of scores: 1e-9 of its size) touches it and is not inside.
         Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters; bounded takes the

@@ -116,7 +116,8 @@ def of_bootstrap(
         weighed(shares[0], distribution),
         weighed(shares[1], distribution),
         {"se": se},
-        resolution_of(distribution, units),
+        # beyond every resample p is no less than the chance that all units lie on one side of the margin
+        max(resolution_of(distribution, units), 2.0**-units),
         resampling=resampling,
         within=within,
         undecided=undecided,
@@ -165,6 +166,8 @@ def decide(
     above, below = evidence.low > -margin + slack, evidence.high < margin - slack
     if by_p:
         above, below = above and evidence.p_lower < alpha, below and evidence.p_upper < alpha
+    if evidence.floor >= alpha:  # so few units that no p of theirs is known to be below alpha
+        return Decisions(*(False,) * 4, "inconclusive")
     # Against 0 at the same 1 - 2 alpha interval: one-sided alpha, without correction (Morikawa & Yoshida 1995).
     superior, inferior = evidence.low > tie, evidence.high < -tie
     conclusion: Conclusion = "positive" if superior else "negative" if inferior else "inconclusive"

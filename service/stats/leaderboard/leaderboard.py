@@ -26,6 +26,8 @@ from service.stats.leaderboard.suites import (
     scaled,
     shares,
 )
+from service.stats.leaderboard.unseen import guard_of
+from service.stats.leaderboard.unseen import seconds as guard_seconds
 from service.stats.leaderboard.winner import Winner, winner_of
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.declaring.certainty import of_share
@@ -35,7 +37,7 @@ from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCo
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import amount
 from service.stats.shared.methods import boards
-from service.stats.shared.methods.standings import Standings
+from service.stats.shared.methods.standings import Guard, Standings
 
 MOST_ARMS = 500
 MOST_CELLS = 20_000_000
@@ -151,6 +153,12 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
             return partial(columns, self.codes, self.alpha)
         return max_t.summed(columns, self.codes)
 
+    def guard_of(self, joint: max_t.MaxT) -> Guard | None:
+        """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
+        if self.tasks is not None:  # the means of tasks are weighted, and bounds of items are none of theirs
+            return None
+        return guard_of(self.raw, self.codes, self.units, joint, self.alpha)
+
     @property
     def n_units(self) -> int:
         """The number of independent units: clusters where they were sent, else items."""
@@ -194,7 +202,8 @@ def _cost(request: LeaderboardRequest) -> float:
     else:
         drawn = boards.partial_seconds(n, units, k, 2 ** (units - 1) if listed else request.draws)
     in_tasks = 1e-7 * len(request.task_names) * k * k + 1.5e-7 * n * k * k * (request.tasks is not None)
-    return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks
+    weighed = 0.0 if request.tasks is not None else guard_seconds(request.raw)
+    return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks + weighed
 
 
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
@@ -282,7 +291,8 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
     (CR1 with clusters). One random sign per item or cluster multiplies its whole vector of centred outcomes, which
     keeps all dependence between pairs; the largest |t| of all pairs sets the bar for every one.
 
-    Everything said follows from the simultaneous intervals: with chance 1 - alpha all of it is true at once.
+    Everything said follows from the simultaneous intervals: with chance 1 - alpha all of it is true at once. Of scores
+    a pair is told apart only where Gaffke's bounds, which know of outcomes too rare to have been seen, agree.
 
     Returns:
         pairs: adjusted two-sided p of every pair, family-wise over all pairs, add one; simultaneous intervals of
@@ -309,10 +319,13 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
             stand by additive least-squares means, null where the items do not link all arms. A pair with too few
             units in common is null. Pairs that tell a round of arms, each ahead of the next, are null:
             GAPS_CONTRADICT.
+        Scores that stand apart by what was seen alone: not told apart, UNSEEN_OUTCOMES; up to 300 pairs are looked at,
+            the least far apart first, and of the rest LOPSIDED_PAIRS warns.
         Few clusters: FEW_CLUSTERS or CAUTION.
         More than 200 tied sets: the first ones, warning MANY_TIED_SETS.
 
     Sources:
+        Gaffke (2005), Math Methods Statist 14:451.
         Beran (1988), JASA 83:679 (pairs of unlike size on one scale). Searle (1971), Linear Models, ch. 7 (gaps).
         Romano & Wolf (2005), Econometrica 73:1237. Hsu (1996), Multiple Comparisons, ch. 5 (all pairs at once).
         MacKinnon, Nielsen & Webb (2023), J Appl Econometrics 38:671 (clusters of unequal sizes).

@@ -93,6 +93,25 @@ def test_absent_rows_fail_as_empty_ones_do():
     assert f"the difference would be {100 * 6 / 240:+.2f} pp" in warning.message
 
 
+def test_a_candidate_is_not_better_for_what_the_baseline_lacks():
+    """A baseline that broke off after five sixths was all wrong where it had not run, and the candidate shipped."""
+    request = lossy(41, "baseline", missing="fail")
+    for row in [row for row in range(239, 120, -1) if request["baseline"]["values"][row] == 1.0][:20]:
+        request["candidate"]["values"][row] = 0.0  # a loss, where both have run
+    for asked in (request, without_empty_rows(request)):
+        answer = answered(asked)
+        assert answer.ci.low > 0
+        assert answer.outcome == "cannot_tell"
+        assert "does not carry as much" in answer.sentence
+        assert "Ship it" not in answer.next
+    # a twentieth is too little to ask for it, and a loss by what the candidate lacks is the policy's own
+    assert answered(lossy(12, "baseline", missing="fail")).outcome == "better"
+    assert (
+        answered(lossy(41, "baseline", missing="fail")).outcome == "better"
+    )  # six more, whatever is missing
+    assert answered(lossy(60, missing="fail")).outcome == "worse"
+
+
 def test_one_sided_loss_is_a_caution_with_its_worst_case():
     """A quarter of the items without a result of the candidate: its failures, of which pairs know nothing."""
     for request in (lossy(), without_empty_rows(lossy())):

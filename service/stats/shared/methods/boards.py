@@ -23,7 +23,7 @@ from service.stats.shared.declaring.fields import DrawSeed
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
-from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Standings
+from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Guard, Standings
 
 MOST_SETS = 200
 MOST_NAMED = 10
@@ -47,6 +47,14 @@ LOPSIDED_PAIRS = define(
     "The differences of {count} of {apart} pairs told apart are too skewed for {shared} {unit}s (Cochran's rule: 25 "
     "times the squared skewness): where rare and large outcomes may not have been seen, they are told apart too often.",
     "Cochran (1977), Sampling Techniques, 2.15",
+)
+
+UNSEEN_OUTCOMES = define(
+    "UNSEEN_OUTCOMES",
+    "caution",
+    "{count} of {apart} pairs that stand apart by what was seen are not told apart: outcomes that are rare and large "
+    "may not have been seen, and bounds that know of them (Gaffke's) hold 0. More items tell.",
+    "Gaffke (2005), Math Methods Statist 14:451",
 )
 
 ArmName = Annotated[str, Field(min_length=1, max_length=200)]
@@ -89,7 +97,12 @@ class BoardOptions(Request):
 
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
         """From the signs of every unit."""
-        return Standings(names, self.units, self._joint(self.units), self.alpha, size, sign, word)
+        joint = self._joint(self.units)
+        return Standings(names, self.units, joint, self.alpha, size, sign, word, guard=self.guard_of(joint))
+
+    def guard_of(self, _joint: MaxT) -> Guard | None:
+        """What bounds that know of outcomes not seen leave of the pairs told apart; None where none are asked."""
+        return None
 
     def _joint(self, units: ManyArms | PartialArms) -> MaxT:
         if isinstance(units, PartialArms):
@@ -180,9 +193,14 @@ def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[Sta
 
 
 def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
-    """Of pairs that are told apart by themselves, on too few units for so skewed differences."""
-    units = board.units
+    """Of pairs that their t tells apart: those that bounds left open, and others on too few units for such skewness."""
+    units, guard = board.units, board.guard
     apart = np.flatnonzero(board.joint.adjusted < board.alpha)
+    if guard is not None:
+        open_ = int(np.count_nonzero(guard.p[apart] >= board.alpha))
+        if open_:
+            yield UNSEEN_OUTCOMES(count=open_, apart=len(apart))
+        apart = apart[guard.times[apart] == 0]
     shared = units.shared[apart]
     # Cochran (1977), 2.15: a mean of n values is near enough to normal from n = 25 G1^2 on.
     skewed = (shared >= LEAST_PARTS) & (shared < COCHRAN * units.skewness[apart] ** 2)

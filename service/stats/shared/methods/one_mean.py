@@ -2,8 +2,8 @@
 
 Independent items: Clopper and Pearson's interval of right and wrong, Gaffke's bounds of scores in a range (of right
 and wrong they are the same), Student's t where no range is known. Items in clusters: CR2 with Bell and McCaffrey's
-degrees of freedom; near the ends of the range, and where the sizes of clusters differ much, also Korn and Graubard's
-interval, which is the exact one of an effective number of items: each end is the further of the two.
+degrees of freedom; of scores, near the ends of the range, and where the sizes of clusters differ much, also Korn and
+Graubard's interval, which is the exact one of an effective number of items: each end is the further of the two.
 """
 
 from __future__ import annotations
@@ -173,9 +173,18 @@ class OneMean:
         return GaffkeMean.of(moved, self.scale.low, self.scale.high, len(moved) / size)
 
     def _by_robust(self, extremes: float) -> bool:
-        """Whether CR2 alone decides: clusters of like sizes, and a mean that is not near an end of the range."""
+        """Whether CR2 alone decides: right and wrong, clusters of like sizes, and a mean not near an end of the range.
+
+        The mean of scores tells nothing of how many were rare: half of 1 with a few 0 among it has few on either side.
+        """
         even = self.groups is not None and size_cv(self.groups.sizes) <= UNEVEN
-        return even and extremes >= ENOUGH_EFFECTIVE and not self.furthest
+        return even and self._at_ends and extremes >= ENOUGH_EFFECTIVE and not self.furthest
+
+    @cached_property
+    def _at_ends(self) -> bool:
+        """Every item is at one end of the range or the other, as right and wrong are."""
+        scale = self.scale
+        return scale is not None and bool(np.all((self.values == scale.low) | (self.values == scale.high)))
 
     @property
     def _counts(self) -> tuple[float, float]:

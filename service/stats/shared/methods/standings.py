@@ -67,11 +67,29 @@ class ComparedPair(Record):
 
 
 @dataclass(frozen=True, eq=False)
+class Guard:
+    """What bounds that know of outcomes not seen leave of pairs that are told apart. Shapes (P,).
+
+    `p`: adjusted p of every pair, 0 of those they have no say in. `times`: by how many times its difference a pair's
+    interval reaches to either side at the least, 0 likewise; below 1 just where `p` is below the level.
+    """
+
+    p: Floats
+    times: Floats
+
+    @property
+    def n_weighed(self) -> int:
+        """Pairs that they have a say in, a count."""
+        return int(np.count_nonzero(self.times))
+
+
+@dataclass(frozen=True, eq=False)
 class Standings:
     """Arms in order of their means, and all pairs, with the reasons of what is null.
 
-    `units` have better outcomes higher. `size`: what a value is multiplied by to be an outcome again, and `sign`: -1
-    where lower outcomes are better. `word`: what a unit is called. `reasons` is filled by `pairs`,
+    `guard` has a say in pairs that `joint` tells apart. `units` have better outcomes higher. `size`: what a value is
+    multiplied by to be an outcome again, and `sign`: -1 where lower outcomes are better. `word`: what a unit is called.
+    `reasons` is filled by `pairs`,
     `heat` and `arms`, in this order.
     """
 
@@ -83,6 +101,7 @@ class Standings:
     sign: int
     word: str
     reasons: dict[str, str] = field(default_factory=dict)
+    guard: Guard | None = None
 
     @cached_property
     def order(self) -> list[int]:
@@ -101,6 +120,12 @@ class Standings:
         half = np.where(varies, self.joint.bars, np.inf) * np.where(varies, self.units.errors, 1.0)
         single = np.where(varies, self.joint.adjusted, np.inf)
         gaps = np.nan_to_num(self.units.differences)
+        if self.guard is not None:
+            single = np.maximum(single, self.guard.p)
+            with np.errstate(
+                invalid="ignore"
+            ):  # a gap of 0 is told apart by nothing, whatever reaches how far
+                half = np.fmax(half, np.abs(gaps) * self.guard.times)
         # of two equal arms the one that is ordered first
         leads = (gaps > 0) | ((gaps == 0) & (means[first] >= means[second]))
         p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
