@@ -67,10 +67,10 @@ def boards(groups):
     rng = np.random.default_rng(4)
     arms = {}
     for group in range(groups):
-        shared = rng.normal(0, 100, 30)
+        shared = rng.choice([-100.0, 100.0], 1000)
         shared -= shared.mean()
         for step in range(3):
-            arms[f"{group}-{step}"] = (shared + 3 * step + rng.normal(size=30)).tolist()
+            arms[f"{group}-{step}"] = (shared + 4 * step + rng.normal(size=1000)).tolist()
     return {"arms": arms, "n_resamples": 500}
 
 
@@ -307,8 +307,8 @@ CASES = {
     "GAPS_CONTRADICT": ("leaderboard", ROUND, {"arms": {name: each[:80] for name, each in ROUND["arms"].items()}}),
     "LOPSIDED_PAIRS": (
         "leaderboard",
-        {"arms": {"a": [0] * 30, "b": [*[1.0 + k % 3 / 9 for k in range(29)], 3.0]}},
-        {"arms": {"a": [0] * 30, "b": [1.0 + k % 3 / 9 for k in range(30)]}},
+        {"arms": {"a": [0] * 200, "b": [1] * 10 + [0] * 190}},
+        {"arms": {"a": [0] * 30, "b": [1, 0] * 15}},
     ),
     "NO_SPREAD_BETWEEN": (
         "leaderboard",

@@ -113,10 +113,12 @@ class Attrition:
             worse=claims.worse and (not left_out or self.left_out.best.claims.worse),
         )
 
-    def _is_much(self, gone: NDArray[np.bool_]) -> bool:
+    def _is_much(self, gone: Any) -> bool:
         """Whether so many items are gone, of all or of a single task, that claims need their worst case."""
         tasks = self.every.against.tasks
-        return _share(gone) > MOST or (tasks is not None and most_of_a_task(tasks, gone.tolist()) > MOST)
+        return _share(gone) > MOST or (
+            tasks is not None and most_of_a_task(tasks, np.asarray(gone).tolist()) > MOST
+        )
 
     def of_slice(self, name: str) -> Attrition:
         """The same of one slice."""

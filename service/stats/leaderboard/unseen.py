@@ -33,8 +33,8 @@ def seconds(raw: Floats) -> float:
     """What the pairs take of outcomes (n, k), if as many as are looked at are told apart."""
     if is_binary(raw[~np.isnan(raw)]):
         return 0.0
-    n, k = raw.shape
-    return min(k * (k - 1) // 2, MOST_PAIRS) * (SECONDS[0] + SECONDS[1] * n)
+    n, k = int(raw.shape[0]), int(raw.shape[1])
+    return float(min(k * (k - 1) // 2, MOST_PAIRS) * (SECONDS[0] + SECONDS[1] * n))
 
 
 def guard_of(
