@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -90,6 +89,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 """What a command's own help shows of it; every one is read by the parser in a test."""
 
 
+WRONG_COMMAND, UNKNOWN = "argument COMMAND: invalid choice: '", "unrecognized arguments: "
+"""How the parser's own sentences begin."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that says what was probably meant, and shows examples."""
 
@@ -112,14 +115,13 @@ class Parser(argparse.ArgumentParser):
         super().error(self._with_nearest(message))
 
     def _with_nearest(self, message: str) -> str:
-        if choice := re.search(r"invalid choice: '(.*?)' \(choose from ", message):
-            action = next(
-                (each for each in self._actions if each.choices and each.metavar == "COMMAND"), None
-            )
-            if action is not None and action.choices is not None and "COMMAND" in message:
-                return _of_none(choice[1], list(action.choices), self.prog)
-        if unknown := re.search(r"unrecognized arguments: (-[-\w]+)", message):
-            near = nearest(unknown[1], self._options())
+        word, is_choice, _ = message.removeprefix(WRONG_COMMAND).partition("' (choose from ")
+        if is_choice and message.startswith(WRONG_COMMAND):
+            action = next(each for each in self._actions if isinstance(each, argparse._SubParsersAction))
+            return _of_none(word, list(action.choices), self.prog)
+        if message.startswith(UNKNOWN):
+            first = message.removeprefix(UNKNOWN).split(" ")[0].partition("=")[0]
+            near = nearest(first, self._options()) if first.startswith("-") else None
             return message + (f"; did you mean {near}?" if near else "")
         return message
 
