@@ -402,6 +402,19 @@ def bodies():
     yield {"values": [[1, 0], [1, 1]], "threshold": 0.9}
 
 
+def test_skew_of_scores_without_a_range_is_said_where_items_are_independent():
+    drawn = np.random.default_rng(3).lognormal(1, 1.2, 40)
+    assert 25 * stats.skew(drawn) ** 2 > 40  # Cochran's rule asks for more items
+    (skewed,) = (
+        warning for warning in ask(NAME, {"values": drawn.tolist()}).warnings if warning.code == "SKEWED"
+    )
+    assert f"({stats.skew(drawn):+.1f})" in skewed.message
+    # where clusters are what varies, the skew of items says nothing
+    clusters = [at // 2 for at in range(40)]
+    assert "SKEWED" not in codes(ask(NAME, {"values": drawn.tolist(), "clusters": clusters}))
+    assert "SKEWED" not in codes(ask(NAME, {"values": np.linspace(2, 9, 40).tolist()}))
+
+
 CASES = Cases(
     degenerate=bodies,
     growing=[lambda k: {"values": [0.1, 0.4, 1.0] * (1000 * k)}],
