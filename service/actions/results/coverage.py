@@ -121,8 +121,8 @@ def _differing(session: Session, record: Preregistration, standing: Held) -> lis
     """Cells that are stored otherwise than the batches say."""
     stored = coverage.every(session, record.id)
 
-    def said(cell: Cell) -> tuple[bytes, int]:
+    def count_in_batches(cell: Cell) -> tuple[bytes, int]:
         filled = standing.cells.get(cell)
         return (bytes(len(stored[cell][0])), 0) if filled is None else (filled.bitmap(), filled.received)
 
-    return [cell for cell in sorted({*stored, *standing.cells}) if stored.get(cell) != said(cell)]
+    return [cell for cell in sorted({*stored, *standing.cells}) if stored.get(cell) != count_in_batches(cell)]

@@ -61,9 +61,13 @@ def seals(session: Session, record: Preregistration) -> Seals:
 def seals_of(entries: Sequence[Entry]) -> Seals:
     """The same, of the record's entries."""
     opened = [
-        Unblinding.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "unblinding"
+        Unblinding.model_validate(_with_time(entry))
+        for entry in entries
+        if entry.receipt.kind == "unblinding"
     ]
-    erased = [Erasure.model_validate(_said(entry)) for entry in entries if entry.receipt.kind == "erasure"]
+    erased = [
+        Erasure.model_validate(_with_time(entry)) for entry in entries if entry.receipt.kind == "erasure"
+    ]
     return Seals(tuple(opened), erased[0] if erased else None)
 
 
@@ -132,6 +136,6 @@ def erase(
     return made, receipt
 
 
-def _said(entry: ledger.Entry) -> dict[str, object]:
+def _with_time(entry: ledger.Entry) -> dict[str, object]:
     body = {name: value for name, value in entry.body.items() if name != "preregistration_id"}
     return body | {"at": entry.created_at}

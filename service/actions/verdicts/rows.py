@@ -38,7 +38,7 @@ def page(
     """
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
     plan_private = plan_keys.released(session, record.id)
-    shown = _shown(session, record)
+    shown = _readable_cells(session, record)
     first, offset = cursors.numbers("1-0" if cursor is None else cursor, _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[Row] = []
@@ -70,7 +70,7 @@ def every(session: Session, record: Preregistration) -> Iterator[Row]:
             return
 
 
-def _shown(session: Session, record: Preregistration) -> Callable[[str, str], bool]:
+def _readable_cells(session: Session, record: Preregistration) -> Callable[[str, str], bool]:
     """Which rows: all after the verdict, before it those that were asked for."""
     if record.judged_at is not None:
         return lambda _population, _endpoint: True

@@ -153,22 +153,22 @@ ANSWER_SECONDS = 20.0
 
 def scored(body: bytes, limit: int | None) -> bytes:
     """One arm without a plan, as JSON."""
-    return _told(model(body, limit, ScoreRequest), score)
+    return _compute(model(body, limit, ScoreRequest), score)
 
 
 def compared(body: bytes, limit: int | None) -> bytes:
     """Two arms without a plan, as JSON."""
-    return _told(model(body, limit, ComparisonRequest), compare)
+    return _compute(model(body, limit, ComparisonRequest), compare)
 
 
 def resolved(body: bytes, limit: int | None) -> bytes:
     """What a pilot can resolve, as JSON."""
-    return _told(model(body, limit, ResolutionRequest), resolve)
+    return _compute(model(body, limit, ResolutionRequest), resolve)
 
 
 def audited(body: bytes, limit: int | None) -> bytes:
     """What two published accuracies can show, as JSON."""
-    return _told(model(body, limit, AuditRequest), audit)
+    return _compute(model(body, limit, AuditRequest), audit)
 
 
 def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSettings) -> RunStanding:
@@ -177,7 +177,7 @@ def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSett
     return judge(runs.columns(), n_reference, settings)
 
 
-def _told(request: R, work: Callable[[R], BaseModel]) -> bytes:
+def _compute(request: R, work: Callable[[R], BaseModel]) -> bytes:
     begin(ANSWER_SECONDS)
     answer = work(request)
     return answer.__pydantic_serializer__.to_json(answer, by_alias=True)

@@ -96,7 +96,7 @@ def why_not(plan: Plan, change: Change) -> str | None:
         case EndpointChange():
             hypothesis = plan.hypothesis(change.hypothesis)
             measured = plan.endpoints_of(hypothesis.population) if hypothesis else ()
-            if any(each.id == change.endpoint for each in measured):
+            if any(endpoint.id == change.endpoint for endpoint in measured):
                 return None
             return f"no results of the endpoint '{change.endpoint}' were planned, so none are stored"
         case _:
@@ -142,23 +142,23 @@ def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
     """The verdict with these deviations applied, beside the outcomes of the verdict as planned."""
-    applied = {number: each for number, each in deviations.items() if why_not(rows.plan, each) is None}
+    applied = {number: change for number, change in deviations.items() if why_not(rows.plan, change) is None}
     verdicts = verdicts_of(apply(rows, applied.values()))
     return AsRun(
         deviations=tuple(applied),
         hypotheses=tuple(
             HypothesisAsRun(
                 hypothesis=name,
-                role=each.role,
-                outcome=each.outcome,
-                outcome_planned=planned.get(name, each.outcome),
-                rule_holds=each.rule_holds,
-                delta=each.delta,
-                n=each.n,
-                clauses=each.clauses,
-                reason=each.reason,
+                role=verdict.role,
+                outcome=verdict.outcome,
+                outcome_planned=planned.get(name, verdict.outcome),
+                rule_holds=verdict.rule_holds,
+                delta=verdict.delta,
+                n=verdict.n,
+                clauses=verdict.clauses,
+                reason=verdict.reason,
             )
-            for name, each in verdicts.items()
+            for name, verdict in verdicts.items()
         ),
     )
 
@@ -232,7 +232,7 @@ def with_its_family(plan: Plan) -> Plan:
 
 def _with(plan: Plan, hypothesis: str, update: Mapping[str, str]) -> Plan:
     hypotheses = tuple(
-        each.model_copy(update=update) if each.id == hypothesis else each for each in plan.hypotheses or ()
+        one.model_copy(update=update) if one.id == hypothesis else one for one in plan.hypotheses or ()
     )
     return plan.model_copy(update={"hypotheses": hypotheses})
 
@@ -248,8 +248,8 @@ def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
         )  # type: ignore[arg-type]
     )
     populations = tuple(
-        each.of_items(shrunk.n, shrunk.n_clusters) if each.id == population else each
-        for each in rows.plan.populations or ()
+        one.of_items(shrunk.n, shrunk.n_clusters) if one.id == population else one
+        for one in rows.plan.populations or ()
     )
     cells = {
         key: Cell(cell.values[keep], cell.statuses[keep]) if key[0] == population else cell

@@ -54,8 +54,8 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
     choices, lacking = [], []
     for (name, population), declared_values in values.items():
         others = sorted(set(declared_values) - {run[name, population]})
-        shown = [value for value in others if _shown(plan, name, population, value)]
-        lacking += [_said(name, value) for value in others if value not in shown]
+        shown = [value for value in others if _has_results_at(plan, name, population, value)]
+        lacking += [_format_threshold(name, value) for value in others if value not in shown]
         if shown:
             kept = (run[name, population], *shown)
             fork = Fork(
@@ -63,13 +63,13 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
                 kind="sweep",
                 deviation=None,
                 threshold=name,
-                options=tuple(_said(name, value) for value in kept),
+                options=tuple(_format_threshold(name, value) for value in kept),
             )
             choices.append(Choice(fork, population=population, values=kept))
     return choices, tuple(lacking)
 
 
-def _shown(plan: Plan, threshold: str, population: str | None, value: float) -> bool:
+def _has_results_at(plan: Plan, threshold: str, population: str | None, value: float) -> bool:
     """Whether some hypothesis has results at a value."""
     return any(
         has_results(plan, hypothesis.population, endpoint_at(hypothesis.endpoint, threshold, value))
@@ -83,7 +83,7 @@ def has_results(plan: Plan, population: str, endpoint: str) -> bool:
     return any(each.id == endpoint for each in plan.endpoints_of(population))
 
 
-def _said(threshold: str, value: float) -> str:
+def _format_threshold(threshold: str, value: float) -> str:
     return f"{threshold} = {value:g}"
 
 

@@ -318,7 +318,7 @@ def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -
             yield Bound(1, float(clause.low.exact()), z)
             yield Bound(-1, float(clause.high.exact()), z)
     elif isinstance(clause, Is) and clause.value:
-        yield from _said(analysis, path)
+        yield from _bounds_of_truth(analysis, path)
 
 
 def _tested(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
@@ -331,7 +331,7 @@ def _tested(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) ->
         yield Bound(side, 0.0, -float(special.ndtri(alpha / 2 if alternative == "two-sided" else alpha)))
 
 
-def _said(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Bound]:
+def _bounds_of_truth(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Bound]:
     """What a test of equivalence says is true."""
     margin, z = analysis.number("margin"), _z(analysis, ("ci",))
     if z is None or margin is None:

@@ -136,7 +136,7 @@ class Amounts:
         """
         if self.assumed.ratio is not None:
             return self.assumed.ratio
-        asked = tuple(_asked(self.setting))
+        asked = tuple(_ratio_limits(self.setting))
         below = min((at for side, at in asked if side < 0), default=None)
         above = max((at for side, at in asked if side > 0), default=None)
         if below is not None and above is not None:
@@ -149,7 +149,7 @@ class Amounts:
 
     def boundaries(self) -> tuple[float, ...]:
         """Ratios at which a clause of the part only just fails."""
-        return tuple(dict.fromkeys(at for _, at in _asked(self.setting))) or (1.0,)
+        return tuple(dict.fromkeys(at for _, at in _ratio_limits(self.setting))) or (1.0,)
 
     def at(
         self, corner: Corner, ratio: float | None = None, cv: float | None = None, stream: int = 0
@@ -256,7 +256,7 @@ def amounts_of(
     return tuple(amounts)
 
 
-def _asked(setting: Setting) -> Iterator[tuple[Side, float]]:
+def _ratio_limits(setting: Setting) -> Iterator[tuple[Side, float]]:
     """Which way and past which ratio each clause asks."""
     lower = setting.endpoint is not None and setting.endpoint.better == "lower"
     for clause in setting.clauses:

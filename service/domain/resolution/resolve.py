@@ -80,10 +80,10 @@ def resolve(request: ResolutionRequest) -> Resolution:
 
 def sentence(reach: list[Reach], *, binary: bool) -> str:
     """Of each unit what it resolves."""
-    return " ".join(_told(each, binary=binary) for each in reach)
+    return " ".join(_describe_reach(each, binary=binary) for each in reach)
 
 
-def _told(reach: Reach, *, binary: bool) -> str:
+def _describe_reach(reach: Reach, *, binary: bool) -> str:
     units = f"{reach.units} {reach.unit}"
     ends = [
         f"{amount(end, binary=binary).lstrip('+')} with {power}% power"

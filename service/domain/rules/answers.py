@@ -213,7 +213,7 @@ def _ends(
 
 def _ranges(value: JsonValue) -> dict[str, tuple[float, float]]:
     items = value.items() if isinstance(value, dict) else ()
-    return {name: (each[0], each[1]) for name, each in items if isinstance(each, (list, tuple))}  # type: ignore[misc]
+    return {name: (ends[0], ends[1]) for name, ends in items if isinstance(ends, (list, tuple))}  # type: ignore[misc]
 
 
 def _texts(value: JsonValue) -> Mapping[str, str]:

@@ -74,7 +74,7 @@ class Setting:
     def tests(self) -> tuple[str, ...]:
         """The ids of the tests that the rule or `equivalence` names, in order of mention, registered or not."""
         named = [*(clause.field.test for clause in self.clauses), self.hypothesis.equivalence]
-        return tuple(dict.fromkeys(each for each in named if each is not None))
+        return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def clustered(self) -> bool:
@@ -185,7 +185,7 @@ class Parts:
 def other_endpoints(setting: Setting) -> tuple[str, ...]:
     """The ids of the other endpoints that the rule speaks of, in order of mention."""
     named = (setting.use_of(clause) for clause in setting.clauses)
-    endpoints = (each.use.endpoint for each in named if each is not None and each.beside)
+    endpoints = (use.use.endpoint for use in named if use is not None and use.beside)
     return tuple(dict.fromkeys(endpoint for endpoint in endpoints if endpoint is not None))
 
 
@@ -200,7 +200,7 @@ def parts_of(setting: Setting) -> Parts | None:
             return None
         parts.setdefault(about.pop(), []).append(part)
     own = parts.pop(None, [])
-    return Parts(_joined(own) if own else None, {str(name): _joined(each) for name, each in parts.items()})
+    return Parts(_joined(own) if own else None, {str(name): _joined(asked) for name, asked in parts.items()})
 
 
 def _endpoint(setting: Setting, clause: Clause) -> str | None:
@@ -238,5 +238,5 @@ def on_endpoint(setting: Setting, endpoint: str) -> Setting:
 
 def _changed(setting: Setting, update: Mapping[str, object]) -> Setting:
     plan, hypothesis = setting.plan, setting.hypothesis.model_copy(update=update)
-    hypotheses = tuple(hypothesis if each.id == hypothesis.id else each for each in plan.hypotheses or ())
+    hypotheses = tuple(hypothesis if one.id == hypothesis.id else one for one in plan.hypotheses or ())
     return resolve(plan.model_copy(update={"hypotheses": hypotheses})).settings[setting.index]

@@ -164,8 +164,8 @@ def sides_of(value: Column, limit: Fraction, tie: float) -> Sides:
     """On which side of a limit numbers lie: exact numbers exactly, floats within `tie` of it count as equal."""
     if value.dtype == object:
         sides = [
-            UNDEFINED if each is None else ABOVE if each > limit else BELOW if each < limit else EQUAL
-            for each in value
+            UNDEFINED if number is None else ABOVE if number > limit else BELOW if number < limit else EQUAL
+            for number in value
         ]
         return np.array(sides, dtype=np.int8)
     with np.errstate(invalid="ignore"):  # NaN is told apart below
@@ -240,10 +240,10 @@ def holds(clause: Clause, observed: Observed) -> Truth:
 
 def as_value(observed: Sequence[Observed]) -> Value:
     """What one field was observed to be, several times: exact numbers stay exact, an undefined one is NaN."""
-    if any(isinstance(each, Ends) for each in observed):
-        ends = [each if isinstance(each, Ends) else Ends(None, None) for each in observed]
+    if any(isinstance(value, Ends) for value in observed):
+        ends = [value if isinstance(value, Ends) else Ends(None, None) for value in observed]
         return _floats([end.low for end in ends]), _floats([end.high for end in ends])
-    if all(isinstance(each, (Fraction, int)) and not isinstance(each, bool) for each in observed):
+    if all(isinstance(value, (Fraction, int)) and not isinstance(value, bool) for value in observed):
         return np.array(observed, dtype=object)
     return _floats(observed)
 
@@ -252,7 +252,7 @@ def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def told(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
+def holds_throughout(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
     """The truth of one clause, unknown where it is not the same all over what was observed may be."""
     truth = holds(clause, observed)
     return truth if all(holds(clause, corner) is truth for corner in corners) else None

@@ -25,7 +25,7 @@ from service.domain.rules.feeding import (
     takes_clusters,
 )
 from service.domain.rules.settings import ResolvedPlan, Setting
-from service.domain.rules.truth import told
+from service.domain.rules.truth import holds_throughout
 from service.domain.verdicts.joint import JointFamily, joint_family
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
@@ -176,7 +176,8 @@ def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     asked = [clause for clause in setting.clauses if clause.field.test == use.id]
     seen = [(clause, Answer(answer).observe(*clause.field.path)) for clause in asked]
     return any(
-        value.reason == DRAWN or (value.reason != BEYOND and told(clause, value.value, value.corners) is None)
+        value.reason == DRAWN
+        or (value.reason != BEYOND and holds_throughout(clause, value.value, value.corners) is None)
         for clause, value in seen
     )
 

@@ -197,11 +197,11 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
         others=tuple(
             OtherEndpoint(
                 endpoint=name,
-                delta=None if each.delta is None else float(each.delta),
-                n=each.n,
-                excluded=each.excluded,
+                delta=None if pairs.delta is None else float(pairs.delta),
+                n=pairs.n,
+                excluded=pairs.excluded,
             )
-            for name, each in results.others.items()
+            for name, pairs in results.others.items()
         )
         or None,
     )

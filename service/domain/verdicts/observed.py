@@ -15,7 +15,7 @@ from service.domain.rules.answers import Answer, JsonObject, Observation
 from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, told
+from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, holds_throughout
 from service.domain.verdicts.analyses import Analyses
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
@@ -182,7 +182,7 @@ def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -
     if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
         truth = _of_bound(clause, seen.value, seen.bound, truth)
         reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
-    if truth is not None and seen.corners and told(clause, seen.value, seen.corners) is None:
+    if truth is not None and seen.corners and holds_throughout(clause, seen.value, seen.corners) is None:
         truth, reason = None, seen.reason or DRAWN
     elif truth is None and reason is None:
         reason = say("reasons.not_comparable", field=str(clause.field))

@@ -56,9 +56,9 @@ def read_interval(
         if isinstance(ends, Ends) and (ends.low is not None or ends.high is not None):
             # drawn ends are read wherever they may lie
             every = [ends, *(corner for corner in seen.corners if isinstance(corner, Ends))]
-            within = None if bound is None else all(_inside(each, bound) for each in every)
-            said = {_read(_counted_from(each, reference), within) for each in every}
-            reading = said.pop() if len(said) == 1 else "inconclusive"
+            within = None if bound is None else all(_inside(one, bound) for one in every)
+            readings = {_read(_counted_from(one, reference), within) for one in every}
+            reading = readings.pop() if len(readings) == 1 else "inconclusive"
             stated = answer.analysis.interval(*path)
             level, method = (None, None) if stated is None else (stated.level, stated.method)
             of = ".".join((test, *path))

@@ -124,21 +124,21 @@ def by_slice(
         inside = of_item == name
         # numbered anew: a number that only another slice has would be a cluster without items
         codes = codes_of(of_cluster[inside].tolist() if of_cluster is not None else range(int(inside.sum())))
-        each, leaning = _weighed(
+        shown, leaning = _weighed(
             _differences(paired, inside) * good, codes, margin, asked.alpha, score, limit
         )
         if favoured is not None:
             best = _differences(favoured, inside) * good
             other, towards = _weighed(best, codes, margin, asked.alpha, score, limit)
-            each, leaning = _both(each, other), _lean(leaning, towards)
-        evidence.append(each)
+            shown, leaning = _both(shown, other), _lean(leaning, towards)
+        evidence.append(shown)
         leans.append(leaning)
         counts.append((int(inside.sum()), None if of_cluster is None else len(set(codes.tolist()))))
     spans = of_cluster is not None and not reason and _spans(of_cluster, of_item)
-    told = standings([each.p for each in evidence], [each.p_loss for each in evidence], asked.alpha)
+    places = standings([shown.p for shown in evidence], [shown.p_loss for shown in evidence], asked.alpha)
     slices = tuple(
-        _slice(name, each, count, good, standing)
-        for name, each, count, standing in zip(names, evidence, counts, told, strict=False)
+        _slice(name, shown, count, good, standing)
+        for name, shown, count, standing in zip(names, evidence, counts, places, strict=False)
     )
     return SlicesFound(
         by=asked.by,
@@ -212,10 +212,10 @@ def _slice(
         n_clusters=count[1],
         delta=None if evidence.better is None else good * evidence.better,
         ci=None if evidence.p is None else Span(low=low, high=high),
-        p_value=_shown(evidence.p),
-        p_holm=_shown(p_holm),
-        p_loss=_shown(evidence.p_loss),
-        p_loss_holm=_shown(p_loss_holm),
+        p_value=_floored_p(evidence.p),
+        p_holm=_floored_p(p_holm),
+        p_loss=_floored_p(evidence.p_loss),
+        p_loss_holm=_floored_p(p_loss_holm),
         reason=evidence.reason,
     )
 
@@ -224,7 +224,7 @@ def _turned(end: float | None) -> float | None:
     return None if end is None else -end
 
 
-def _shown(p: float | None) -> float | None:
+def _floored_p(p: float | None) -> float | None:
     return None if p is None else floored(min(max(p, 0.0), 1.0), "p_value", {})
 
 

@@ -181,4 +181,4 @@ def _test_end(hypothesis: Hypothesis, test: str, analyses: Analyses) -> Ints:
 
 def _at(ended: Sequence[bool]) -> list[Ints]:
     """The reading at which each of these has ended, where only the first is looked at."""
-    return [np.array([0 if each else NEVER], dtype=np.int64) for each in ended]
+    return [np.array([0 if done else NEVER], dtype=np.int64) for done in ended]

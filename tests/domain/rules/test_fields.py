@@ -10,7 +10,7 @@ from service.domain.rules.answers import Answer, Observation
 from service.domain.rules.fields import choices, nearest_field, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
-from service.domain.rules.truth import Ends, told
+from service.domain.rules.truth import Ends, holds_throughout
 from service.stats.equivalence.equivalence import EquivalenceAnalysis
 from service.stats.mcnemar import McNemarAnalysis
 from service.stats.ratio_of_means import RatioOfMeansAnalysis
@@ -164,7 +164,7 @@ def test_what_is_undecided_is_not_observed():
 def test_a_clause_is_told_where_it_is_the_same_all_over_the_range(rule, truth):
     (clause,) = clauses(parse(rule))
     seen = Answer(KNOWN).observe(*clause.field.path)
-    assert told(clause, seen.value, seen.corners) is truth
+    assert holds_throughout(clause, seen.value, seen.corners) is truth
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class _Clause:
         limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
         if limit is None or error >= LEAST_ERROR:
             return NOTHING
-        shown = self._shown(meaning.side, limit.at, error)
+        shown = self._bound_at(meaning.side, limit.at, error)
         return (Facts(shown=frozenset([shown]), asks=frozenset([meaning.side])),)
 
     def _signed(self, origin: int) -> States:
@@ -167,7 +167,9 @@ class _Clause:
             Facts(
                 low=around if side == 1 else None,
                 high=around if side == -1 else None,
-                shown=frozenset([self._shown(side, limit.at, error)]) if error < LEAST_ERROR else frozenset(),
+                shown=frozenset([self._bound_at(side, limit.at, error)])
+                if error < LEAST_ERROR
+                else frozenset(),
                 asks=frozenset([side]) if asks else frozenset(),
             ),
         )
@@ -197,7 +199,7 @@ class _Clause:
             Facts(
                 low=limit if up else None,
                 high=None if up else limit,
-                shown=frozenset([self._shown(side, ZERO, error)]),
+                shown=frozenset([self._bound_at(side, ZERO, error)]),
                 asks=frozenset([side]),
             ),
         )
@@ -214,7 +216,7 @@ class _Clause:
                 Facts(
                     low=limits.get(1),
                     high=limits.get(-1),
-                    shown=frozenset(self._shown(side, at, error) for side, at in known.items()),
+                    shown=frozenset(self._bound_at(side, at, error) for side, at in known.items()),
                     asks=frozenset(known) if single else frozenset(),
                 )
             )
@@ -241,7 +243,7 @@ class _Clause:
             return f"{self.use.use.id}.{'.'.join(self.clause.field.path[: -1 if self.end else None])}"
         return None if effect_of(self.use).of_means else self.use.use.id
 
-    def _shown(self, side: Side, at: Fraction, error: float) -> Shown:
+    def _bound_at(self, side: Side, at: Fraction, error: float) -> Shown:
         return Shown(side, at, error, own_margin(self.use.use, self.sesoi), self._of)
 
 
