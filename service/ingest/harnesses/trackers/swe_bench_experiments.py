@@ -70,7 +70,7 @@ class SweBenchSubmission(Reader):
                 {"id": instance, "repository": instance.rpartition("-")[0]},
                 {
                     "resolved": Measured(
-                        None if event else instance in resolved, "unscored" if event else None
+                        None if lacks else instance in resolved, "unscored" if lacks else None
                     )
                 },
                 (lacks,) if lacks else (),
