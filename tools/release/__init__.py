@@ -1,0 +1,1 @@
+"""Builds what a release is made of, and tries it: `./do release`."""
