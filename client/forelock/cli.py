@@ -110,6 +110,8 @@ def ask(arguments: Sequence[str]) -> list[Any]:
         SystemExit: after it was printed what the arguments lack.
     """
     options = _parsed(_parser(arguments), arguments)
+    if getattr(options, "lang", None) is None:
+        options.lang = "en"  # whoever asks sits elsewhere: this process's LANG says nothing of them
     options.answers = []
     options.handler(options)
     answers: list[Any] = options.answers

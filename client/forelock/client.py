@@ -35,6 +35,14 @@ GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 class Client(AfterCalls):
     """What one service offers to one API key, as calls."""
 
+    language = "en"
+    """In which questions without a plan are answered, `en` or `zh`."""
+
+    @property
+    def _spoken(self) -> dict[str, str]:
+        """What asks for sentences in another language than English."""
+        return {} if self.language == "en" else {"lang": self.language}
+
     # Statistical tests
 
     def tests(self) -> list[Json]:
@@ -55,11 +63,11 @@ class Client(AfterCalls):
 
     def score(self, request: Mapping[str, Any]) -> Json:
         """Score one arm without a plan."""
-        return self._json("POST", "/v1/score", json=dict(request))
+        return self._json("POST", "/v1/score", json=dict(request), params=self._spoken)
 
     def compare(self, request: Mapping[str, Any]) -> Json:
         """Compare two arms without a plan."""
-        return self._json("POST", "/v1/compare", json=dict(request))
+        return self._json("POST", "/v1/compare", json=dict(request), params=self._spoken)
 
     def post_run(self, series: str, run: Mapping[str, Any]) -> Json:
         """Post a run of a series, and learn what the series shows. To post it again changes nothing."""
@@ -71,11 +79,11 @@ class Client(AfterCalls):
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
         """Tell what a pilot resolves."""
-        return self._json("POST", "/v1/resolution", json=dict(request))
+        return self._json("POST", "/v1/resolution", json=dict(request), params=self._spoken)
 
     def audit(self, request: Mapping[str, Any]) -> Json:
         """Audit two published accuracies."""
-        return self._json("POST", "/v1/resolution/published", json=dict(request))
+        return self._json("POST", "/v1/resolution/published", json=dict(request), params=self._spoken)
 
     # Preregistrations
 

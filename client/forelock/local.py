@@ -16,7 +16,10 @@ GROUP = "forelock.local"
 
 
 class Local:
-    """Answers as a service would, computed here."""
+    """Answers as a service would, computed here; its sentences in a language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
 
     def tests(self) -> list[Json]:
         """The catalogue of statistical tests."""
@@ -29,26 +32,31 @@ class Local:
 
     def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:  # noqa: ARG002
         """Run a statistical test on the caller's data."""
-        return self._answer("run", name, request)
+        return self._spoken("run", name, request)
 
     def score(self, request: Mapping[str, Any]) -> Json:
         """Score one arm without a plan."""
-        return self._answer("score", request)
+        return self._spoken("score", request)
 
     def compare(self, request: Mapping[str, Any]) -> Json:
         """Compare two arms without a plan."""
-        return self._answer("compare", request)
+        return self._spoken("compare", request)
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
         """Tell what a pilot resolves."""
-        return self._answer("resolve", request)
+        return self._spoken("resolve", request)
 
     def audit(self, request: Mapping[str, Any]) -> Json:
         """Audit two published accuracies."""
-        return self._answer("audit", request)
+        return self._spoken("audit", request)
 
-    def _answer(self, name: str, *arguments: Any) -> Json:
-        told = _functions()[name](*arguments)
+    def _spoken(self, name: str, *arguments: Any) -> Json:
+        """An answer with sentences; English is what a server of an earlier version speaks without being asked."""
+        asked = {} if self.language == "en" else {"language": self.language}
+        return self._answer(name, *arguments, **asked)
+
+    def _answer(self, name: str, *arguments: Any, **asked: str) -> Json:
+        told = _functions()[name](*arguments, **asked)
         if "problem" in told:
             raise ForelockProblem.from_document(told["problem"])
         answer: Json = told["answer"]

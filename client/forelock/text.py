@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 from forelock.problem import ForelockProblem
+from forelock.words import ENGLISH, Say, width_of
 
 _COMPUTED = re.compile(r"[\s\x00-\x1f\ufeff]*[=+\-@|%'\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet takes for a formula, with its full-width forms; and the apostrophe itself, so that it can be taken
@@ -38,7 +39,9 @@ def exit_code(verdict: Json) -> int:
     return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 1)
 
 
-def verdict_text(verdict: Json, words: Json | None = None, *, explain: bool = True) -> str:
+def verdict_text(
+    verdict: Json, words: Json | None = None, *, explain: bool = True, say: Say = ENGLISH
+) -> str:
     """A verdict, hypothesis by hypothesis and clause by clause.
 
     Args:
@@ -47,7 +50,7 @@ def verdict_text(verdict: Json, words: Json | None = None, *, explain: bool = Tr
     """
     spoken = {each["hypothesis"]: each for each in (words or {}).get("hypotheses", ())}
     blocks = [
-        _hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), explain=explain)
+        _hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), say, explain=explain)
         for hypothesis in verdict["hypotheses"]
     ]
     voided = [
@@ -69,20 +72,22 @@ def _concerned(mark: Json) -> str:
     return "" if named is None else f" ({', '.join(map(plain, named))})"
 
 
-def headline_of(spoken: Json) -> tuple[str, str]:
+def headline_of(spoken: Json, language: str = "en") -> tuple[str, str]:
     """The outcome in a line, and what was not shown; empty of a service of an earlier version."""
     line, rest = (spoken.get(name) or {} for name in ("headline", "open"))
-    return plain(line.get("en") or ""), plain(rest.get("en") or "")
+    return plain(line.get(language) or ""), plain(rest.get(language) or "")
 
 
-def _hypothesis(hypothesis: Json, spoken: Json, *, explain: bool) -> str:
+def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> str:
     outcome, name = hypothesis["outcome"], plain(hypothesis["id"])
-    line, rest = headline_of(spoken)
+    line, rest = headline_of(spoken, say.language)
     explain = explain or not line
-    lines = [f"{name}: {OUTCOMES.get(outcome, plain(outcome))}"]
+    lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
         lines = [hanging(line, f"{name}: ", "    ")] + ([_wrapped(rest)] if rest else [])
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
+    if say.language != "en":
+        sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
     if explain:
         lines += [_wrapped(sentence)] if sentence else []
         lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
@@ -91,16 +96,19 @@ def _hypothesis(hypothesis: Json, spoken: Json, *, explain: bool) -> str:
     in_points = any(" pp" in clause["text"] for clause in clauses)
     for clause in clauses:
         seen = observed(clause, points=in_points and _is_effect(clause["text"]))
+        told = say("observed", value=seen)
         if clause.get("unadjusted") is not None:
-            seen += f", {_number(clause['unadjusted'], False)} unadjusted"
-        said = f"  {MARKS[clause['holds']]:>7}  {plain(clause['text']):<{width}}  observed {seen}"
+            before = _number(clause["unadjusted"], False)
+            told = say("observed_unadjusted", value=seen, unadjusted=before)
+        mark = say(MARKS[clause["holds"]])
+        said = f"  {' ' * max(7 - width_of(mark), 0)}{mark}  {plain(clause['text']):<{width}}  {told}"
         lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
     if hypothesis.get("reason") and explain:
         lines.append(_wrapped(f"because {plain(hypothesis['reason'])}"))
     for test, answer in (hypothesis.get("analyses") or {}).items():
         sentence = plain(((answer or {}).get("analysis") or {}).get("sentence") or "")
         lines += [_wrapped(f"{plain(test)}: {sentence}")] if sentence and explain else []
-    step = plain((spoken.get("next") or {}).get("en") or "")
+    step = plain((spoken.get("next") or {}).get(say.language) or "")
     lines += [_wrapped(step)] if step else []
     return "\n".join(lines)
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.errors import ForelockError
+
+if TYPE_CHECKING:
+    from service.words import Language
 
 Json = dict[str, Any]
 
@@ -33,7 +36,7 @@ def describe(name: str) -> Json:
     return _told(answered)
 
 
-def run(name: str, request: Mapping[str, Any]) -> Json:
+def run(name: str, request: Mapping[str, Any], language: Language = "en") -> Json:
     """A registered test's answer, or its problem document."""
 
     def answered() -> Any:
@@ -42,10 +45,10 @@ def run(name: str, request: Mapping[str, Any]) -> Json:
         test = registry.find(name)
         return test.answer(_read(test.request, request))
 
-    return _told(answered)
+    return _told(answered, language)
 
 
-def score(request: Mapping[str, Any]) -> Json:
+def score(request: Mapping[str, Any], language: Language = "en") -> Json:
     """One arm's score, or a problem document."""
 
     def answered() -> Any:
@@ -54,10 +57,10 @@ def score(request: Mapping[str, Any]) -> Json:
 
         return of_arm(_read(ScoreRequest, request))
 
-    return _told(answered)
+    return _told(answered, language)
 
 
-def compare(request: Mapping[str, Any]) -> Json:
+def compare(request: Mapping[str, Any], language: Language = "en") -> Json:
     """Two arms on the same items, or a problem document."""
 
     def answered() -> Any:
@@ -66,10 +69,10 @@ def compare(request: Mapping[str, Any]) -> Json:
 
         return judge(_read(ComparisonRequest, request))
 
-    return _told(answered)
+    return _told(answered, language)
 
 
-def resolve(request: Mapping[str, Any]) -> Json:
+def resolve(request: Mapping[str, Any], language: Language = "en") -> Json:
     """What a pilot resolves, or a problem document."""
 
     def answered() -> Any:
@@ -78,10 +81,10 @@ def resolve(request: Mapping[str, Any]) -> Json:
 
         return of_pilot(_read(ResolutionRequest, request))
 
-    return _told(answered)
+    return _told(answered, language)
 
 
-def audit(request: Mapping[str, Any]) -> Json:
+def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
     """What a published pair can show, or a problem document."""
 
     def answered() -> Any:
@@ -90,12 +93,15 @@ def audit(request: Mapping[str, Any]) -> Json:
 
         return of_pair(_read(AuditRequest, request))
 
-    return _told(answered)
+    return _told(answered, language)
 
 
-def _told(compute: Callable[[], Any]) -> Json:
+def _told(compute: Callable[[], Any], language: Language = "en") -> Json:
+    from service.words import speaking
+
     try:
-        answer: Json = compute().model_dump(mode="json")
+        with speaking(language):
+            answer: Json = compute().model_dump(mode="json")
     except ForelockError as refused:
         return {"problem": refused.document()}
     return {"answer": answer}

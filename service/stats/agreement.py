@@ -29,14 +29,11 @@ FEWEST, RARE = 20, 0.9
 FEW_RATED = define(
     "FEW_RATED",
     "caution",
-    "Only {n} {unit} rated twice or more: below 20 the jackknife interval of an agreement is too short.",
     "Efron & Tibshirani (1993), An Introduction to the Bootstrap, 11",
 )
 ONE_CATEGORY_RULES = define(
     "ONE_CATEGORY_RULES",
     "caution",
-    "{share:.0%} of the ratings are of one category: kappa and alpha can be near 0 although raters nearly always "
-    "agree; read AC1 and the plain agreement beside them.",
     "Feinstein & Cicchetti (1990), J Clin Epidemiol 43:543",
 )
 

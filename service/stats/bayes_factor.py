@@ -32,33 +32,25 @@ LABELS: tuple[tuple[float, Label], ...] = (
 INFINITE_BAYES_FACTOR = define(
     "INFINITE_BAYES_FACTOR",
     "caution",
-    "The Bayes factor is infinite, since the data lie exactly on a line: check them before reading the "
-    "posterior of 1.",
 )
 BIC_APPROXIMATION = define(
     "BIC_APPROXIMATION",
     "caution",
-    "This Bayes factor is the BIC approximation, whose unit-information prior grows with n and leans to H0.",
     "Wagenmakers (2007), Psychon Bull Rev 14:779",
 )
 BAYES_FACTOR_BOUND = define(
     "BAYES_FACTOR_BOUND",
     "serious",
-    "This is the most that the p-value can say against H0 (Vovk-Sellke), not a Bayes factor of the data; "
-    "it is never below 1 and cannot speak for H0.",
     "Sellke, Bayarri & Berger (2001), Am Stat 55:62",
 )
 REGRESSION_PRIOR = define(
     "REGRESSION_PRIOR",
     "info",
-    "The F statistic is read as a regression against the intercept: an ANOVA with unequal cells, or with "
-    "random effects, has another Bayes factor.",
     "Rouder & Morey (2012), Multivar Behav Res 47:877",
 )
 DIRECTION_MISMATCH = define(
     "DIRECTION_MISMATCH",
     "caution",
-    "The effect runs against the stated direction, so its posterior is set to 0 whatever the Bayes factor.",
 )
 
 

@@ -32,9 +32,6 @@ from service.stats.shared.methods.bounded_in_plans import BoundedLines, bounded_
 UNSEEN_CLUSTERS = define(
     "UNSEEN_CLUSTERS",
     "info",
-    "The bounds know of items that were not seen, in clusters like these {n_clusters}; up to {share:.1%} of all "
-    "clusters could be lost as a whole without one among them. `unseen: clusters` covers that as well, and is never "
-    "narrower.",
     "Clopper & Pearson (1934), Biometrika 26:404",
 )
 

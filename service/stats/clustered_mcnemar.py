@@ -49,17 +49,12 @@ EXCESS = 1.2
 UNEQUAL_CLUSTERS = define(
     "UNEQUAL_CLUSTERS",
     "caution",
-    "One cluster holds {share:.0%} of the items: sign_flip is exact only if the arms are exchangeable within "
-    "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
 )
 
 INFLATION_TOO_SMALL = define(
     "INFLATION_TOO_SMALL",
     "caution",
-    "eliasziw_donner takes McNemar's variance times {inflation:.2f}, from how alike all four outcomes are within "
-    "clusters; the differences themselves show {shown:.2f}: they are more alike than the outcomes, so its p is too "
-    "small here; use obuchowski, durkalski, yang or cr2_t.",
     "Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417",
 )
 

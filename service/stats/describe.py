@@ -36,16 +36,12 @@ NORMAL_975 = 1.959963984540054
 BOOTSTRAP_FEW_VALUES = define(
     "BOOTSTRAP_FEW_VALUES",
     "serious",
-    "{n} values: a 95% bootstrap interval of their mean misses about {rate:.0%} of the time on normal data, for it "
-    "knows neither n - 1 nor Student's t; use method t, or 40 values and more.",
     "Hesterberg (2015), Am Stat 69:371",
 )
 
 ZEROS_AND_ONES = define(
     "ZEROS_AND_ONES",
     "caution",
-    "Every value is 0 or 1, so the mean is a share, and this interval knows nothing of that: near 0 and 1, and with "
-    "few values, it is too short. `one-sample-mean` (forelock score) has the exact interval, and clusters.",
     "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
 )
 

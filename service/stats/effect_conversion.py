@@ -23,31 +23,25 @@ Scale = Literal["cohens_d", "fisher_z", "log_odds_ratio", "rank_biserial", "prop
 HALDANE_ANSCOMBE = define(
     "HALDANE_ANSCOMBE",
     "caution",
-    "A cell of the table is 0, so .5 was added to all four: the log odds ratio and its error lean on that.",
     "Haldane (1956), Ann Hum Genet 20:309; Anscombe (1956), Biometrika 43:461",
 )
 RANK_BISERIAL_SE = define(
     "RANK_BISERIAL_SE",
     "caution",
-    "The document's standard error of a rank-biserial correlation is that of a Cohen's d and too wide; "
-    "`alternatives.se_reference_code` has the reference code's.",
 )
 PROPORTION_D = define(
     "PROPORTION_D",
     "caution",
-    "The document's d of a proportion is about twice Cohen's h near p0; `alternatives.cohens_h` has h.",
     "Cohen (1988), Statistical Power Analysis, ch. 6",
 )
 ZERO_STANDARD_ERROR = define(
     "ZERO_STANDARD_ERROR",
     "serious",
-    "All trials went one way, so p(1 - p)/n is 0: that is the formula's failure, not certainty.",
     "Brown, Cai & DasGupta (2001), Stat Sci 16:101",
 )
 NO_N_EFF = define(
     "NO_N_EFF",
     "info",
-    "No sample size is known for this kind of test: n_eff is 1, as for every test without one.",
 )
 
 

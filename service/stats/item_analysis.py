@@ -19,6 +19,7 @@ from service.stats.shared.declaring.common import MAX_ITEMS, Analysis, Finite, I
 from service.stats.shared.declaring.fields import ItemCount, Level
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 MOST_ARMS, MOST_CELLS = 1000, 5_000_000
 SHOWN, FEW_ARMS, KEPT = 200, 10, 0.8
@@ -30,15 +31,11 @@ Outcomes = Annotated[list[Finite | None], Field(max_length=MAX_ITEMS, fail_fast=
 FEW_ARMS_FOR_ITEMS = define(
     "FEW_ARMS_FOR_ITEMS",
     "caution",
-    "{k} arms say little of a single item: a correlation over so few is mostly noise, and the reliability is that of "
-    "these arms. Read the lists as places to look, or ask 10 arms or more.",
     "Nunnally & Bernstein (1994), Psychometric Theory, ch. 8",
 )
 ITEMS_CHOSEN_AFTERWARDS = define(
     "ITEMS_CHOSEN_AFTERWARDS",
     "info",
-    "This describes items by these very arms. Whoever drops or keeps items by it and then compares the same arms on "
-    "what is left has chosen the outcome in part: compare fresh arms, or mend labels without looking at who gains.",
     "Kriegeskorte, Simmons, Bellgowan & Baker (2009), Nat Neurosci 12:535",
 )
 
@@ -328,14 +325,19 @@ def _sentence(
     *,
     binary: bool,
 ) -> str:
-    called = "KR-20" if binary else "Cronbach's alpha"
-    told = "has no estimate" if reliability is None else f"is {reliability:.2f}"
-    keeps = (
-        "some neighbours tie, so no number of items keeps the order"
-        if needed is None
-        else f"about {needed} items like these would keep the order of each two neighbours with 80%"
-    )
-    return (
-        f"Of {n} items {dead} tell nothing of the {len(names)} arms and {negative} run against the rest; {called} "
-        f"{told}; {keeps}. This describes; it tests nothing."
+    estimate = message("items.no_estimate")
+    if reliability is not None:
+        estimate = message("items.is_estimate", value=reliability)
+    keeps = message("items.neighbours_tie")
+    if needed is not None:
+        keeps = message("items.items_keep", needed=needed)
+    return speak(
+        "items.described",
+        n=n,
+        dead=dead,
+        arms=len(names),
+        negative=negative,
+        called=message("items.kr_20" if binary else "items.cronbach"),
+        estimate=estimate,
+        keeps=keeps,
     )

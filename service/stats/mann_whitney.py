@@ -34,7 +34,6 @@ EXACT_AT_MOST = 200
 ALL_TIED = define(
     "ALL_TIED",
     "serious",
-    "All values are equal, so ranks tell nothing: p is 1 by definition and shows no equality.",
 )
 
 

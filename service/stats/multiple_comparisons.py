@@ -20,21 +20,15 @@ MAX_FAMILY = 5_000
 NEVER_RAN = define(
     "NEVER_RAN",
     "caution",
-    "{count} of {m} hypotheses have no p-value and enter as 1: the family was fixed before the data, "
-    "so what never ran still counts.",
 )
 NEEDS_DEPENDENCE = define(
     "NEEDS_DEPENDENCE",
     "info",
-    "{method} holds its error rate for independent or positively dependent tests only; {instead} needs no "
-    "such thing.",
     "Sarkar (1998), Ann Stat 26:494; Benjamini & Yekutieli (2001), Ann Stat 29:1165",
 )
 ZERO_P = define(
     "ZERO_P",
     "serious",
-    "{count} adjusted p-values come from a p of 0 and are given as a bound: it holds for a tail too small for a "
-    "float, while a share of B draws that counted nothing is only below 1/B; send 1/(B + 1) for that.",
     "Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39",
 )
 

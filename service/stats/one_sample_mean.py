@@ -37,21 +37,15 @@ FEW_ITEMS = 300
 UNIT_TAKEN = define(
     "UNIT_TAKEN",
     "info",
-    "No range was declared and every score lies between 0 and 1, so these are taken as its ends, and the bounds hold "
-    "for no others. Declare the range if scores can lie elsewhere.",
 )
 NO_RANGE = define(
     "NO_RANGE",
     "caution",
-    "No range is known of these scores, so the interval is Student's t, which knows nothing of rare scores that were "
-    "not seen. Declare the least and the greatest score there can be.",
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 APPROXIMATE_SHARE = define(
     "APPROXIMATE_SHARE",
     "caution",
-    "The {method} interval of {n} items holds its level on average over shares, and not at each; below some hundred "
-    "items prefer clopper-pearson.",
     "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
 )
 

@@ -21,15 +21,11 @@ MAD_TO_Z = 0.6745
 Z_BLIND = define(
     "Z_BLIND",
     "caution",
-    "With {n} values |z| cannot exceed {largest:.2f}, so the z rule at {threshold:g} can flag nothing: "
-    "use iqr or mad.",
     "Shiffler (1988), Am Stat 42:79",
 )
 OUTLIERS_LISTED = define(
     "OUTLIERS_LISTED",
     "info",
-    "{count} of {n} values are listed and none is removed: find the cause first; "
-    "an exclusion after the plan is locked is a deviation.",
 )
 
 

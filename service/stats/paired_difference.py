@@ -42,15 +42,11 @@ FEW = 10
 FEW_FOR_SCORE = define(
     "FEW_FOR_SCORE",
     "caution",
-    "Only {n_discordant} discordant items: below 10 the normal approximation of the score p is rough; "
-    "read mcnemar's exact or mid-p beside it.",
     "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
 )
 WALD_TOO_SHORT = define(
     "WALD_TOO_SHORT",
     "caution",
-    "The Wald interval of {n} items with {n_discordant} discordant ones is too short, and a single point "
-    "when none or all of one kind is discordant: read the Tango interval.",
     "Newcombe (1998), Stat Med 17:2635",
 )
 WALD_NEEDS = 20

@@ -32,26 +32,18 @@ EMPTY_PAS, EMPTY_NORMALIZED = 0.5, 0.0
 DIRECTION_IGNORED = define(
     "DIRECTION_IGNORED",
     "serious",
-    "{n} test(s) have effects of opposite direction on both sides, which two states count as agreement; "
-    "use the variant three_state.",
 )
 CEILING_EXCEEDED = define(
     "CEILING_EXCEEDED",
     "caution",
-    "{n} normalized value(s) lie above 1: the 'ceiling' is the score of an agent that repeats the human "
-    "posterior, and a more decided agent scores higher, so it is no maximum.",
 )
 FALLBACK_USED = define(
     "FALLBACK_USED",
     "caution",
-    "{n} value(s) are the fixed fallbacks for missing evidence (.5 for a posterior or a score, 0 normalized) "
-    "and not measurements.",
 )
 REFERENCE_CODE = define(
     "REFERENCE_CODE",
     "info",
-    "This is the reference code's arithmetic: posteriors are clamped, findings pool their tests without "
-    "weights, and studies average findings on Fisher's scale; the document says otherwise.",
 )
 
 

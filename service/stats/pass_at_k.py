@@ -28,8 +28,6 @@ SHOWN = 1000
 FEW_ATTEMPTS = define(
     "FEW_ATTEMPTS",
     "caution",
-    "pass@{k} from {least} attempts: unbiased, but with fewer than twice k attempts an item's value is little "
-    "more than whether it was ever solved.",
     "Chen et al. (2021), arXiv:2107.03374",
 )
 

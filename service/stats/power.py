@@ -26,14 +26,11 @@ Size = Annotated[int, Field(ge=1, le=1_000_000)]
 PILOT_SD = define(
     "PILOT_SD",
     "caution",
-    "The SDs come from {pilot_n} runs per arm: small pilots underestimate them more often than not, so true "
-    "power tends to be lower; plan with the upper bound.",
     "Browne (1995), Stat Med 14:1933; Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 ONE_TAILED_SHORTCUT = define(
     "ONE_TAILED_SHORTCUT",
     "info",
-    "beta_colas is a one-tailed shifted central t; the two-sided test misses more often than it says.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 

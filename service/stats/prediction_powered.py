@@ -28,15 +28,11 @@ FEWEST = 30
 FEW_LABELS = define(
     "FEW_LABELS",
     "caution",
-    "Only {n} labelled {unit}: below 30 the interval rests on a rough variance and a weight tuned on the same labels; "
-    "label more.",
     "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
 )
 JUDGE_UNUSED = define(
     "JUDGE_UNUSED",
     "info",
-    "The judge's scores do not go along with people's labels, so they get no weight: the answer rests on the labels "
-    "alone.",
     "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
 )
 

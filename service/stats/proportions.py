@@ -39,15 +39,11 @@ IntervalMethod = Literal["miettinen-nurminen", "newcombe"]
 FISHER_CONSERVATIVE = define(
     "FISHER_CONSERVATIVE",
     "info",
-    "Fisher's test holds for every total of right answers, which nobody fixed, and so errs less often than alpha and "
-    "finds less; boschloo is as exact and never has a larger p.",
     "Mehrotra, Chan & Berger (2003), Biometrics 59:441",
 )
 UNPAIRED_ARMS = define(
     "UNPAIRED_ARMS",
     "info",
-    "Both arms have {n} items, taken to be different ones. If they are the same, pair them by id (mcnemar): a test of "
-    "pairs needs fewer items, as many fewer as the arms agree on which items are hard.",
     "Miller (2024), arXiv:2411.00640",
 )
 

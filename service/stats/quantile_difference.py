@@ -48,15 +48,11 @@ FEW = 5
 FEW_FOR_QUANTILE = define(
     "FEW_FOR_QUANTILE",
     "caution",
-    "The {q:g} quantile of {n} items rests on about {beyond:.1f} of them beyond it: below 5 its interval follows "
-    "single values; ask a quantile nearer to the middle or plan more items.",
     "Conover (1999), Practical Nonparametric Statistics, 3.2",
 )
 QUANTILE_FLAT = define(
     "QUANTILE_FLAT",
     "serious",
-    "No resample moves the difference of the quantiles, which ties or single values can do: the interval is a point "
-    "and p only a bound. No rule may rest on either.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
 

@@ -45,8 +45,6 @@ Route = Literal["convolution", "enumeration", "inversion", "grid", "monte_carlo"
 DOMINANT_CLUSTER = define(
     "DOMINANT_CLUSTER",
     "caution",
-    "One cluster holds {share:.0%} of the items: swapping is exact only if the arms are exchangeable within "
-    "clusters, and for a mean difference of zero it is unreliable with such unequal clusters.",
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
 )
 

@@ -41,14 +41,11 @@ MOST_UNDEFINED = 0.01
 RATIO_UNBOUNDED = define(
     "RATIO_UNBOUNDED",
     "serious",
-    "The baseline's mean is not told apart from 0 at this level, so that no ratio is too large for these data: the "
-    "set of ratios has no upper end.",
     "Fieller (1954), J R Stat Soc B 16:175",
 )
 RATIO_FLAT = define(
     "RATIO_FLAT",
     "serious",
-    "Every {unit} shows the same ratio, so their spread measures nothing and this method decides nothing.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
 FLAT = "every item, or every cluster, shows the same ratio"

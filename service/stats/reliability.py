@@ -41,6 +41,7 @@ from service.stats.shared.methods.item_standing import (
 from service.stats.shared.methods.one_mean import InClusters, OneMean
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
 from service.stats.shared.methods.scored import named_interval
+from service.words import Value, message, speak
 
 Floats = NDArray[np.float64]
 MOST_K, SHOWN = 10, 200
@@ -49,7 +50,6 @@ DUST = 1e-12
 RUNS_ONCE = define(
     "RUNS_ONCE",
     "serious",
-    "{n_once} of {n} items ran once: whether they are flaky cannot be told, and k is 1. Run every item several times.",
     "Yao et al. (2024), arXiv:2406.12045",
 )
 
@@ -401,18 +401,28 @@ def _sentence(
         return f"{value:.1%}" if share else f"{value:.4g}"
 
     ci = last.worst.ci
-    ends = "" if ci is None or ci.low is None or ci.high is None else (
-        f" ({level_text(request.level)} CI {show(ci.low)} to {show(ci.high)}, {n} items)"
-    )  # fmt: skip
-    what = f"pass^{last.k}" if share else f"The mean of the worst of {last.k}"
-    opening = f"{what} is {show(last.worst.value)}{ends}, where one run has {show(curve[0].worst.value)}"
-    opening = opening if last.k > 1 and curve[0].k == 1 else f"{what} is {show(last.worst.value)}{ends}"
-    parts = f"{opening}; {n_flaky} of {n} items are flaky"
+    ends: Value = ""
+    if ci is not None and ci.low is not None and ci.high is not None:
+        level = level_text(request.level)
+        ends = message("runs.ci", level=level, low=show(ci.low), high=show(ci.high), n=n)
+    several = last.k > 1 and curve[0].k == 1
+    opening = message(
+        "runs.value_of_one" if several else "runs.value",
+        what=message("runs.pass_all" if share else "runs.worst_mean", k=last.k),
+        value=show(last.worst.value),
+        ends=ends,
+        one=show(curve[0].worst.value),
+    )
     if counts is None:
-        return f"{parts}."
-    rate = level_text(request.least_share)
-    return (
-        f"{parts}, {counts['reliable']} are shown to be right at least {rate} of the time, {counts['unreliable']} less "
-        f"often, and of {counts['undecided']} neither is shown; {needed} runs of each would show it of items that "
-        "never fail."
+        return speak("runs.flaky", opening=opening, flaky=n_flaky, n=n)
+    return speak(
+        "runs.standings",
+        opening=opening,
+        flaky=n_flaky,
+        n=n,
+        reliable=counts["reliable"],
+        rate=level_text(request.least_share),
+        unreliable=counts["unreliable"],
+        undecided=counts["undecided"],
+        needed=str(needed),
     )

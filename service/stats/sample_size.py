@@ -19,14 +19,11 @@ from service.stats.shared.methods import designs
 SAW_TOOTH = define(
     "SAW_TOOTH",
     "info",
-    "Exact power rises in saw-teeth: smaller n may reach the target by luck and lose it again; "
-    "from {n} on it holds for every n up to {searched_to}.",
     "Chernick & Liu (2002), Am Stat 56:149",
 )
 PLAN_WITH_UPPER_SD = define(
     "PLAN_WITH_UPPER_SD",
     "caution",
-    "The SDs come from {pilot_n} runs per arm; at their upper 80% bound {n_upper} are needed, not {n}.",
     "Browne (1995), Stat Med 14:1933",
 )
 
@@ -163,7 +160,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
     if n is not None and request.test not in designs.MEANS:
         warnings.append(SAW_TOOTH(n=n, searched_to=searched))
     if upper is not None and n is not None and upper > n:
-        warnings.append(PLAN_WITH_UPPER_SD(pilot_n=request.pilot_n, n_upper=upper, n=n))
+        warnings.append(PLAN_WITH_UPPER_SD(pilot_n=request.pilot_n or 0, n_upper=upper, n=n))
     simulated = request.test == "sign-flip"
     return SampleSizeAnalysis(
         test=request.test,

@@ -39,8 +39,6 @@ Method = Literal["welch", "student", "paired"]
 FEW_RUNS_T = define(
     "FEW_RUNS_T",
     "caution",
-    "{n} runs in the smaller arm: the t-test leans on normal data and on an SD that {n} runs hardly "
-    "estimate; plan 20 runs or more.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 

@@ -54,15 +54,11 @@ EXCESS = 1.2
 MC_ERROR_ONLY = define(
     "MC_ERROR_ONLY",
     "info",
-    "mc_ci is the Monte-Carlo error of the rate on these data; it is not an interval for the rate on other "
-    "data.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 TYPE_ONE_EXCESS = define(
     "TYPE_ONE_EXCESS",
     "serious",
-    "{test} rejects {rate:.1%} of null {what} of these data at alpha {alpha:g} (n = {n}): its p-values are "
-    "too small here; use another test, a lower alpha or more runs.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 

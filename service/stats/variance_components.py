@@ -19,18 +19,16 @@ from service.stats.shared.declaring.common import Analysis, Request, StatWarning
 from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import NEGATIVE_COMPONENT, define
+from service.words import message, speak
 
 SINGLE_RUN = define(
     "SINGLE_RUN",
     "caution",
-    "Every item has one run, so run-to-run noise cannot be separated from differences between items: "
-    "repeat some items.",
     "Searle, Casella & McCulloch (1992), Variance Components, 3",
 )
 FEW_REPEATS = define(
     "FEW_REPEATS",
     "caution",
-    "The run-to-run variance rests on {df} degrees of freedom: below 10 it is a rough guess.",
     "Searle, Casella & McCulloch (1992), Variance Components, 3.6",
 )
 FEW_DF = 10
@@ -228,12 +226,8 @@ def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
 
 def _sentence(mean: float, n: int, n_values: int, fields: dict[str, Any]) -> str:
     se, reliability = fields["se"], fields["reliability"]
-    spread = "no standard error: a single item" if se is None else f"standard error {se:.3g}"
-    opening = f"The mean is {mean:.4g} ({spread}; {n_values} runs of {n} items); "
-    if reliability is None:
-        return opening + "how much of it is run-to-run noise was not shown."
-    return (
-        opening + f"{reliability:.0%} of the variance of item means lies between items and the rest is "
-        f"run-to-run noise, so with endless runs of these items the standard error would be "
-        f"{fields['se_many_runs'] or 0.0:.3g}; only more items take it lower."
-    )
+    spread = message("runs.no_error") if se is None else message("runs.error", se=float(se))
+    noise = message("runs.noise_unknown")
+    if reliability is not None:
+        noise = message("runs.noise", share=float(reliability), se=float(fields["se_many_runs"] or 0.0))
+    return speak("runs.mean", mean=float(mean), spread=spread, runs=n_values, n=n, noise=noise)

@@ -43,22 +43,16 @@ EXACT_AT_MOST = 500
 NO_DIFFERENCES = define(
     "NO_DIFFERENCES",
     "serious",
-    "Both arms score the same on every item: p is 1 by definition and shows no equality; "
-    "check that they are two arms.",
 )
 MANY_ZEROS = define(
     "MANY_ZEROS",
     "caution",
-    "{zeros} of {n} differences are 0 and '{zero_method}' decides what becomes of them; "
-    "the other zero methods may answer differently.",
     "Pratt (1959), JASA 54:655",
 )
 
 ROUNDING_TIES = define(
     "ROUNDING_TIES",
     "caution",
-    "{count} sizes of difference are unequal by rounding error only and are ranked apart: "
-    "ties 'rounded' ranks them as equal.",
     "R Core Team, ?wilcox.test (digits.rank)",
 )
 

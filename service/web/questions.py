@@ -17,6 +17,8 @@ from service.errors import ForelockError, InvalidData, Unavailable
 from service.web.forms import reads_form
 from service.web.rendering import PageRoute, drawn_here, html, refusal
 from service.web.signing import Tester
+from service.web.speech import language_of
+from service.words import Language
 
 PATH = "/questions"
 QUESTIONS = {
@@ -48,7 +50,7 @@ async def answered(
     files = [*form.sent("first"), *form.sent("second")]
     names = file_names([file.name for file in files])
     try:
-        arguments = _arguments(form, names)
+        arguments = _arguments(form, names, language_of(request))
         answer = await answer_to(request, arguments, names, files)
     except Unavailable as error:
         return _page(request, visitor, form, error=error)
@@ -59,7 +61,7 @@ async def answered(
     return _page(request, visitor, form, answer=answer, command=shlex.join(["forelock", *arguments]))
 
 
-def _arguments(form: Form, names: list[str]) -> list[str]:
+def _arguments(form: Form, names: list[str], language: Language) -> list[str]:
     """What the command line would be given.
 
     Raises:
@@ -73,7 +75,7 @@ def _arguments(form: Form, names: list[str]) -> list[str]:
         "set": [line.strip() for line in form.one("set").splitlines() if line.strip()],
         "lower": ["true" if form.one("better") == "lower" else ""],
     }
-    return command_of(question, names, options)
+    return command_of(question, names, options | {"lang": ["" if language == "en" else language]})
 
 
 def _page(

@@ -5,7 +5,20 @@ each thing is called in all of them.
 """
 
 from service.words.catalogue import LANGUAGES, Language
-from service.words.messages import Listed, Message, Stored, Value, listed, message, read, say, text_of
+from service.words.messages import (
+    Listed,
+    Message,
+    Stored,
+    Value,
+    listed,
+    message,
+    read,
+    say,
+    speak,
+    speaking,
+    spoken,
+    text_of,
+)
 
 __all__ = [
     "LANGUAGES",
@@ -18,5 +31,8 @@ __all__ = [
     "message",
     "read",
     "say",
+    "speak",
+    "speaking",
+    "spoken",
     "text_of",
 ]

@@ -4,10 +4,11 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 
 - `{count:pair|pairs}`: the first word where the count is 1, else the second; the count itself is not printed;
 - `{step:capital}`: a value that begins a sentence, with a capital letter;
+- `{share:.0%}`: a number, printed as Python prints it;
 - `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
   sentence of the same room, or of another one: `{what:@reasons}`.
 
-The last of these print as `{name}` does. They say what a field can be where a stored sentence is read back.
+Those after the numbers print as `{name}` does. They say what a field can be where a stored sentence is read back.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ SIGNS = frozenset("+-−±<>`%")
 class Template:
     """A text with fields, as `str.format` writes them."""
 
-    __slots__ = ("chinese", "parts")
+    __slots__ = ("chinese", "parts", "source")
 
     def __init__(self, source: str) -> None:
+        self.source = source
         self.chinese = any(_is_ideograph(letter) for letter in source)
         self.parts = tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(source))
 
@@ -49,7 +51,7 @@ class Template:
         """The names of its fields."""
         return frozenset(name for _, name, _ in self.parts if name is not None)
 
-    def fill(self, values: Mapping[str, str]) -> str:
+    def fill(self, values: Mapping[str, str | int | float]) -> str:
         """The text with its values, which are put in as they are, braces and all.
 
         In a template with Chinese characters, the blank between a field and its neighbour follows from what the value
@@ -90,7 +92,7 @@ class Template:
     def _end_of_field(self, index: int, text: str, at: int) -> int:
         """Where the field of a part ends: before the next literal, which ends the text where it is the last."""
         following = self.parts[index + 1 :]
-        if following and not following[0][0] and self.parts[index][2] == "number":
+        if following and not following[0][0] and _is_number(self.parts[index][2]):
             # another field follows at once: the number ends before it, and before the end of a sentence
             digits = next((place for place in range(at, len(text)) if text[place] not in NUMERALS), len(text))
             return at + len(text[at:digits].rstrip(".,"))
@@ -159,8 +161,16 @@ def _join_chinese(left: str, right: str) -> str:
     return f"{left.rstrip(' ')} {right.lstrip(' ')}" if narrow else left + right
 
 
-def _printed(value: str, spec: str) -> str:
+def _is_number(spec: str) -> bool:
+    """Whether a field holds a number: of any kind, or as a format of numbers says."""
+    return spec in ("number", "g") or spec[:1] in (".", ",", "+")
+
+
+def _printed(value: str | int | float, spec: str) -> str:
     """A value as a field prints it."""
+    if spec != "number" and _is_number(spec) and not isinstance(value, str):
+        return format(value, spec)
+    value = str(value)
     if "|" in spec:
         one, _, many = spec.partition("|")
         return one if value == "1" else many
@@ -171,7 +181,7 @@ def _fits(value: str, spec: str, room: str) -> bool:
     """Whether a field of that kind can hold the value."""
     if "|" in spec:
         return value in spec.split("|")
-    if spec == "number":
+    if _is_number(spec):
         return bool(value) and NUMERALS.issuperset(value)
     if spec == "word":
         return bool(value) and not any(letter.isspace() for letter in value)

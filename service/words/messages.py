@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -26,7 +28,7 @@ class Message:
         """
         room, _, key = self.code.partition(".")
         template = catalogue.templates(language, room)[key]
-        return template.fill({name: text_of(value, language) for name, value in self.values.items()})
+        return template.fill({name: _printable(value, language) for name, value in self.values.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,36 @@ def say(code: str, language: Language = "en", /, **values: Value) -> str:
     return Message(code, values).text(language)
 
 
+_SPOKEN: ContextVar[Language] = ContextVar("spoken", default="en")
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Answers that are computed inside say their sentences in this language.
+
+    For answers that nobody stores: what is recorded, hashed or computed as a job stays English, and is read back.
+    """
+    before = _SPOKEN.set(language)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(before)
+
+
+def spoken() -> Language:
+    """The language that is spoken here: English, unless somebody asked for another."""
+    return _SPOKEN.get()
+
+
+def speak(code: str, /, **values: Value) -> str:
+    """The text of a code with its values in the language that is spoken.
+
+    Raises:
+        KeyError: there is no such code, or a value is missing.
+    """
+    return Message(code, values).text(_SPOKEN.get())
+
+
 def read(room: str, english: str) -> Message | None:
     """The message that an English text of a room is; None where no template of the room gives it."""
     entry = catalogue.read(room, english)
@@ -99,6 +131,11 @@ def read(room: str, english: str) -> Message | None:
 
 def _read_value(value: str, room: str | None) -> Value:
     return (None if room is None else read(room, value)) or value
+
+
+def _printable(value: Value, language: Language) -> str | int | float:
+    """A number as it is, for templates that say how to print it; else the text."""
+    return value if isinstance(value, int | float) else text_of(value, language)
 
 
 def text_of(value: Value, language: Language) -> str:

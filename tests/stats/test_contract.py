@@ -168,7 +168,7 @@ def test_a_name_and_version_is_registered_once():
 def test_a_warning_code_is_defined_once():
     code = next(iter(warnings.kinds()))
     with pytest.raises(ValueError, match="twice"):
-        warnings.define(code, "info", "Again.")
+        warnings.define(code, "info")
 
 
 def test_fingerprint_tells_columns_and_options_apart():

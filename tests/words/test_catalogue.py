@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.words import LANGUAGES, Stored, catalogue, listed, message, read, say
+from service.words import LANGUAGES, Stored, catalogue, listed, message, read, say, speak, speaking, spoken
 from service.words.catalogue import HOME, Template, templates
 
 ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
 OTHERS = [language for language in LANGUAGES if language != "en"]
-READ_BACK = ("comparison", "findings", "multiplicity", "reasons")
+READ_BACK = ("findings", "multiplicity", "reasons")
 """Rooms whose English is stored."""
 WITHOUT_WORDS = {"comparison.score"}
 """A number by itself."""
@@ -182,6 +182,22 @@ def test_a_sentence_changes_nothing_but_the_blanks_around_its_values(arm: str, e
         )
         assert text.replace(" ", "") == asked.replace(" ", "")
         assert text == asked or language == "zh"
+
+
+def test_numbers_are_printed_as_their_template_says() -> None:
+    assert "misses about 12% of the time" in say("warnings.BOOTSTRAP_FEW_VALUES", n=7, rate=0.123)
+    assert "1,000 of 20,000 outcomes" in say("warnings.GAPS", count=1000, cells=20000, common=3, n=4)
+    assert "约有 12% 的情形" in say("warnings.BOOTSTRAP_FEW_VALUES", "zh", n=7, rate=0.123)
+
+
+def test_what_is_said_inside_is_in_the_language_that_is_spoken() -> None:
+    assert spoken() == "en"
+    with speaking("zh"):
+        assert speak("comparison.no_item").startswith("无法判定")
+        with speaking("en"):
+            assert speak("comparison.no_item").startswith("Cannot tell")
+        assert spoken() == "zh"
+    assert spoken() == "en"
 
 
 def test_values_stand_as_they_are() -> None:

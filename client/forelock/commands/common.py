@@ -14,6 +14,7 @@ from forelock.local import Local, asked_here
 from forelock.printing import tell
 from forelock.problem import ForelockError, ForelockProblem
 from forelock.waiting import Waiting
+from forelock.words import add_language, language_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -60,10 +61,11 @@ def command(commands: Any, name: str, handler: Handler, summary: str) -> argpars
 def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argparse.ArgumentParser:
     """A parser whose handler is given a client where a service or a key is named, else what is installed here."""
     parser = _parser(commands, name, summary)
+    add_language(parser)
 
     def run(options: argparse.Namespace) -> int:
         here = asked_here(options.url, options.key_file)
-        return handler(options, Local()) if here else _with_client(options, handler)
+        return handler(options, Local(language_of(options))) if here else _with_client(options, handler)
 
     parser.set_defaults(handler=run)
     return parser
@@ -90,6 +92,7 @@ def _with_client(options: argparse.Namespace, handler: Handler) -> int:
     waiting = Waiting(sys.stderr)
     with Client(options.url, key) as client:
         client.on_wait = waiting
+        client.language = language_of(options)
         try:
             return handler(options, client)
         except UNREADABLE as error:

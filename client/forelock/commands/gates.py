@@ -15,6 +15,7 @@ from forelock.local import Local
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.options import OF_SUITES, add_options, add_records
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -121,7 +122,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         asked_of, options.inputs, asked, request, margin=options.margin, scores=options.range
     )
     answer["next"] = answer["next"].replace("BASE CAND", shlex.join(options.inputs))
-    form, document = form_of(answer), answer
+    form, document = form_of(answer, say_of(options)), answer
     if options.items is not None:
         changes = changes_of(reading)
         form = replace(form, more=changes.lines(), folded=[*changes.folded()])
@@ -213,7 +214,7 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
                 client.import_file(options.plan, body, query=query)
     verdict = client.verdict(options.plan, wait=True, timeout=options.timeout)
     words = None if options.json else sentences_of(client, options.plan)
-    show(options, verdict, text.verdict_text(verdict, words, explain=options.explain))
+    show(options, verdict, text.verdict_text(verdict, words, explain=options.explain, say=say_of(options)))
     return text.exit_code(verdict)
 
 
@@ -244,5 +245,6 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
             "slices": {name: told if isinstance(told, dict) else {"reason": told} for name, told in slices}
         }
     points = reading.binary and "rescale" not in asked.together
-    show_answer(options, form_of(answer, points=points, slices=slices), answer, reading)
+    form = form_of(answer, points=points, slices=slices, say=say_of(options))
+    show_answer(options, form, answer, reading)
     return 0

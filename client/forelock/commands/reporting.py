@@ -14,6 +14,7 @@ from forelock.client import Client
 from forelock.code_hosts import Shown, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
+from forelock.words import add_language, say_of
 
 BEFORE = ("blinded", "verdict_pending")
 """Problems of a record that has no verdict yet."""
@@ -23,6 +24,7 @@ def add_reports(parser: argparse.ArgumentParser, *, wait: str | None = None) -> 
     """Add the options; `wait` is the help of `--wait` where the command does something else before."""
     if wait is not None:
         parser.add_argument("--wait", action="store_true", help=wait)
+    add_language(parser)
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -54,7 +56,7 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     words = sentences_of(client, options.id) if wanted else None
     _write(options, Shown(options.id, client.url, verdict=verdict, words=words))
     picture = "" if options.json else _picture(options, client, verdict)
-    told = text.verdict_text(verdict, words, explain=options.explain)
+    told = text.verdict_text(verdict, words, explain=options.explain, say=say_of(options))
     show(options, verdict, "\n\n".join(filter(None, (told, picture))))
     return text.exit_code(verdict)
 

@@ -10,6 +10,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.options import add_options
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -40,7 +41,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--clusters", type=positive, metavar="G", help="conversations, documents or the like")
     parser.add_argument("--icc", type=proportion, help="how alike items of a cluster are (default 0.05)")
     _add_effect(parser)
-    add_options(parser, "alpha", "markdown")
+    add_options(parser, "alpha", "explain", "markdown")
 
 
 def _add_effect(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +59,7 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
     answer, reading = resolve(asked_of, options.inputs, Asked.of(options), _asked(options))
-    show_answer(options, of_pilot(answer), answer, reading)
+    show_answer(options, of_pilot(answer, say_of(options)), answer, reading)
     return 0
 
 
@@ -70,7 +71,7 @@ def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
     asked |= {} if options.clusters is None else {"n_clusters": options.clusters}
     asked |= {} if options.icc is None else {"icc": options.icc}
     answer = asked_of.audit(asked)
-    show_answer(options, of_published(answer), answer)
+    show_answer(options, of_published(answer, say_of(options)), answer)
     return 0
 
 

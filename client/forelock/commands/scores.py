@@ -10,6 +10,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.options import OF_SUITES, add_options, add_records
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -62,7 +63,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     )
     first = next(iter(answers.values()))
     if len(answers) == 1 and isinstance(first, dict):
-        show_answer(options, score_form.form_of(first), first, reading)
+        show_answer(options, score_form.form_of(first, say_of(options)), first, reading)
         if options.every_eval_ever is not None:
             from forelock.questions.every_eval_ever import of_score, write_records
 

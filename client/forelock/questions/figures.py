@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 METHODS = {
@@ -51,18 +52,22 @@ def has_ends(interval: Json | None) -> bool:
     return interval is not None and interval["low"] is not None and interval["high"] is not None
 
 
-def show_interval(interval: Json | None, *, points: bool, difference: bool = False) -> str:
+def show_interval(
+    interval: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
+) -> str:
     """An interval with its level and method, or that there is none."""
     if interval is None:
-        return "no interval"
+        return say("no_interval")
     level = f"{100 * interval['level']:.10g}%"
     if not has_ends(interval):
-        return f"no {level} interval"
+        return say("no_level_interval", level=level)
     show = show_difference if difference else show_level
     low, high = (show(interval[end], points=points) for end in ("low", "high"))
     method = interval.get("method")
-    named = f" {METHODS.get(method, plain(method))}" if method else ""
-    return f"{level}{named} interval {low} to {high}"
+    if not method:
+        return say("interval", level=level, low=low, high=high)
+    named = say.method(METHODS.get(method, plain(method)))
+    return say("method_interval", level=level, method=named, low=low, high=high)
 
 
 def show_ids(ids: Any, total: int) -> str:

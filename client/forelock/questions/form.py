@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from forelock import files
@@ -14,6 +14,7 @@ from forelock.printing import show
 from forelock.problem import FileFault
 from forelock.questions.table import Reading
 from forelock.text import hanging, plain
+from forelock.words import ENGLISH, Say, padded, say_of
 
 Json = Mapping[str, Any]
 EXPLORATORY = "exploratory: no plan was locked before these data"
@@ -61,38 +62,51 @@ class Form:
 
 
 def as_text(
-    form: Form, remarks: Sequence[str] = (), *, encoding: str | None = "utf-8", explain: bool = True
+    form: Form,
+    remarks: Sequence[str] = (),
+    *,
+    encoding: str | None = "utf-8",
+    explain: bool = True,
+    say: Say = ENGLISH,
 ) -> str:
     """The answer for a terminal; lines are drawn in ASCII where the encoding has no others.
 
-    Without `explain` how it was computed is left out, and the last line says what shows it.
+    Without `explain` how it was computed is left out.
     """
     blocks = [hanging(plain(form.headline), "")]
     if form.picture is not None:
         blocks.append(form.picture.drawn(encoding))
-    blocks.append("\n".join(hanging(value, f"  {name:<{_KEY}}", _INDENT) for name, value in form.numbers))
+    blocks.append("\n".join(_line(say.name(name), value) for name, value in form.numbers))
     blocks.append("\n".join(form.more))
-    blocks.append("\n".join(f"  {name} {value}" for name, value in form.parts))
+    blocks.append("\n".join(f"  {say.name(name)} {value}" for name, value in form.parts))
     shown = form.done if explain else ()
-    done = [hanging(plain(each), f"  {'rule':<{_KEY}}", _INDENT) for each in shown]
-    blocks.append("\n".join([*done, *(hanging(plain(remark), "note: ") for remark in remarks)]))
+    done = [_line(say.name("rule"), plain(each)) for each in shown]
+    blocks.append("\n".join([*done, *(hanging(plain(remark), say("note")) for remark in remarks)]))
     blocks.append(
-        "\n".join(hanging(f"{each['code']}: {plain(each['message'])}", "") for each in form.cautions)
+        "\n".join(
+            hanging(say("caution", code=each["code"]) + plain(each["message"]), "") for each in form.cautions
+        )
     )
-    blocks.append((hanging(plain(form.next), "next: ") + "\n" if form.next else "") + plain(form.status))
+    blocks.append((hanging(plain(form.next), say("next")) + "\n" if form.next else "") + plain(form.status))
     return "\n\n".join(block for block in blocks if block)
 
 
-def as_markdown(form: Form, remarks: Sequence[str] = ()) -> str:
+def _line(name: str, value: str) -> str:
+    return hanging(value, f"  {padded(name, _KEY)}", _INDENT)
+
+
+def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> str:
     """The same as a comment on a pull request; how it was done is folded."""
     lines = [f"### {form.mark} {escaped(form.headline)}", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
+    lines += [f"| {say.name(name)} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
     if form.more and not form.folded:
         lines += ["", "```", *(plain(line) for line in form.more), "```"]
-    warned = [f"- {escaped(each['code'])}: {escaped(each['message'])}" for each in form.cautions]
+    warned = [
+        "- " + say("caution", code=escaped(each["code"])) + escaped(each["message"]) for each in form.cautions
+    ]
     lines += ["", *warned] if warned else []
-    lines += ["", f"**Next:** {escaped(form.next)}"] if form.next else []
-    for summary, listed in (*form.folded, ("What was done", [*form.done, *remarks])):
+    lines += ["", say("to_come") + escaped(form.next)] if form.next else []
+    for summary, listed in (*form.folded, (say("what_was_done"), [*form.done, *remarks])):
         if listed:
             items = [f"- {escaped(each)}" for each in listed]
             lines += ["", f"<details><summary>{summary}</summary>", "", *items, "", "</details>"]
@@ -139,9 +153,10 @@ def show_answer(
 
     Where the options have a list `answers`, it takes the form, its JSON and the remarks in the place of the terminal.
     """
-    remarks = () if reading is None else reading.remarks
+    remarks, say = () if reading is None else reading.remarks, say_of(options)
     if (answers := getattr(options, "answers", None)) is not None:
-        answers.append((form, envelope(form, document, reading), remarks))
+        named = replace(form, numbers=_named(form.numbers, say), parts=_named(form.parts, say))
+        answers.append((named, envelope(form, document, reading), remarks))
         return
     ascii_only = getattr(options, "ascii", False)
     encoding = "ascii" if ascii_only else getattr(sys.stdout, "encoding", None)
@@ -149,14 +164,19 @@ def show_answer(
     show(
         options,
         written,
-        as_text(form, remarks, encoding=encoding, explain=getattr(options, "explain", False)),
+        as_text(form, remarks, encoding=encoding, explain=getattr(options, "explain", False), say=say),
     )
     if getattr(options, "markdown", None) is not None:
-        files.write_bytes(options.markdown, as_markdown(form, remarks).encode())
+        files.write_bytes(options.markdown, as_markdown(form, remarks, say).encode())
     if getattr(options, "svg", None) is not None:
         if form.picture is None:
             raise FileFault(f"{options.svg}: is not written: this answer has no interval to draw")
         files.write_bytes(options.svg, form.picture.svg(form.headline).encode())
+
+
+def _named(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, str]]:
+    """Lines of numbers by what they are called."""
+    return [(say.name(name), value) for name, value in lines]
 
 
 def escaped(text: object) -> str:

@@ -18,21 +18,12 @@ from forelock.questions.figures import (
 from forelock.questions.form import Form
 from forelock.questions.suite_form import forest_of, has_lost, suite_numbers, task_lines
 from forelock.text import plain
+from forelock.words import ENGLISH, Say, padded
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
 MARKS = {"better": "✅", "no_worse": "✅", "worse": "❌", "cannot_tell": "❔"}
-_LACKING = {
-    "only_baseline": "only in the baseline",
-    "only_candidate": "only in the candidate",
-    "missing": "without a result in one arm",
-    "neither": "without a result in both arms",
-}
-_TOGETHER = {
-    "pass": "every slice is shown to lose less than the margin",
-    "fail": "a slice is shown to lose more than the margin, after Holm's correction",
-    "cannot_tell": "it is not shown of every slice that it loses less than the margin",
-}
+_LACKING = ("only_baseline", "only_candidate", "missing", "neither")
 
 
 def exit_code(answer: Json) -> int:
@@ -42,8 +33,8 @@ def exit_code(answer: Json) -> int:
     return 10 if lost or has_lost(answer) else EXITS[str(answer["outcome"])]
 
 
-def form_of(answer: Json) -> Form:
-    """The answer of a comparison, part by part."""
+def form_of(answer: Json, say: Say = ENGLISH) -> Form:
+    """The answer of a comparison, part by part, in the language that it was asked in."""
     ci = answer["ci"]
     return Form(
         question="gate",
@@ -59,8 +50,8 @@ def form_of(answer: Json) -> Form:
             "n": answer["n"],
         },
         picture=picture_of(answer),
-        numbers=[*_numbers(answer)],
-        parts=[*_slices(answer), *(task_lines(answer) if answer.get("suite") else ())],
+        numbers=[*_numbers(answer, say)],
+        parts=[*_slices(answer, say), *(task_lines(answer) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -83,75 +74,84 @@ def picture_of(answer: Json) -> Picture | None:
     return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds)
 
 
-def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
+def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     points = answer["points"]
     if answer["delta"] is not None:
         amount = show_difference(answer["delta"], points=points)
-        yield "difference", f"{amount}, {show_interval(answer['ci'], points=points, difference=True)}"
-        means = [show_level(answer[f"{side}_mean"], points=points) for side in ("baseline", "candidate")]
-        yield "means", f"baseline {means[0]}, candidate {means[1]}"
+        interval = show_interval(answer["ci"], points=points, difference=True, say=say)
+        yield "difference", say("and_interval", value=amount, interval=interval)
+        means = {
+            side: show_level(answer[f"{side}_mean"], points=points) for side in ("baseline", "candidate")
+        }
+        yield "means", say("both_means", **means)
     if answer.get("suite"):
         yield from suite_numbers(answer)
-    clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
     arms = answer.get("arms")
     if arms is None:
-        yield "paired", f"{answer['n']} items{clusters}"
+        yield "paired", _clustered(say.count("items", answer["n"]), answer, say)
     else:
-        yield from _unpaired(answer, arms, clusters)
+        yield from _unpaired(answer, arms, say)
     left = answer["unpaired"]
     failed = "as worst" if answer.get("prefers") == "lower" else "counted 0"
-    for name, words in _LACKING.items():
+    for name in _LACKING:
         if left.get(name):
             became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
-            yield became, f"{left[name]} {words}: {show_ids(left[f'{name}_ids'], left[name])}"
+            yield became, say(name, n=left[name], ids=show_ids(left[f"{name}_ids"], left[name]))
     for each in answer["tests"]:
-        p = "decides nothing" if arms is None else "beside it"
+        p = say("decides_nothing" if arms is None else "beside_it")
         if each["p_value"] is not None:
             p = f"p {each['bound'] or '= ' + show_p(each['p_value'])}"
         interval = ""
         if each["ci"] is not None:
-            interval = f", {show_interval(each['ci'], points=points, difference=True)}"
-        yield "test", f"{plain(each['test'])} ({METHODS.get(each['method'], each['method'])}): {p}{interval}"
+            interval = say("comma") + show_interval(each["ci"], points=points, difference=True, say=say)
+        method = say.method(METHODS.get(each["method"], each["method"]))
+        yield "test", say("test", test=plain(each["test"]), method=method, says=p, interval=interval)
 
 
-def _unpaired(answer: Json, arms: Json, clusters: str) -> Iterator[tuple[str, str]]:
+def _clustered(items: str, answer: Json, say: Say) -> str:
+    """A count of items, and in how many clusters they are."""
+    return items if answer["n_clusters"] is None else say("in_clusters", items=items, n=answer["n_clusters"])
+
+
+def _unpaired(answer: Json, arms: Json, say: Say) -> Iterator[tuple[str, str]]:
     """Of systems on items of their own."""
-    yield "unpaired", f"baseline {arms['n_baseline']} items, candidate {arms['n_candidate']} others{clusters}"
+    counts = say("unpaired", baseline=arms["n_baseline"], candidate=arms["n_candidate"])
+    yield "unpaired", _clustered(counts, answer, say)
     for side in ("baseline", "candidate"):
         if arms[f"missing_{side}"]:
-            yield "left out", f"{arms[f'missing_{side}']} of the {side} without a result"
+            yield "left out", say(f"of_{side}_without", n=arms[f"missing_{side}"])
     if arms["unadjusted"] is not None:
-        plain_difference = show_difference(arms["unadjusted"], points=answer["points"])
-        saved = ""
+        difference = show_difference(arms["unadjusted"], points=answer["points"])
         if arms["items_saved"] is not None:
-            names = ", ".join(map(plain, arms["covariates"]))
-            saved = f"; {names} stands for {arms['items_saved']:.0%} of the items"
-        yield "unadjusted", f"{plain_difference}{saved}"
+            names, share = ", ".join(map(plain, arms["covariates"])), f"{arms['items_saved']:.0%}"
+            difference = say("stands_for", difference=difference, names=names, share=share)
+        yield "unadjusted", difference
 
 
-def _slices(answer: Json) -> Iterator[tuple[str, str]]:
+def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     slices = answer.get("slices")
     if not slices:
         return
     width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
     for each in slices["results"]:
-        outcome = "WORSE (Holm)" if each["shown_worse"] else each["outcome"].replace("_", " ")
+        outcome = say("worse_holm" if each["shown_worse"] else each["outcome"])
         amount = show_difference(each["delta"], points=answer["points"])
-        interval = show_interval(each["ci"], points=answer["points"], difference=True)
-        yield "slice", f"{plain(each['name']):<{width}}  {outcome:<12}  {amount}, {interval}, n = {each['n']}"
+        interval = show_interval(each["ci"], points=answer["points"], difference=True, say=say)
+        name = f"{plain(each['name']):<{width}}"
+        told = {"name": name, "outcome": padded(outcome, 12), "amount": amount, "interval": interval}
+        yield "slice", say("slice", **told, n=each["n"])
     if slices["left_out"]:
-        yield "slices", f"too small to weigh: {', '.join(plain(each) for each in slices['left_out'])}"
+        yield "slices", say("too_small", names=", ".join(plain(each) for each in slices["left_out"]))
     standing = slices.get("outcome")
     if standing is None and slices["none_worse"] is not None:  # of a service of an earlier version
         standing = "pass" if slices["none_worse"] else "cannot_tell"
     if standing is not None:
-        yield "slices", f"{standing.replace('_', ' ')}: {_TOGETHER[standing]}"
+        yield "slices", say(f"slices_{standing}")
     reversal = slices.get("reversal")
     if reversal is None:
         return
     if reversal["p_value"] is None:
-        yield "slices", f"change of sides between slices: cannot tell, {plain(reversal['reason'])}"
+        yield "slices", say("sides_unknown", reason=plain(reversal["reason"]))
     else:
-        says = "shown" if reversal["shown"] else "not shown"
-        p = show_p(reversal["p_value"])
-        yield "slices", f"change of sides between slices: {says} (Gail and Simon: p = {p})"
+        key = "sides_shown" if reversal["shown"] else "sides_not_shown"
+        yield "slices", say(key, p=show_p(reversal["p_value"]))

@@ -9,18 +9,17 @@ from forelock.questions.figures import METHODS, has_ends, show_difference, show_
 from forelock.questions.form import Form
 from forelock.questions.rank_drawing import Ladder, Place
 from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 MOST_LETTERS = 12
 """Sets of systems that are not told apart, up to which each has a letter."""
 NAMED = 6
-RULE = (
-    "pairs on the items that both have, all at once by max-T over one sign per {unit}: with chance {level} every tier, "
-    "rank and interval is right. Systems of one tier are not told apart; each is behind one of the tier above"
-)
 
 
-def form_of(answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | str]] = ()) -> Form:
+def form_of(
+    answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | str]] = (), say: Say = ENGLISH
+) -> Form:
     """The answer of a leaderboard, part by part.
 
     Args:
@@ -30,7 +29,7 @@ def form_of(answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | st
     analysis = answer["analysis"]
     ladder = ladder_of(analysis, points=points)
     tiers = [[place.name for place in places] for _, places in ladder.tiers()] if ladder else []
-    unit = "item" if analysis["n_clusters"] is None else "cluster"
+    unit = "items" if analysis["n_clusters"] is None else "clusters"
     winner = analysis.get("winner") or {}
     level = f"{100 * analysis['arms'][0]['gap']['level']:.10g}%"
     return Form(
@@ -49,14 +48,15 @@ def form_of(answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | st
             "n": analysis["n"],
         },
         picture=ladder,
-        numbers=[*_numbers(analysis, points=points)],
+        numbers=[*_numbers(analysis, say, points=points)],
         parts=[
-            *(("task", line) for line in _tasks(analysis, points=points)),
-            *(("slice", line) for line in _slices(slices, points=points)),
+            *(("task", line) for line in _tasks(analysis, say, points=points)),
+            *(("slice", line) for line in _slices(slices, say, points=points)),
         ],
-        done=[RULE.format(unit=unit, level=level)],
+        done=[say(f"rule_{unit}", level=level)],
         cautions=answer.get("warnings") or (),
-        next=_next(analysis),
+        next=_next(analysis, say),
+        status=say("exploratory"),
     )
 
 
@@ -79,55 +79,67 @@ def ladder_of(analysis: Json, *, points: bool) -> Ladder | None:
     ])  # fmt: skip
 
 
-def _numbers(analysis: Json, *, points: bool) -> Iterator[tuple[str, str]]:
-    def show(value: float) -> str:
-        return show_level(value, points=points)
-
+def _numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
     winner, missing = analysis.get("winner"), analysis.get("missing")
     if winner is not None:
-        bound = ""
-        if winner["bound"] is not None:
-            sign = "at most" if analysis["better"] == "lower" else "at least"
-            method = METHODS.get(winner["bound_method"], plain(winner["bound_method"]))
-            bound = f"; {sign} {show(winner['bound'])}, since it was chosen as the best ({method})"
-        yield "winner", f"{plain(winner['name'])}: {show(winner['mean'])}{bound}"
-        if winner["lead"] is not None:
-            ends = ""
-            if has_ends(winner["ci"]):
-                low, high = (show_difference(winner["ci"][end], points=points) for end in ("low", "high"))
-                ends = f", {100 * winner['ci']['level']:.10g}% simultaneous interval {low} to {high}"
-            lead = show_difference(winner["lead"], points=points)
-            yield "runner-up", f"{plain(winner['runner_up'])}: {lead} behind{ends}"
-    yield "pairs", f"{analysis['n_apart']} of {len(analysis['pairs'])} told apart"
-    within = "" if analysis["n_clusters"] is None else f" in {analysis['n_clusters']} clusters"
-    common = "" if missing is None else f", of which {missing['n_common']} have all systems"
-    yield "items", f"{analysis['n']}{within}{common}"
+        yield from _winner(analysis, winner, say, points=points)
+    yield "pairs", say("apart", n=analysis["n_apart"], pairs=len(analysis["pairs"]))
+    items = str(analysis["n"])
+    if analysis["n_clusters"] is not None:
+        items = say("n_in_clusters", n=items, clusters=analysis["n_clusters"])
+    yield "items", items if missing is None else say("common", items=items, n=missing["n_common"])
     suite = analysis.get("suite")
     if suite is not None:
-        spans = f"; {suite['n_spanning']} clusters span tasks" if suite["n_spanning"] else ""
-        yield "suite", f"{len(suite['tasks'])} tasks; means are the suite's, items of a task alike{spans}"
+        told = say("suite_of_tasks", n=len(suite["tasks"]))
+        spans = suite["n_spanning"]
+        yield "suite", say("spanning", suite=told, n=spans) if spans else told
     if missing is not None:
-        yield from _missing(analysis, missing, points=points)
+        yield from _missing(analysis, missing, say, points=points)
 
 
-def _missing(analysis: Json, missing: Json, *, points: bool) -> Iterator[tuple[str, str]]:
+def _winner(analysis: Json, winner: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+    name, mean = plain(winner["name"]), show_level(winner["mean"], points=points)
+    if winner["bound"] is None:
+        yield "winner", say("winner", name=name, mean=mean)
+    else:
+        key = "winner_at_most" if analysis["better"] == "lower" else "winner_at_least"
+        method = say.method(METHODS.get(winner["bound_method"], plain(winner["bound_method"])))
+        bound = show_level(winner["bound"], points=points)
+        yield "winner", say(key, name=name, mean=mean, bound=bound, method=method)
+    if winner["lead"] is None:
+        return
+    name, lead = plain(winner["runner_up"]), show_difference(winner["lead"], points=points)
+    if not has_ends(winner["ci"]):
+        yield "runner-up", say("runner_up", name=name, lead=lead)
+        return
+    ends = {end: show_difference(winner["ci"][end], points=points) for end in ("low", "high")}
+    level = f"{100 * winner['ci']['level']:.10g}%"
+    yield "runner-up", say("runner_up_within", name=name, lead=lead, level=level, **ends)
+
+
+def _missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
     least = min(min(row) for row in missing["shared"])
-    yield "missing", f"{missing['share']:.2%} of the outcomes; every two systems share {least} items or more"
+    yield "missing", say("missing_share", share=f"{missing['share']:.2%}", n=least)
     lacking = [arm for arm in analysis["arms"] if arm["incomplete"]]
+
+    def and_more(names: str) -> str:
+        return names if len(lacking) <= NAMED else say("and_more", names=names, n=len(lacking) - NAMED)
+
     if lacking:
-        named = ", ".join(f"{plain(arm['name'])} {arm['missing']:.0%}" for arm in lacking[:NAMED])
-        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-        yield "* lacks", f"{named}{more}"
+        yield (
+            "* lacks",
+            and_more(", ".join(f"{plain(arm['name'])} {arm['missing']:.0%}" for arm in lacking[:NAMED])),
+        )
         additive = [
             f"{plain(arm['name'])} {show_level(arm['additive_mean'], points=points)}"
             for arm in lacking[:NAMED]
             if arm["additive_mean"] is not None
         ]
         if additive:
-            yield "additive", f"mean as if it had every item: {', '.join(additive)}{more}"
+            yield "additive", say("additive", names=and_more(", ".join(additive)))
 
 
-def _tasks(analysis: Json, *, points: bool) -> Iterator[str]:
+def _tasks(analysis: Json, say: Say, *, points: bool) -> Iterator[str]:
     """Of each task of a suite who is first there, by means that nothing is tested of, and the place of the best."""
     suite, names = analysis.get("suite"), [arm["name"] for arm in analysis["arms"]]
     if suite is None:
@@ -138,34 +150,41 @@ def _tasks(analysis: Json, *, points: bool) -> Iterator[str]:
         means = task["means"]
         order = sorted(range(len(means)), key=lambda arm: -sign * means[arm])
         place = 1 + sum(sign * mean > sign * means[0] for mean in means)
-        first = f"first {plain(names[order[0]])} {show_level(means[order[0]], points=points)}"
+        mean = show_level(means[order[0]], points=points)
+        first = say("task_first", arm=plain(names[order[0]]), mean=mean)
         if place > 1:
-            first += f"; {plain(names[0])} {show_level(means[0], points=points)}, place {place}"
-        yield f"{plain(task['name']):<{width}}  {first}; n = {task['n']}, weight {task['weight']:.3g}"
+            own = show_level(means[0], points=points)
+            first = say("task_place", first=first, arm=plain(names[0]), mean=own, place=place)
+        weight = f"{task['weight']:.3g}"
+        yield f"{plain(task['name']):<{width}}  " + say("task_line", first=first, n=task["n"], weight=weight)
 
 
-def _slices(slices: Sequence[tuple[str, Json | str]], *, points: bool) -> Iterator[str]:
+def _slices(slices: Sequence[tuple[str, Json | str]], say: Say, *, points: bool) -> Iterator[str]:
     width = max((len(plain(name)) for name, _ in slices), default=0)
-    for name, answer in slices:
+    for slice_name, answer in slices:
+        name = f"{plain(slice_name):<{width}}"
         if isinstance(answer, str):
-            yield f"{plain(name):<{width}}  not ranked: {plain(answer)}"
+            yield say("not_ranked", name=name, reason=plain(answer))
             continue
         analysis = answer["analysis"]
         best, first = [arm for arm in analysis["arms"] if arm["may_be_best"]], analysis["arms"][0]
-        others = f", one of {len(best)} that may be the best" if len(best) > 1 else ", the best"
-        tiers = max(arm["tier"] for arm in analysis["arms"])
-        mean = show_level(first["mean"], points=points)
-        yield (
-            f"{plain(name):<{width}}  first {plain(first['name'])} {mean}{others}; {tiers} tier{'s' * (tiers > 1)}, "
-            f"n = {analysis['n']}"
+        n_tiers = max(arm["tier"] for arm in analysis["arms"])
+        yield say(
+            "first_of" if len(best) > 1 else "first_alone",
+            name=name,
+            arm=plain(first["name"]),
+            mean=show_level(first["mean"], points=points),
+            n=len(best),
+            tiers=say("tiers" if n_tiers > 1 else "one_tier", n=n_tiers),
+            items=analysis["n"],
         )
 
 
-def _next(analysis: Json) -> str:
+def _next(analysis: Json, say: Say) -> str:
     arms = analysis["arms"]
     best = [arm["name"] for arm in arms if arm["may_be_best"]]
     if analysis.get("missing") is not None and any(arm["incomplete"] for arm in arms):
-        return "--common compares all systems on the items that all have; what failed should count as failed"
+        return say("next_common")
     if len(best) > 1:
-        return f"{len(best)} systems may be the best: more items tell them apart; of two say more: `forelock gate`"
-    return f"{plain(best[0])} is the best on items like these; its own score: `forelock score`"
+        return say("next_several", n=len(best))
+    return say("next_best", name=plain(best[0]))

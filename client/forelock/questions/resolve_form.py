@@ -7,6 +7,7 @@ from typing import Any
 
 from forelock.questions.figures import show_p
 from forelock.questions.form import Form
+from forelock.words import ENGLISH, Say, padded
 
 Json = Mapping[str, Any]
 _MARK = "🔭"
@@ -14,15 +15,16 @@ _LEAST = 1e-99
 """A smaller p is told as that."""
 
 
-def of_pilot(answer: Json) -> Form:
+def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer about a pilot, part by part."""
     points = answer["binary"]
     spread = (
-        f"differ on {answer['discordance']:.1%} of the items"
+        say("differ_on", share=f"{answer['discordance']:.1%}")
         if points
-        else f"have an SD of {answer['sd']:.4g}"
+        else say("have_sd", sd=f"{answer['sd']:.4g}")
     )
-    icc = "" if answer["icc"] is None else f", intraclass correlation {answer['icc']:.3f}"
+    if answer["icc"] is not None:
+        spread = say("with_icc", spread=spread, icc=f"{answer['icc']:.3f}")
     reach = answer["reach"][-1]
     return Form(
         question="resolve",
@@ -35,17 +37,21 @@ def of_pilot(answer: Json) -> Form:
             "unit": "share" if points else "score",
             "n": answer["n"],
         },
-        numbers=[*_numbers(answer["reach"], points=points), ("arms", f"{spread}{icc}")],
+        numbers=[*_numbers(answer["reach"], say, points=points), ("arms", spread)],
         next=answer["next"],
+        status=say("exploratory"),
     )
 
 
-def of_published(answer: Json) -> Form:
+def of_published(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer about two published accuracies, part by part."""
     more: list[str] = []
-    for each, words in ((answer["least"], "as few"), (answer["most"], "as many")):
-        more += ["", f"  {words} discordant items as the accuracies allow ({each['n_discordant']}):"]
-        more += [f"    {name:<9} {value}" for name, value in _numbers(each["reach"], points=True)]
+    for each, words in ((answer["least"], "few_discordant"), (answer["most"], "many_discordant")):
+        more += ["", say(words, n=each["n_discordant"])]
+        more += [
+            f"    {padded(say.name(name), 9)} {value}"
+            for name, value in _numbers(each["reach"], say, points=True)
+        ]
     return Form(
         question="audit",
         headline=answer["sentence"],
@@ -60,21 +66,22 @@ def of_published(answer: Json) -> Form:
         },
         more=more[1:],
         next=answer["next"],
+        status=say("exploratory"),
     )
 
 
-def _numbers(reaches: Sequence[Json], *, points: bool) -> Iterator[tuple[str, str]]:
+def _numbers(reaches: Sequence[Json], say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
     for reach in reaches:
-        ends = [
-            "none" if reach[name] is None else _amount(reach[name], points)
+        first, second = (
+            say("none") if reach[name] is None else _amount(reach[name], points)
             for name in ("detectable_80", "detectable_90")
-        ]
+        )
         least = show_p(reach["least_p"]) if reach["least_p"] >= _LEAST else "< 1e-99"
-        smallest = f"smallest difference {ends[0]} at 80% power, {ends[1]} at 90%"
-        yield reach["unit"], f"{reach['units']}: {smallest}; least p {least}"
+        yield reach["unit"], say("smallest", units=reach["units"], first=first, second=second, p=least)
         for one in reach["power"]:
-            needed = "beyond reach" if one["needed"] is None else f"{one['needed']} {reach['unit']}"
-            yield "", f"{one['power']:.1%} power at {_amount(one['effect'], points)}; 80% takes {needed}"
+            needed = say("beyond_reach") if one["needed"] is None else say.count(reach["unit"], one["needed"])
+            power, effect = f"{one['power']:.1%}", _amount(one["effect"], points)
+            yield "", say("power_at", power=power, effect=effect, needed=needed)
 
 
 def _amount(value: float, points: bool) -> str:

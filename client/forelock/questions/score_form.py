@@ -10,15 +10,11 @@ from forelock.questions.figures import has_ends, show_ids, show_interval, show_l
 from forelock.questions.form import Form
 from forelock.questions.suite_form import forest_of, suite_numbers, task_lines
 from forelock.text import plain
+from forelock.words import ENGLISH, Say, padded
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"estimate": 0, "meets": 0, "falls_short": 10, "cannot_tell": 12}
 _MARKS = {"estimate": "📏", "meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}
-_TOGETHER = {
-    "meets": "together: every slice meets it",
-    "falls_short": "together: a slice is shown to fall short, after Holm's correction",
-    "cannot_tell": "together: cannot tell whether every slice meets it",
-}
 
 
 def exit_code(answer: Json) -> int:
@@ -27,8 +23,8 @@ def exit_code(answer: Json) -> int:
     return 10 if slices.get("outcome") == "falls_short" else EXITS[str(answer["outcome"])]
 
 
-def form_of(answer: Json) -> Form:
-    """The answer of a score, part by part."""
+def form_of(answer: Json, say: Say = ENGLISH) -> Form:
+    """The answer of a score, part by part, in the language that it was asked in."""
     ci = answer["ci"] or {}
     return Form(
         question="score",
@@ -43,9 +39,9 @@ def form_of(answer: Json) -> Form:
             "unit": "share" if answer["points"] else "score",
             "n": answer["n"],
         },
-        picture=picture_of(answer),
-        numbers=[*_numbers(answer)],
-        parts=[*_slices(answer), *(task_lines(answer) if answer.get("suite") else ())],
+        picture=picture_of(answer, say),
+        numbers=[*_numbers(answer, say)],
+        parts=[*_slices(answer, say), *(task_lines(answer) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -53,7 +49,7 @@ def form_of(answer: Json) -> Form:
     )
 
 
-def picture_of(answer: Json) -> Picture | None:
+def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     """The interval, to scale, against the threshold; below it the one that independent items would have."""
     ci, clusters, points = answer["ci"], answer["clusters"], answer["points"]
     if not has_ends(ci):
@@ -62,8 +58,8 @@ def picture_of(answer: Json) -> Picture | None:
     if clusters is not None and has_ends(clusters["independent"]):
         flat = clusters["independent"]
         bars = [
-            Bar(ci["low"], answer["mean"], ci["high"], "in clusters"),
-            Bar(flat["low"], answer["mean"], flat["high"], "if independent"),
+            Bar(ci["low"], answer["mean"], ci["high"], say("in_clusters_label")),
+            Bar(flat["low"], answer["mean"], flat["high"], say("if_independent_label")),
         ]
     if answer["against"] is not None:
         threshold = answer["against"]["threshold"]
@@ -74,80 +70,84 @@ def picture_of(answer: Json) -> Picture | None:
     return forest_of(answer, bounds) if answer.get("suite") else Picture(bars, bounds)
 
 
-def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
+def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     points = answer["points"]
-    spread = "" if answer["se"] is None else f"; standard error {show_level(answer['se'], points=points)}"
-    interval = show_interval(answer["ci"], points=points)
-    yield "score", f"{show_level(answer['mean'], points=points)}, {interval}{spread}"
-    runs = "" if answer["n_values"] == answer["n"] else f", {answer['n_values']} runs"
-    clusters = answer["clusters"]
-    within = "" if clusters is None else f" in {clusters['n_clusters']} clusters"
-    yield "items", f"{answer['n']}{runs}{within}"
+    mean, interval = (
+        show_level(answer["mean"], points=points),
+        show_interval(answer["ci"], points=points, say=say),
+    )
+    told = say("and_interval", value=mean, interval=interval)
+    if answer["se"] is not None:
+        told = say("with_error", value=told, se=show_level(answer["se"], points=points))
+    yield "score", told
+    clusters, items = answer["clusters"], str(answer["n"])
+    if answer["n_values"] != answer["n"]:
+        items = say("runs", items=items, n=answer["n_values"])
     if clusters is not None:
-        yield from _clusters(answer, clusters)
+        items = say("n_in_clusters", n=items, clusters=clusters["n_clusters"])
+    yield "items", items
+    if clusters is not None:
+        yield from _clusters(answer, clusters, say)
     if answer.get("suite"):
         yield from suite_numbers(answer)
     for name, beside in answer["intervals"].items():
         if answer["ci"] is None or name != answer["ci"]["method"]:
-            says = " (as many harnesses print)" if name == "cr0_z" else ""
-            yield "beside", show_interval(beside, points=points) + says
+            interval = show_interval(beside, points=points, say=say)
+            yield "beside", say("as_harnesses", interval=interval) if name == "cr0_z" else interval
     these = answer["these_items"]
     if these is not None and these["ci"] is not None:
-        error = show_level(these["se"], points=points)
-        yield (
-            "these items",
-            f"{show_interval(these['ci'], points=points)}; standard error {error} (runs alone)",
-        )
-    yield from _against(answer)
+        interval = show_interval(these["ci"], points=points, say=say)
+        yield "these items", say("these_items", interval=interval, se=show_level(these["se"], points=points))
+    yield from _against(answer, say)
     left = answer["missing"]
     if left is not None:
         became = "left out" if left["counted"] == "left_out" else "as worst"
-        yield became, f"{left['n']} without a result: {show_ids(left['item_ids'], left['n'])}"
+        yield became, say("without_result", n=left["n"], ids=show_ids(left["item_ids"], left["n"]))
 
 
-def _clusters(answer: Json, clusters: Json) -> Iterator[tuple[str, str]]:
-    told = [f"the largest holds {clusters['largest_share']:.1%}"]
+def _clusters(answer: Json, clusters: Json, say: Say) -> Iterator[tuple[str, str]]:
+    told = [say("largest", share=f"{clusters['largest_share']:.1%}")]
     if clusters["design_effect"] is not None:
-        told.append(f"design effect {clusters['design_effect']:.2f}")
+        told.append(say("design_effect", value=f"{clusters['design_effect']:.2f}"))
     if clusters["icc"] is not None:
-        told.append(f"intraclass correlation {clusters['icc']:.3f}")
+        told.append(say("icc", value=f"{clusters['icc']:.3f}"))
     if clusters["effective_n"] is not None:
-        told.append(f"as {clusters['effective_n']:.0f} independent items")
-    yield "clusters", ", ".join(told)
+        told.append(say("as_independent", n=f"{clusters['effective_n']:.0f}"))
+    yield "clusters", say("comma").join(told)
     if clusters["independent"] is not None:
-        flat = show_interval(clusters["independent"], points=answer["points"])
-        yield "unclustered", f"{flat}, if items were independent"
+        flat = show_interval(clusters["independent"], points=answer["points"], say=say)
+        yield "unclustered", say("if_independent", interval=flat)
 
 
-def _against(answer: Json) -> Iterator[tuple[str, str]]:
+def _against(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     against = answer["against"]
     if against is None:
         return
-    bar = "at least" if answer["prefers"] == "higher" else "at most"
-    told = [f"{bar} {show_level(against['threshold'], points=answer['points'])}"]
-    for name, words in (("p_meets", "meets"), ("p_falls_short", "falls short")):
-        if against[name] is not None:
-            told.append(f"p of '{words}' {show_p(against[name])}")
+    bar = "at_least" if answer["prefers"] == "higher" else "at_most"
+    told = [say(bar, value=show_level(against["threshold"], points=answer["points"]))]
+    named = ("p_meets", "p_falls_short")
+    told += [say(name, p=show_p(against[name])) for name in named if against[name] is not None]
     if against["posterior"] is not None:
-        told.append(f"posterior {against['posterior']:.4f} (Jeffreys)")
-    yield "threshold", ", ".join(told)
+        told.append(say("posterior", value=f"{against['posterior']:.4f}"))
+    yield "threshold", say("comma").join(told)
 
 
-def _slices(answer: Json) -> Iterator[tuple[str, str]]:
+def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     slices = answer["slices"]
     if slices is None:
         return
     width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
     for each in slices["results"]:
-        words = "" if each["outcome"] == "estimate" else f"{_outcome(each):<22}"
+        words = "" if each["outcome"] == "estimate" else padded(_outcome(each, say), 22)
         mean = show_level(each["mean"], points=answer["points"])
-        interval = show_interval(each["ci"], points=answer["points"])
-        yield "slice", f"{plain(each['name']):<{width}}  {words}{mean}, {interval}, n = {each['n']}"
+        interval = show_interval(each["ci"], points=answer["points"], say=say)
+        told = say("and_interval", value=f"{words}{mean}", interval=interval)
+        yield "slice", f"{plain(each['name']):<{width}}  {told}{say('comma')}n = {each['n']}"
     if slices["left_out"]:
-        yield "slice", f"not weighed: {', '.join(plain(each) for each in slices['left_out'])}"
+        yield "slice", say("not_weighed", names=", ".join(plain(each) for each in slices["left_out"]))
     if slices["outcome"] is not None:
-        yield "slice", _TOGETHER[slices["outcome"]]
+        yield "slice", say(f"together_{slices['outcome']}")
 
 
-def _outcome(each: Json) -> str:
-    return "FALLS SHORT (Holm)" if each["shown_short"] else str(each["outcome"]).replace("_", " ")
+def _outcome(each: Json, say: Say) -> str:
+    return say("short_holm" if each["shown_short"] else each["outcome"])

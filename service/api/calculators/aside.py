@@ -38,6 +38,7 @@ from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.plans.populations import Packed, packed
+from service.words import Language, speaking
 
 R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0
@@ -151,24 +152,24 @@ ANSWER_SECONDS = 20.0
 """An answer of no plan may take so long; the largest that a request may ask for takes a third of it."""
 
 
-def scored(body: bytes, limit: int | None) -> bytes:
+def scored(body: bytes, limit: int | None, language: Language) -> bytes:
     """One arm without a plan, as JSON."""
-    return _compute(model(body, limit, ScoreRequest), score)
+    return _compute(model(body, limit, ScoreRequest), score, language)
 
 
-def compared(body: bytes, limit: int | None) -> bytes:
+def compared(body: bytes, limit: int | None, language: Language) -> bytes:
     """Two arms without a plan, as JSON."""
-    return _compute(model(body, limit, ComparisonRequest), compare)
+    return _compute(model(body, limit, ComparisonRequest), compare, language)
 
 
-def resolved(body: bytes, limit: int | None) -> bytes:
+def resolved(body: bytes, limit: int | None, language: Language) -> bytes:
     """What a pilot can resolve, as JSON."""
-    return _compute(model(body, limit, ResolutionRequest), resolve)
+    return _compute(model(body, limit, ResolutionRequest), resolve, language)
 
 
-def audited(body: bytes, limit: int | None) -> bytes:
+def audited(body: bytes, limit: int | None, language: Language) -> bytes:
     """What two published accuracies can show, as JSON."""
-    return _compute(model(body, limit, AuditRequest), audit)
+    return _compute(model(body, limit, AuditRequest), audit, language)
 
 
 def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSettings) -> RunStanding:
@@ -177,9 +178,10 @@ def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSett
     return judge(runs.columns(), n_reference, settings)
 
 
-def _compute(request: R, work: Callable[[R], BaseModel]) -> bytes:
+def _compute(request: R, work: Callable[[R], BaseModel], language: Language) -> bytes:
     begin(ANSWER_SECONDS)
-    answer = work(request)
+    with speaking(language):
+        answer = work(request)
     return answer.__pydantic_serializer__.to_json(answer, by_alias=True)
 
 

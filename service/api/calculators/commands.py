@@ -16,7 +16,7 @@ FLAGS = frozenset({"lower", "common", "unpaired", "items", "new-tasks"})
 """Options that are `true` or `false`."""
 REPEATED = frozenset({"set", "allow-different", "covariate", "effect"})
 """Options that may be sent more than once."""
-_FILES = ("metric", "set", "format")
+_FILES = ("metric", "set", "format", "lang")
 _SUITE = ("suite", "weights")
 WEIGHTS = ("equal", "items")
 """What `weights` may say here: a file of weights would be one of the server's."""

@@ -38,6 +38,8 @@ class Answered:
     lines: Sequence[str] = field(repr=False)
     """Such as a table, as they stand."""
     done: Sequence[str] = field(repr=False)
+    remarks: Sequence[str] = field(repr=False)
+    """How the files were read, in English."""
     cautions: Sequence[Mapping[str, Any]] = field(repr=False)
     next: str
     status: str
@@ -156,7 +158,8 @@ def _answered(arguments: Sequence[str]) -> Answered:
         svg=None if form.picture is None else form.picture.svg(form.headline),
         numbers=[*form.numbers, *form.parts],
         lines=list(form.more),
-        done=[*form.done, *remarks],
+        done=list(form.done),
+        remarks=list(remarks),
         cautions=[dict(caution) for caution in form.cautions],
         next=form.next,
         status=form.status,

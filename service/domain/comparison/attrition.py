@@ -17,23 +17,16 @@ from numpy.typing import NDArray
 
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.pairing import Everything, Pairs
-from service.domain.comparison.records import Outcome
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of
+from service.domain.comparison.sentences import difference, interval
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import Weighing, delta_of, weigh
 from service.stats.shared.declaring.common import Interval, StatWarning
-from service.stats.shared.declaring.sentences import amount, level_text
-from service.words import Message, message
+from service.words import Message, message, speak
 
 MOST = 0.05
 """Share of the items above which a claim has to hold in its worst case too."""
-_WORDS: dict[Outcome, str] = {
-    "better": "better",
-    "no_worse": "no worse",
-    "worse": "worse",
-    "cannot_tell": "cannot tell",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,7 @@ class Attrition:
     @property
     def reason(self) -> str:
         """Why a claim that the pairs would carry does not stand."""
-        return message("comparison.missing_withheld", missing=self._missing).text("en")
+        return speak("comparison.missing_withheld", missing=self._missing)
 
     def warnings(self, claims: Claims, *, points: bool, sign: int = 1) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than `MOST`, and wherever the answer would be another.
@@ -142,34 +135,29 @@ class Attrition:
         if self.share <= MOST and not changes:
             return ()
         favour = "baseline" if claims.outcome == "worse" else "candidate"
-        low, high, level = extreme.ci.low, extreme.ci.high, level_text(extreme.ci.level)
-        ends = f"no {level} interval"
-        if low is not None and high is not None:
-            least, most = sorted((sign * low, sign * high))
-            ends = f"{level} interval {amount(least, binary=points)} to {amount(most, binary=points)}"
-        delta, still = amount(sign * extreme.delta, binary=points), "" if changes else "still "
         warning = StatWarning(
             code=MISSING_RESULTS.code,
             severity="serious" if changes else "caution",
-            message=f"{self.summary} {self._fate(sign)}. If every missing outcome were the worst there could be for "
-            f"the {favour}, the difference would be {delta} ({ends}) and the answer "
-            f"{still}'{_WORDS[extreme.claims.outcome]}'.",
+            message=speak(
+                "comparison.attrition" if changes else "comparison.attrition_still",
+                missing=self._missing,
+                fate=self._fate(sign),
+                favour=message(f"comparison.{favour}"),
+                delta=difference(sign * extreme.delta, points=points),
+                interval=interval(extreme.ci, points=points, sign=sign),
+                answer=message(f"comparison.outcome_{extreme.claims.outcome}"),
+            ),
             citation=MISSING_RESULTS.citation,
         )
         return (warning,)
 
-    def _fate(self, sign: int) -> str:
+    def _fate(self, sign: int) -> Message:
         """What became of the items."""
         both = int((~self.has.any(axis=1)).sum())
         if not self.counts_as_0 or both == int((~self.has.all(axis=1)).sum()):
-            return "are left out"
-        counted = "count as 0 there" if sign == 1 else "count there as the worst there can be"
-        return counted if not both else f"{counted}; those without one in both arms are left out"
-
-    @property
-    def summary(self) -> str:
-        """How many items have no result, and where."""
-        return self._missing.text("en")
+            return message("comparison.fate_left_out")
+        counted = "fate_0" if sign == 1 else "fate_worst"
+        return message(f"comparison.{counted}_both_left_out" if both else f"comparison.{counted}")
 
     @property
     def _missing(self) -> Message:

@@ -8,9 +8,9 @@ from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.comparison.scale import in_points, margin_of, scale_of, scale_text
-from service.domain.comparison.sentences import STATUS, next_step, sentence
-from service.domain.comparison.suite_sentences import suite_next, suite_sentence
+from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
+from service.domain.comparison.sentences import next_step, rule_text, sentence, status
+from service.domain.comparison.suite_sentences import suite_messages, suite_next
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
 from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
 from service.domain.comparison.unpaired import compare_unpaired
@@ -74,9 +74,9 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     answer = Comparison(
         outcome=outcome,
         sentence="",
-        rule=evidence.rule if evidence.bounded is None else evidence.rule + scale_text(taken),
+        rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
         next="",
-        status=STATUS,
+        status=status(),
         delta=delta,
         ci=evidence.ci,
         margin=margin,
@@ -106,7 +106,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         request.missing == "exclude_pair" and everything.one_sided and everything.zero_is_worst(request.range)
     )
     words = {
-        "sentence": sentence(answer, *names) + suite_sentence(answer),
+        "sentence": sentence(answer, *names, more=suite_messages(answer)),
         "next": suite_next(answer) or next_step(answer, can_fail=fails),
     }
     return answer.model_copy(update=words)

@@ -9,6 +9,7 @@ from service.domain.comparison.records import ScaleTaken
 from service.errors import InvalidData
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
 from service.stats.shared.declaring.common import Margin
+from service.words import Message, message
 
 
 def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
@@ -35,17 +36,11 @@ def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
     return ScaleTaken(low=low, high=high, source="observed") if low < high else None
 
 
-def scale_text(scale: ScaleTaken | None) -> str:
-    """What was taken, as a sentence with a space before it; nothing to say of right and wrong."""
+def scale_message(scale: ScaleTaken | None) -> Message | None:
+    """What was taken; nothing is to be said of right and wrong."""
     if scale is None or scale.source == "binary":
-        return ""
-    ends = f"{scale.low:.10g} and {scale.high:.10g}"
-    if scale.source == "declared":
-        return f" Scores lie between {ends}, as declared."
-    beyond = "a loss beyond is not covered (--range LOW..HIGH declares what scores can be)."
-    if scale.source == "unit":
-        return f" Every score lies between 0 and 1, taken as the ends of their range: {beyond}"
-    return f" The least and the greatest score seen, {ends}, are taken as the ends of their range: {beyond}"
+        return None
+    return message(f"comparison.scale_{scale.source}", low=f"{scale.low:.10g}", high=f"{scale.high:.10g}")
 
 
 def in_points(pairs: Pairs, margin: Margin | None, *, rescaled: bool = False) -> bool:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from service.domain.comparison.records import Comparison, More
-from service.domain.faults import listed
-from service.stats.shared.declaring.sentences import amount, level_text
-from service.words import Message, Value, message, say
+from collections.abc import Sequence
 
-STATUS = "exploratory: no plan was locked before these data"
+from service.domain.comparison.records import Comparison, More
+from service.stats.shared.declaring.common import Interval
+from service.stats.shared.declaring.sentences import amount, level_text
+from service.words import Message, Value, listed, message, speak, spoken
+
 NAMED = 3
 """Slices that the next step names."""
 FILES = "BASE CAND"
 """What stands for the files of the command."""
 
 
-def sentence(comparison: Comparison, baseline: str, candidate: str) -> str:
-    """The outcome, the difference with its interval, and what it leaves open.
+def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Sequence[Message] = ()) -> str:
+    """The outcome, the difference with its interval, and what it leaves open; `more` goes on it.
 
     Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
     """
+    first = _outcome(comparison, baseline, candidate)
+    return listed([first, *more], "lists.sentences").text(spoken())
+
+
+def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
     if comparison.delta is None:
-        return say("comparison.no_item")
+        return message("comparison.no_item")
     reading = {"better": _better, "no_worse": _within, "worse": _beyond}.get(comparison.outcome, _open)(
         comparison
     )
@@ -35,7 +41,7 @@ def sentence(comparison: Comparison, baseline: str, candidate: str) -> str:
         size=_size(comparison),
         reading=reading,
     )
-    return (told if comparison.outcome != "cannot_tell" else _more(comparison, told)).text("en")
+    return told if comparison.outcome != "cannot_tell" else _more(comparison, told)
 
 
 def _sides(found: Comparison) -> tuple[str, str]:
@@ -45,7 +51,26 @@ def _sides(found: Comparison) -> tuple[str, str]:
 
 def next_step(comparison: Comparison, *, can_fail: bool = False) -> str:
     """What to do now. `can_fail`: what is missing in one arm could count as 0."""
-    return _next(comparison, can_fail=can_fail).text("en")
+    return _next(comparison, can_fail=can_fail).text(spoken())
+
+
+def status() -> str:
+    """What kind of evidence it is."""
+    return speak("comparison.status")
+
+
+def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
+    """What decides, by the codes of its sentences, and between what scores were taken to lie."""
+    parts = [message(f"comparison.rule_{code}") for code in codes]
+    return listed(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
+
+
+def named(names: Sequence[str], most: int) -> Value:
+    """Names in quotes, the first ones, and how many more there are."""
+    shown = listed((message("lists.name", name=name) for name in names[:most]), "lists.pause")
+    if len(names) <= most:
+        return shown
+    return message("lists.and_more", names=shown, more=len(names) - most)
 
 
 def _next(comparison: Comparison, *, can_fail: bool) -> Message:
@@ -76,7 +101,7 @@ def _lost(comparison: Comparison) -> Message | None:
     if not names:
         return None
     slices = "one_slice" if len(names) == 1 else "some_slices"
-    return message(f"comparison.{slices}", names=listed(names, len(names), NAMED))
+    return message(f"comparison.{slices}", names=named(names, NAMED))
 
 
 def _better(comparison: Comparison) -> Message:
@@ -184,7 +209,7 @@ def _size(comparison: Comparison) -> Message:
     if comparison.n_clusters is not None:
         items = message("comparison.clustered", items=items, n=comparison.n_clusters)
     if arms is not None and arms.covariates:
-        names = listed(arms.covariates, len(arms.covariates), NAMED)
+        names = named(arms.covariates, NAMED)
         items = message("comparison.adjusted", items=items, names=names)
     return items
 
@@ -193,6 +218,21 @@ def _show(comparison: Comparison, difference: float) -> Message:
     """A difference as the outcomes were sent."""
     sent = difference if comparison.prefers == "higher" else 0.0 - difference
     return _amount(amount(sent, binary=comparison.points))
+
+
+def difference(value: float, *, points: bool, signed: bool = True) -> Message:
+    """A difference with its unit; an unsigned one is a size."""
+    text = amount(value, binary=points)
+    return _amount(text if signed else text.lstrip("+"))
+
+
+def interval(ci: Interval, *, points: bool, sign: int = 1) -> Message:
+    """Both ends of an interval; `sign`: -1 where the outcomes were turned round."""
+    level = level_text(ci.level)
+    if ci.low is None or ci.high is None:
+        return message("comparison.no_interval", level=level)
+    least, most = (difference(end, points=points) for end in sorted((sign * ci.low, sign * ci.high)))
+    return message("comparison.interval", level=level, low=least, high=most)
 
 
 def _amount(text: str) -> Message:

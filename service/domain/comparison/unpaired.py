@@ -24,38 +24,21 @@ from service.domain.comparison.records import (
     UnpairedArms,
 )
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.comparison.scale import in_points, margin_of, scale_of, scale_text
-from service.domain.comparison.sentences import STATUS, next_step, sentence
+from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
+from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence, status
 from service.domain.comparison.turned import scale_turned
 from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import (
-    BOTH_DIRECTIONS,
-    OBSERVED_RULE,
     Evidence,
+    Rule,
     furthest,
     mean,
     nothing,
     run_test,
 )
 from service.stats.shared.declaring.common import Interval, StatWarning
-from service.stats.shared.declaring.sentences import amount, level_text
-from service.words import say
-
-SHARES_RULE = (
-    "Nothing is paired. Outcomes are 0 or 1 and items are taken as independent: Miettinen and Nurminen's score "
-    "interval and Boschloo's exact test. Better or worse takes an interval clear of 0 and an exact p below alpha; no "
-    "worse takes a low end above minus the margin and an exact unconditional p of such a loss below half of alpha."
-)
-MEANS_RULE = (
-    "Nothing is paired. Items are taken as independent: each arm's own bounds, which know of outcomes too rare to have "
-    "been seen, melded into those of the difference."
-)
-FURTHEST_RULE = (
-    "Nothing is paired. At each end the further of two decides: each arm's own bounds at the effective number of "
-    "items, melded into those of the difference, and CR2 (HC2) t with Bell and McCaffrey's degrees of freedom."
-)
-ADJUSTED_RULE = " The difference is adjusted by what was known before the arms were, by arm (Lin 2013)."
+from service.words import Message, message, speak
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +76,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     if claims.no_worse:
         warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
     if worst is not None and best is not None:
-        reasons |= {"outcome": say("comparison.withheld")} if claims != carried else {}
+        reasons |= {"outcome": speak("comparison.withheld")} if claims != carried else {}
         extreme = best if carried.outcome == "worse" else worst
         if _share(arms) > MOST or extreme.claims.outcome != carried.outcome:
             warnings = *warnings, _missing(arms, extreme, carried, points=points, sign=sign)
@@ -104,9 +87,9 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     answer = Comparison(
         outcome=outcome,
         sentence="",
-        rule=evidence.rule + scale_text(taken),
+        rule=rule_text(evidence.rule, scale_message(taken)),
         next="",
-        status=STATUS,
+        status=status(),
         delta=delta,
         ci=evidence.ci,
         margin=margin,
@@ -131,7 +114,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         warnings=warnings,
     )
     names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
-    told = f"Unpaired. {sentence(answer, *names)} {_pairing(answer)}".rstrip()
+    told = speak("comparison.unpaired_sentence", sentence=sentence(answer, *names, more=_pairing(answer)))
     return answer.model_copy(update={"sentence": told, "next": _next(answer)})
 
 
@@ -160,14 +143,14 @@ def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: Sca
     clusters = arms[0].clusters is not None
     unit: Unit = "clusters" if clusters else "items"
     adjusted = bool(arms[0].covariates)
-    rule = FURTHEST_RULE if clusters or adjusted else MEANS_RULE
+    rule = ("furthest",) if clusters or adjusted else ("means",)
     if any(len(arm.values) == 0 for arm in arms):
-        return Weighed(nothing(rule, unit, alpha, 0, say("comparison.no_result")))
+        return Weighed(nothing(rule, unit, alpha, 0, speak("comparison.no_result")))
     plain = float(arms[1].values.mean() - arms[0].values.mean())
     if scale is None:
-        return Weighed(nothing(rule, unit, alpha, 0, say("comparison.alike")), plain)
+        return Weighed(nothing(rule, unit, alpha, 0, speak("comparison.alike")), plain)
     if clusters and any(len(set(arm.clusters or ())) < 2 for arm in arms):
-        why = say("comparison.single_cluster")
+        why = speak("comparison.single_cluster")
         return Weighed(nothing(rule, unit, alpha, 0, why), plain)
     if scale.source == "binary" and not clusters and not adjusted:
         return Weighed(_shares(arms, margin, alpha), plain)
@@ -188,7 +171,7 @@ def _shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Eviden
     variance = sum(share * (1 - share) / len(arm.values) for share, arm in zip(shares, arms, strict=True))
     n = sum(len(arm.values) for arm in arms)
     return Evidence(
-        rule=SHARES_RULE + BOTH_DIRECTIONS,
+        rule=("shares", "both_directions"),
         unit="items",
         ci=analysis.ci,
         tests=(run,),
@@ -202,7 +185,7 @@ def _shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Eviden
     )
 
 
-def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: str, unit: Unit) -> Weighed:
+def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: Rule, unit: Unit) -> Weighed:
     body: dict[str, Any] = {
         "alpha": alpha,
         "level": 1 - alpha,
@@ -213,7 +196,7 @@ def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: str, un
     if unit == "clusters":
         body["clusters"] = {name: list(arm.clusters or ()) for name, arm in sides.items()}
     if arms[0].covariates:
-        rule += ADJUSTED_RULE
+        rule = (*rule, "adjusted")
         body["covariates"] = {
             each: {name: list(arm.covariates[each]) for name, arm in sides.items()}
             for each in arms[0].covariates
@@ -223,17 +206,17 @@ def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: str, un
     reasons: dict[str, str] = {}
     ci = analysis.ci
     if ci is not None and unit == "items" and scale.source == "observed" and "t" in analysis.intervals:
-        ci, rule = furthest(ci, analysis.intervals["t"]), rule + OBSERVED_RULE
+        ci, rule = furthest(ci, analysis.intervals["t"]), (*rule, "observed")
     if unit == "clusters" and analysis.min_attainable_p >= alpha:
         ci = None
-        reasons["ci"] = say("comparison.so_few_clusters")
+        reasons["ci"] = speak("comparison.so_few_clusters")
     if ci is None:
         ci = Interval(low=None, high=None, level=1 - alpha, method="none")
         reasons.setdefault("ci", analysis.reasons.get("ci", "these data decide nothing"))
     n = sum(len(arm.values) for arm in arms)
     clusters = len({label for arm in arms for label in arm.clusters or ()})
     evidence = Evidence(
-        rule=rule + BOTH_DIRECTIONS,
+        rule=(*rule, "both_directions"),
         unit=unit,
         ci=ci,
         tests=(
@@ -307,18 +290,17 @@ def _standing(carried: Claims, worst: Extreme | None, best: Extreme | None, arms
 def _missing(
     arms: tuple[Arm, Arm], extreme: Extreme, carried: Claims, *, points: bool, sign: int
 ) -> StatWarning:
-    low, high, level = extreme.ci.low, extreme.ci.high, level_text(extreme.ci.level)
-    ends = f"no {level} interval"
-    if low is not None and high is not None:
-        least, most = sorted((sign * low, sign * high))
-        ends = f"{level} interval {amount(least, binary=points)} to {amount(most, binary=points)}"
-    counts = f"{len(arms[0].lacking)} of the baseline's items and {len(arms[1].lacking)} of the candidate's"
     return StatWarning(
         code=MISSING_RESULTS.code,
         severity="caution" if extreme.claims.outcome == carried.outcome else "serious",
-        message=f"{counts} have no result and are left out. If each were the worst there could be for the answer, the "
-        f"difference would be {amount(sign * extreme.delta, binary=points)} ({ends}) and the answer "
-        f"'{extreme.claims.outcome.replace('_', ' ')}'.",
+        message=speak(
+            "comparison.unpaired_missing",
+            baseline=len(arms[0].lacking),
+            candidate=len(arms[1].lacking),
+            delta=difference(sign * extreme.delta, points=points),
+            interval=interval(extreme.ci, points=points, sign=sign),
+            answer=message(f"comparison.outcome_{extreme.claims.outcome}"),
+        ),
         citation=MISSING_RESULTS.citation,
     )
 
@@ -350,37 +332,24 @@ def _reasons(evidence: Evidence, margin: float | None, scale: ScaleTaken | None)
     return reasons
 
 
-def _pairing(answer: Comparison) -> str:
+def _pairing(answer: Comparison) -> list[Message]:
     """What the same items in both arms would have saved."""
     saves = None if answer.arms is None else answer.arms.pairing
     if saves is None:
-        return ""
+        return []
     needed = max(round(100 * saves.items_needed), 1)
     if saves.measured_on is None:
-        return (
-            f"With the same items in both arms, paired, about {needed}% as many would tell as much if outcomes of the "
-            f"arms correlate {USUAL:g} over items; these share too few to measure it."
-        )
-    told = (
-        f"outcomes of the {saves.measured_on} items that are in both arms correlate {saves.correlation:.2f}"
-    )
-    if needed >= 100:
-        return f"The {told}: pairing would save nothing.".replace("The outcomes", "Outcomes")
-    return f"The {told}: paired, about {needed}% as many items would tell as much.".replace(
-        "The outcomes", "Outcomes"
-    )
+        return [message("comparison.pairing_usual", needed=needed, usual=f"{USUAL:g}")]
+    key = "pairing_nothing" if needed >= 100 else "pairing_saves"
+    correlation = saves.correlation or 0.0
+    count = saves.measured_on
+    return [message(f"comparison.{key}", count=count, correlation=correlation, needed=needed)]
 
 
 def _next(answer: Comparison) -> str:
     """What to do now: the words of pairs, but for what speaks of pairs."""
-    pair = "ask both arms the same items and pair them by id before a claim is locked"
     if answer.outcome in ("better", "no_worse"):
-        what = (
-            "a loss within the margin is acceptable"
-            if answer.outcome == "no_worse"
-            else "the items are the ones that matter"
-        )
-        return f"Ship it if {what}; {pair}."
+        return speak(f"comparison.unpaired_ship_{answer.outcome}")
     if answer.outcome == "worse":
-        return f"Keep the baseline; {pair}."
-    return f"{next_step(answer)} Or {pair}: that takes fewer items."
+        return speak("comparison.unpaired_keep")
+    return speak("comparison.unpaired_or_pair", next=next_step(answer))

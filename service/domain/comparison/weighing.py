@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.registry import Service
 from service.stats.shared.methods.bounded import Bounded, Unseen
-from service.words import say
+from service.words import speak
 
 MOST_SECONDS = 60.0
 """Longest computation of one test, by its estimate."""
@@ -33,40 +33,8 @@ _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
 TIE = 1e-9
 """An interval end this close to a bound, in units of the largest difference there can be, counts as equal to it."""
 
-PAIRS_RULE = (
-    "Outcomes are 0 or 1 and items are taken as independent: Tango's score interval and McNemar's exact test. Better "
-    "or worse takes an interval clear of 0 and an exact p below alpha; no worse takes a low end above minus the "
-    "margin, and with fewer than 10 discordant items an exact test too."
-)
-CLUSTERS_RULE = (
-    "Items come in clusters: at each end the furthest of three decides: Gaffke's bounds at the effective number of "
-    "items, the CR2 interval with Satterthwaite degrees of freedom, and sign flips of the cluster sums (up to 1,000 "
-    "clusters). A cluster that is lost as a whole, where none was seen to be, is not covered (--unseen clusters "
-    "covers it)."
-)
-WHOLE_CLUSTERS_RULE = (
-    "Items come in clusters: at each end the furthest of four decides: Gaffke's bounds of whole clusters, which know "
-    "of clusters lost as a whole where none was seen to be, and at the effective number of items, the CR2 interval "
-    "with Satterthwaite degrees of freedom, and sign flips of the cluster sums (up to 1,000 clusters)."
-)
-SCORES_RULE = (
-    "Outcomes are scores and items are taken as independent: Gaffke's bounds, which know of losses too rare to have "
-    "been seen."
-)
-OBSERVED_RULE = " The t interval has a say too: each end is the further of the two."
-SUITE_RULE = (
-    "Items are of several tasks: the mean of the tasks under their weights. At each end the further of CR2 t with "
-    "Satterthwaite degrees of freedom, clusters free to span tasks, and of bounds that know of losses too rare to have "
-    "been seen."
-)
-NEW_TASKS_RULE = (
-    "Items are of several tasks, which are taken as a sample of such tasks: t on the tasks' differences under their "
-    "weights."
-)
-BOTH_DIRECTIONS = (
-    " Both directions are tested, each at half of alpha; no worse is tested before better, so neither needs a "
-    "correction (closed testing: Morikawa & Yoshida 1995)."
-)
+Rule: TypeAlias = tuple[str, ...]
+"""What decides: codes of sentences `comparison.rule_…`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +59,7 @@ class Weighing:
 class Evidence:
     """What the tests found."""
 
-    rule: str
+    rule: Rule
     unit: Unit
     ci: Interval
     tests: tuple[TestRun, ...]
@@ -147,7 +115,7 @@ def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
     analysis, m = exact.analysis, table.n_discordant
     share = (m + 1) / (table.n + 2) if m == 0 else m / table.n
     return Evidence(
-        rule=PAIRS_RULE + BOTH_DIRECTIONS,
+        rule=("pairs", "both_directions"),
         unit="items",
         ci=analysis.ci,
         tests=(run,),
@@ -164,25 +132,25 @@ def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
 def _clusters(pairs: Pairs, weighing: Weighing) -> Evidence:
     labels = list(pairs.clusters or ())
     g = len(set(labels))
-    rule = CLUSTERS_RULE if weighing.unseen == "items" else WHOLE_CLUSTERS_RULE
+    rule = ("clusters",) if weighing.unseen == "items" else ("whole_clusters",)
     if g < 2 or weighing.scale is None:
-        why = say("comparison.one_cluster" if g else "comparison.nothing_paired")
-        return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else say("comparison.alike"))
+        why = speak("comparison.one_cluster" if g else "comparison.nothing_paired")
+        return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else speak("comparison.alike"))
     return _bounded(pairs, labels, rule, weighing, weighing.scale)
 
 
 def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
     scale = weighing.scale
     if pairs.n < 2 or scale is None:
-        why = say("comparison.single_item" if pairs.n else "comparison.nothing_paired")
+        why = speak("comparison.single_item" if pairs.n else "comparison.nothing_paired")
         return nothing(
-            SCORES_RULE, "items", weighing.alpha, pairs.n, why if pairs.n < 2 else say("comparison.alike")
+            ("scores",), "items", weighing.alpha, pairs.n, why if pairs.n < 2 else speak("comparison.alike")
         )
-    rule = SCORES_RULE + (OBSERVED_RULE if scale.source == "observed" else "")
+    rule = ("scores",) + (("observed",) if scale.source == "observed" else ())
     return _bounded(pairs, list(range(pairs.n)), rule, weighing, scale)
 
 
-def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, scale: ScaleTaken) -> Evidence:
+def _bounded(pairs: Pairs, labels: list[Any], rule: Rule, weighing: Weighing, scale: ScaleTaken) -> Evidence:
     """By bounds that know of losses too rare to be seen; beside them t and sign flips of independent units."""
     unit: Unit = "items" if pairs.clusters is None else "clusters"
     alpha = weighing.alpha
@@ -203,13 +171,13 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: str, weighing: Weighing, sca
         ci = furthest(ci, robust.analysis.ci)
     if unit == "clusters" and 2.0**-units >= alpha / 2:
         ci = Interval(low=None, high=None, level=1 - alpha, method=ci.method)
-        reasons["ci"] = say(f"comparison.too_few_{unit}", units=units)
+        reasons["ci"] = speak(f"comparison.too_few_{unit}", units=units)
     silent = _OF_CLUSTERS if unit == "items" else ("UNSEEN_CLUSTERS",)
     warnings = {warning.code: warning for warning in (*answer.warnings, *robust.warnings, *flips.warnings)}
     codes = None if pairs.clusters is None else codes_of(labels)
     difference = paired_differences(pairs.baseline, pairs.candidate)
     return Evidence(
-        rule=rule + BOTH_DIRECTIONS,
+        rule=(*rule, "both_directions"),
         unit=unit,
         ci=ci,
         tests=(bounded_run, t_run, flip_run.model_copy(update={"ci": None})),
@@ -230,10 +198,10 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
     """By the mean of the tasks; what it says of each stands in its analysis."""
     asked, tasks = weighing.suite, list(pairs.tasks or ())
     unit: Unit = "items" if pairs.clusters is None else "clusters"
-    rule = NEW_TASKS_RULE if asked is not None and asked.estimand == "new_tasks" else SUITE_RULE
+    rule = ("new_tasks",) if asked is not None and asked.estimand == "new_tasks" else ("suite",)
     g = None if pairs.clusters is None else len(set(pairs.clusters))
     if not pairs.n or g == 1:
-        why = say("comparison.one_cluster" if g else "comparison.nothing_paired")
+        why = speak("comparison.one_cluster" if g else "comparison.nothing_paired")
         return nothing(rule, unit, weighing.alpha, g or 0, why)
     scale = weighing.scale
     options: dict[str, Any] = {"alpha": weighing.alpha}
@@ -254,7 +222,7 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
         ci=analysis.ci,
     )
     return Evidence(
-        rule=rule + BOTH_DIRECTIONS,
+        rule=(*rule, "both_directions"),
         unit=unit,
         ci=ci,
         tests=(run,),
@@ -285,12 +253,12 @@ def furthest(one: Interval, other: Interval) -> Interval:
     return one.model_copy(update={**ends, "method": "furthest"})
 
 
-def nothing(rule: str, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
+def nothing(rule: Rule, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
     """Where nothing can be weighed."""
     ci = Interval(low=None, high=None, level=1 - alpha, method="none")
     clusters = units if unit == "clusters" else None
     return Evidence(
-        rule + BOTH_DIRECTIONS, unit, ci, (), False, False, None, 1.0, units, clusters, None, {"ci": why}
+        (*rule, "both_directions"), unit, ci, (), False, False, None, 1.0, units, clusters, None, {"ci": why}
     )
 
 

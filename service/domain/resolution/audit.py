@@ -6,10 +6,11 @@ import numpy as np
 
 from service.domain.resolution.reach import of_clusters, of_pairs
 from service.domain.resolution.records import Audit, AuditRequest, Compatible, Reach
-from service.domain.resolution.resolve import DEFAULT_EFFECT, percent
+from service.domain.resolution.resolve import DEFAULT_EFFECT, amount_of, counted, percent
 from service.kernels.planning.power import mcnemar_critical
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.sentences import amount, p_text
+from service.stats.shared.declaring.sentences import difference_of, p_text
+from service.words import Message, listed, message, speak, spoken
 
 ASSUMED_ICC = 0.05
 
@@ -30,12 +31,12 @@ def audit(request: AuditRequest) -> Audit:
     share = None if limit is None else limit / n
     return Audit(
         sentence=_sentence(request, delta, ends, share),
-        next=(
-            "Ask for the rows, or for the four counts: the accuracies alone leave this open."
+        next=speak(
+            "resolution.ask_for_counts"
             if ends[0].p_value < request.alpha <= ends[1].p_value
-            else "Ask which items share a source: items of one conversation or document do not count singly."
+            else "resolution.ask_what_is_shared"
             if request.n_clusters is None
-            else "Ask for the rows with their clusters: forelock gate BASE CAND --cluster NAME weighs them."
+            else "resolution.ask_for_clusters"
         ),
         n=n,
         delta=delta,
@@ -89,23 +90,33 @@ def _significant_up_to(gain: int, least: int, most: int, alpha: float) -> int | 
 def _sentence(request: AuditRequest, delta: float, ends: list[Compatible], share: float | None) -> str:
     few, many = ends
     p_few, p_many = (p_text(end.p_value, alpha=request.alpha) for end in ends)
-    head = (
-        f"{percent(request.baseline)} against {percent(request.candidate)} on the same {request.n} items differ by "
-        f"{amount(delta, binary=True)}, with {few.n_discordant} to {many.n_discordant} discordant items: exact McNemar "
-        f"{p_few} to {p_many.removeprefix('p = ')}."
+    first = message(
+        "resolution.differ",
+        baseline=percent(request.baseline),
+        candidate=percent(request.candidate),
+        n=request.n,
+        delta=difference_of(delta, binary=True),
+        few=few.n_discordant,
+        many=many.n_discordant,
+        p_few=p_few,
+        p_many=p_many.removeprefix("p = "),
     )
-    if share is None:
-        told = " No table with these accuracies rejects equality."
-    elif share * request.n >= many.n_discordant:
-        told = " Every table with these accuracies rejects equality, if the items are independent."
-    else:
-        told = f" Equality is rejected only if at most {percent(share)} of the items are discordant, and independent."
-    pairs = zip(few.reach, many.reach, strict=True)
-    return head + told + "".join(_resolved(first, second) for first, second in pairs)
+    rejects = message("resolution.none_rejects")
+    if share is not None and share * request.n >= many.n_discordant:
+        rejects = message("resolution.every_rejects")
+    elif share is not None:
+        rejects = message("resolution.rejects_up_to", share=percent(share))
+    resolved = map(_resolved, few.reach, many.reach)
+    return listed([first, rejects, *resolved], "lists.sentences").text(spoken())
 
 
-def _resolved(few: Reach, many: Reach) -> str:
+def _resolved(few: Reach, many: Reach) -> Message:
     """Power at the first difference asked about, at both ends."""
     low, high = sorted((few.power[0].power, many.power[0].power))
-    effect = amount(few.power[0].effect, binary=True).lstrip("+")
-    return f" {few.units} {few.unit} give {percent(low)} to {percent(high)} power at {effect}."
+    return message(
+        "resolution.power_range",
+        units=counted(few.units, few.unit),
+        low=percent(low),
+        high=percent(high),
+        effect=amount_of(few.power[0].effect, binary=True),
+    )

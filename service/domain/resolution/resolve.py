@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from service.domain.resolution.reach import of_clusters, of_items, of_pairs
-from service.domain.resolution.records import PowerAgainst, Reach, Resolution, ResolutionRequest
+from service.domain.resolution.records import Reach, Resolution, ResolutionRequest
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of, intraclass_correlation
 from service.stats.shared.declaring.columns import is_binary, require_size
-from service.stats.shared.declaring.sentences import amount
+from service.stats.shared.declaring.sentences import difference_of
+from service.words import Message, Value, listed, message, speak, spoken
 
 LEAST = 5
 """Items of a pilot that a spread may rest on."""
@@ -80,32 +81,45 @@ def resolve(request: ResolutionRequest) -> Resolution:
 
 def sentence(reach: list[Reach], *, binary: bool) -> str:
     """Of each unit what it resolves."""
-    return " ".join(_describe_reach(each, binary=binary) for each in reach)
+    return listed((_describe_reach(each, binary=binary) for each in reach), "lists.sentences").text(spoken())
 
 
-def _describe_reach(reach: Reach, *, binary: bool) -> str:
-    units = f"{reach.units} {reach.unit}"
+def counted(count: int, unit: str) -> Message:
+    """So many items or clusters."""
+    return message(f"units.counted_{unit}", n=count)
+
+
+def amount_of(effect: float, *, binary: bool) -> Value:
+    """A size with its unit and no sign."""
+    return difference_of(effect, binary=binary, signed=False)
+
+
+def _describe_reach(reach: Reach, *, binary: bool) -> Message:
     ends = [
-        f"{amount(end, binary=binary).lstrip('+')} with {power}% power"
+        message("resolution.end", amount=amount_of(end, binary=binary), power=power)
         for end, power in ((reach.detectable_80, 80), (reach.detectable_90, 90))
         if end is not None
     ]
-    told = (
-        f"{units} tell a true difference of {' or '.join(ends)}"
-        if ends
-        else f"{units} tell no difference reliably"
+    against = (
+        message(
+            "resolution.against",
+            power=percent(each.power),
+            effect=amount_of(each.effect, binary=binary),
+        )
+        for each in reach.power
     )
-    against = "".join(f", {_against(each, binary=binary)}" for each in reach.power)
     # a larger difference makes more items discordant, and t gives smaller p-values than signs do
-    given = (
-        "that as many discordant as here can give" if binary and reach.unit == "items" else "of sign flips"
+    given = "discordant" if binary and reach.unit == "items" else "signs"
+    least: Value = f"{reach.least_p:.2g}"
+    if reach.least_p < 1e-99:
+        least = message("resolution.below_1e_99")
+    return message(
+        "resolution.tells" if ends else "resolution.tells_none",
+        units=counted(reach.units, reach.unit),
+        ends=listed(ends, "resolution.or"),
+        against=listed(against),
+        least=message(f"resolution.least_of_{given}", p=least),
     )
-    least = f"{reach.least_p:.2g}" if reach.least_p >= 1e-99 else "below 1e-99"
-    return f"{told}{against}; the least p {given} is {least}."
-
-
-def _against(each: PowerAgainst, *, binary: bool) -> str:
-    return f"{percent(each.power)} power at {amount(each.effect, binary=binary).lstrip('+')}"
 
 
 def percent(power: float) -> str:
@@ -115,12 +129,9 @@ def percent(power: float) -> str:
 
 def _next(reach: Reach, *, binary: bool) -> str:
     first = reach.power[0]
-    effect = f"a true difference of {amount(first.effect, binary=binary).lstrip('+')}"
+    effect = message("resolution.effect", amount=amount_of(first.effect, binary=binary))
     if first.needed is None:
-        return f"No size within reach tells {effect}: ask about a larger one, or lessen the noise."
+        return speak("resolution.beyond_reach", effect=effect)
     if first.needed <= reach.units:
-        return f"The size is enough for {effect}: write it into a plan before the run."
-    return (
-        f"Plan about {first.needed} {reach.unit} for 80% power at {effect}; the pilot's spread is an "
-        "estimate, and small pilots tend to underestimate it."
-    )
+        return speak("resolution.size_enough", effect=effect)
+    return speak("resolution.plan_more", units=counted(first.needed, reach.unit), effect=effect)

@@ -19,15 +19,10 @@ from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
 from service.stats.shared.data.score_range import UNIT, ScoreRange
 from service.stats.shared.declaring.common import StatWarning
+from service.words import Message, Value, listed, message, speak, spoken
 
 Weigh = Callable[[Items], Any]
 """The registered test's analysis of some items."""
-_WORDS: dict[Outcome, str] = {
-    "meets": "meets",
-    "falls_short": "falls short",
-    "cannot_tell": "cannot tell",
-    "estimate": "an estimate",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ class Missing:
     @property
     def reason(self) -> str:
         """Why an answer that the items with a result would carry does not stand."""
-        return f"{self.record.n} items are without a result, and their worst case does not carry as much"
+        return speak("score.lacking", count=self.record.n)
 
     def warnings(self, told: Outcome, *, points: bool) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than a twentieth, and where it changes the answer."""
@@ -64,33 +59,35 @@ class Missing:
         changes = unfavourable != told
         if max(self.record.share, self.most) <= MOST and not changes:
             return ()
-        became = (
-            "are left out" if self.record.counted == "left_out" else "count as the worst outcome there can be"
-        )
-        case = self.record.best if told == "falls_short" else self.record.worst
-        message = f"{self.record.n} items without a result ({self.record.share:.1%}) {became}."
-        if case is None:
-            message += " No range of scores is known, so nothing bounds what they could change."
-        else:
-
-            def show(value: float) -> str:
-                return f"{100 * value:.1f}%" if points else f"{value:.4g}"
-
-            side = "best" if told == "falls_short" else "worst"
-            message += (
-                f" If every one had the {side} outcome there can be, the mean would be {show(case.mean)}"
-            )
-            if case.ci is not None and case.ci.low is not None and case.ci.high is not None:
-                message += f" ({show(case.ci.low)} to {show(case.ci.high)})"
-            message += "." if told == "estimate" else f" and the answer '{_WORDS[unfavourable or told]}'."
+        key = f"score.missing_{self.record.counted}"
+        parts = [message(key, count=self.record.n, share=self.record.share)]
+        parts.append(self._changed(told, points=points))
         return (
             StatWarning(
                 code=MISSING_RESULTS.code,
                 severity="serious" if changes else "caution",
-                message=message,
+                message=listed(parts, "lists.sentences").text(spoken()),
                 citation=MISSING_RESULTS.citation,
             ),
         )
+
+    def _changed(self, told: Outcome, *, points: bool) -> Message:
+        """What the mean and the answer would be in the case that is against the answer."""
+        side = "best" if told == "falls_short" else "worst"
+        case = self.record.best if told == "falls_short" else self.record.worst
+        if case is None:
+            return message("score.missing_unbounded")
+
+        def show(value: float) -> str:
+            return f"{100 * value:.1f}%" if points else f"{value:.4g}"
+
+        ends: Value = ""
+        if case.ci is not None and case.ci.low is not None and case.ci.high is not None:
+            ends = message("score.ends", low=show(case.ci.low), high=show(case.ci.high))
+        if told == "estimate":
+            return message(f"score.missing_{side}", mean=show(case.mean), ends=ends)
+        answer = message(f"score.answer_{self._unfavourable(told) or told}")
+        return message(f"score.missing_{side}_answer", mean=show(case.mean), ends=ends, answer=answer)
 
 
 def kept_of(items: Items, request: ScoreRequest) -> Items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.domain.comparison.sentences import STATUS
+from service.domain.comparison.sentences import status
 from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
 from service.domain.comparison.weighing import MOST_SECONDS
 from service.domain.score.items import Items, group
@@ -63,7 +63,7 @@ def score(request: ScoreRequest) -> Score:
         sentence="",
         rule="",
         next="",
-        status=STATUS,
+        status=status(),
         mean=found.mean,
         ci=found.ci,
         se=found.se,

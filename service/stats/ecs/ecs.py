@@ -41,25 +41,19 @@ Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=512)]], Fie
 WEIGHT_SCALE = define(
     "WEIGHT_SCALE",
     "serious",
-    "The printed formula leaves variances and covariance undivided but not the squared mean difference: its "
-    "value changes when all weights are multiplied by a constant and is not Lin's concordance.",
     "Lin (1989), Biometrics 45:255",
 )
 LEGACY_SCORES = define(
     "LEGACY_SCORES",
     "info",
-    "Strict scores and the caricature regression are legacy: report the concordance.",
 )
 RMS_REFERENCE = define(
     "RMS_REFERENCE",
     "caution",
-    "{n} finding(s) pool several z by their root mean square, which is not normal under agreement: read "
-    "`chi_square` (K degrees of freedom), not `normal`.",
 )
 PAIRS_SKIPPED = define(
     "PAIRS_SKIPPED",
     "caution",
-    "{n} test(s) lack an effect on one side and were left out of every level.",
 )
 
 

@@ -11,15 +11,11 @@ SPARSE_SPREAD = 25
 SPARSE_DISCORDANT = define(
     "SPARSE_DISCORDANT",
     "caution",
-    "Only {n_discordant} discordant items: the score test is asymptotic, so each one-sided p is the larger "
-    "of Tango's and the exact unconditional one.",
     "Chan & Zhang (1999), Biometrics 55:1202",
 )
 SPARSE_UNGUARDED = define(
     "SPARSE_UNGUARDED",
     "serious",
-    "Only {n_discordant} discordant items: below 25 this method claims equivalence too easily (size .06 to .09 "
-    "where .05 is meant, more with fewer items); method tango holds its level.",
     "Chan & Zhang (1999), Biometrics 55:1202",
 )
 SPARSE_SCORES = define(
@@ -33,14 +29,10 @@ SPARSE_SCORES = define(
 SEED_BOUNDS = define(
     "SEED_BOUNDS",
     "serious",
-    "The interval may touch the bounds: on the lattice of a binary difference the margin is attainable, and "
-    "the exact size reaches .12 at n = 500 and .20 at n = 150 where .05 is meant.",
 )
 CLUSTERED_INTERVAL_USED = define(
     "CLUSTERED_INTERVAL_USED",
     "info",
-    "The items come in clusters, so a cluster-robust t interval takes the place of Tango's, which assumes "
-    "independent items.",
 )
 
 

@@ -23,28 +23,18 @@ NOT_LINKED = "no items link all arms, so nothing tells how far some are from oth
 GAPS = define(
     "GAPS",
     "info",
-    "{count:,} of {cells:,} outcomes are missing, and {common} of {n} items have all arms. Every pair is compared on "
-    "the items that both have: right as long as what is missing does not depend on how the arms do there. `common` "
-    "compares all on the same items.",
 )
 INCOMPLETE_ARMS = define(
     "INCOMPLETE_ARMS",
     "caution",
-    "{names}: more than a tenth of the items are missing, so the mean is over other items than those of the rest. "
-    "What is missing is rarely missing by chance: find out why, count what failed as failed, or compare on the "
-    "common items.",
 )
 GAPS_CONTRADICT = define(
     "GAPS_CONTRADICT",
     "serious",
-    "{pairs} pairs of arms are told apart both ways, by pairs on other items: {names}. What is missing depends on the "
-    "items then, so none of them is told apart; compare on the common items.",
 )
 NOT_COMPARED = define(
     "NOT_COMPARED",
     "caution",
-    "{count} of {pairs} pairs have fewer than {least} {unit}s in common: too few to be told apart beside the others, "
-    "so nothing is said of them and the ranks stay open.",
 )
 
 

@@ -35,9 +35,10 @@ from service.stats.shared.declaring.columns import is_binary, require_equal_leng
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite
 from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount
+from service.stats.shared.declaring.sentences import difference_of
 from service.stats.shared.methods import boards
 from service.stats.shared.methods.standings import Guard, Standings
+from service.words import Value, listed, message, spoken
 
 MOST_ARMS = 500
 MOST_CELLS = 20_000_000
@@ -248,26 +249,35 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
 def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     """Who may be the best, what is told apart, and what was not shown."""
     binary, n, best = is_binary(request.present), len(request.kept), board.arms[0]
-    where = f"{n} items" if request.codes is None else f"{n} items in {request.n_units} clusters"
+    where = message("units.counted_items", n=n)
+    if request.codes is not None:
+        where = message("boards.in_clusters", items=where, n=request.n_units)
     binary = binary and request.rescale is None
     if request.tasks is not None:
-        where = f"a suite of {len(request.task_names)} tasks with {where}"
-    mean = f"{best.mean:.1%}" if binary else f"{best.mean:.4g}"
-    gaps, kind = "", "mean"
+        where = message("boards.of_suite", items=where, n=len(request.task_names))
+    gaps: Value = ""
+    kind = "mean"
     if isinstance(board.units, PartialArms) and request.has_gaps:
         lacking = request.raw.size - len(request.present)
-        gaps = f" ({lacking:,} of {request.raw.size:,} outcomes missing)"
-        kind = "mean" if board.units.additive_means is None else "additive mean"
+        gaps = message("boards.gaps", lacking=lacking, size=request.raw.size)
+        kind = "mean" if board.units.additive_means is None else "additive_mean"
     apart = [
         pair.difference for pair in board.pairs if pair.apart and pair.difference and pair.difference > 0
     ]
-    closest = amount(min(apart), binary=binary).lstrip("+") if apart else ""
-    ahead = boards.leaders(board)
-    shares = "has" if len(ahead) == 1 else "share"
-    opening = (
-        f"Of {len(board.arms)} arms on {where}{gaps}, {', '.join(ahead)} {shares} the best {kind} ({mean})"
+    closest = difference_of(min(apart), binary=binary, signed=False) if apart else ""
+    opening = message(
+        "boards.opening",
+        arms=len(board.arms),
+        where=where,
+        gaps=gaps,
+        ahead=boards.name_leaders(board),
+        count=boards.count_leaders(board),
+        kind=message(f"boards.{kind}"),
+        mean=f"{best.mean:.1%}" if binary else f"{best.mean:.4g}",
+        best=boards.describe_best(board),
     )
-    return f"{opening}{boards.describe_best(board)}. {boards.describe_pairs(board, closest)}"
+    pairs = boards.describe_pairs(board, closest)
+    return listed([opening, pairs], "lists.sentences").text(spoken())
 
 
 @stat_test(

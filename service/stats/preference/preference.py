@@ -24,6 +24,7 @@ from service.stats.shared.declaring.fields import ClusterCount
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.methods import boards
 from service.stats.shared.methods.standings import Standings
+from service.words import Value, listed, message, spoken
 
 MOST_ARMS = 50
 MOST_CELLS = 20_000_000
@@ -199,14 +200,22 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
 def _sentence(request: PreferenceRequest, board: Standings) -> str:
     """Who may be the strongest, what is told apart, and what was not shown."""
     best, gaps = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
-    clusters = "" if request.codes is None else f" in {board.units.n_units} clusters"
-    closest = f"{min(gaps):.0f} points" if gaps else ""
-    ahead = boards.leaders(board)
-    are = "is the strongest" if len(ahead) == 1 else "are equally strong and the strongest"
-    return (
-        f"Of {len(board.arms)} arms in {request.comparisons.total} comparisons{clusters}, {', '.join(ahead)} {are} "
-        f"({best.mean:+.0f} points){boards.describe_best(board)}. {boards.describe_pairs(board, closest)}"
+    closest = message("boards.points", value=f"{min(gaps):.0f}") if gaps else ""
+    clusters: Value = ""
+    if request.codes is not None:
+        clusters = message("boards.of_clusters", n=board.units.n_units)
+    opening = message(
+        "boards.preference_opening",
+        arms=len(board.arms),
+        comparisons=request.comparisons.total,
+        clusters=clusters,
+        ahead=boards.name_leaders(board),
+        count=boards.count_leaders(board),
+        points=f"{best.mean:+.0f}",
+        best=boards.describe_best(board),
     )
+    pairs = boards.describe_pairs(board, closest)
+    return listed([opening, pairs], "lists.sentences").text(spoken())
 
 
 @stat_test(

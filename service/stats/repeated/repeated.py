@@ -44,10 +44,11 @@ from service.stats.shared.declaring.fields import (
 )
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.sentences import decision_of, difference_of, level_text
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
 from service.stats.shared.methods.resampling import first_seed
+from service.words import Message, listed, message, spoken
 
 NAMES = ("item", "item_by_arm", "run", "judge")
 BALANCED_DRAWS, UNBALANCED_DRAWS = 2_000, 200
@@ -58,14 +59,11 @@ INSTEAD = "randomization weighs such items by their number"
 NO_REPEATED_RUN = define(
     "NO_REPEATED_RUN",
     "caution",
-    "Every item has one run in each arm, so run-to-run noise cannot be separated from what items differ in: "
-    "repeat some items.",
     "Searle, Casella & McCulloch (1992), Variance Components, 3",
 )
 ROUGH_COMPONENTS = define(
     "ROUGH_COMPONENTS",
     "caution",
-    "The intervals of the variances resample {units} {unit}: below 20 they are too short and the variances rough.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
 )
 
@@ -467,32 +465,32 @@ def _sentence(
     binary: bool,
     n: int,
 ) -> str:
-    where = (
-        f"{n} items" if request.clusters is None else f"{n} items in {len(set(request.clusters))} clusters"
-    )
-    ends = [amount(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
-    interval = f"{level_text(request.level)} CI {' to '.join(ends)}" if ends else "no interval"
-    told = (
-        f"The candidate differs from the baseline by {amount(delta, binary=binary)} ({interval}, {where}); "
-    )
-    if p is None:
-        told += "no test: all differences are alike, which is no certainty. "
-    else:
-        told += decision(p, request.alpha, "equal means are", bound=bounds.get("p_value")) + " "
-    parts = {"the choice of items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
+    where = message("units.counted_items", n=n)
+    if request.clusters is not None:
+        where = message("boards.in_clusters", items=where, n=len(set(request.clusters)))
+    ends = [difference_of(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
+    interval, level = message("runs.no_interval"), level_text(request.level)
+    if ends:
+        interval = message("runs.interval", level=level, ends=listed(ends, "runs.between_ends"))
+    decided = message("runs.no_test")
+    if p is not None:
+        decided = decision_of(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value"))
+    difference = difference_of(delta, binary=binary)
+    told = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
+    return listed([told, _spend(error, nearest)], "lists.sentences").text(spoken())
+
+
+def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
+    """Where the variance of the difference comes from, and what lessens it most."""
+    parts = {"items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
     whole = sum(part or 0.0 for part in parts.values())
     if whole <= 0 or nearest.best is None:
-        return (
-            told + "Nothing varied that more data would average out, which does not show that nothing would."
-        )
-    shares = [f"{part / whole:.0%} from {name}" for name, part in parts.items() if part is not None]
-    hidden = "" if error.run is not None else " (run-to-run noise among it, since no run was repeated)"
-    buys = {
-        "items": "more items",
-        "runs": "more runs of these items",
-        "judgements": "judging each run more often",
-    }
-    return told + (
-        f"Of the variance of the difference {', '.join(shares)}{hidden}; by cost, the next unit of budget goes "
-        f"furthest in {buys[nearest.best]}."
-    )
+        return message("runs.nothing_varied")
+    shares = [
+        message("runs.part", share=float(part / whole), what=message(f"runs.of_{name}"))
+        for name, part in parts.items()
+        if part is not None
+    ]
+    hidden: Message | str = "" if error.run is not None else message("runs.hidden")
+    told = listed(shares, "lists.comma")
+    return message("runs.shares", shares=told, hidden=hidden, buys=message(f"runs.buys_{nearest.best}"))

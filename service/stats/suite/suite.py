@@ -26,6 +26,7 @@ from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses
 from service.stats.shared.methods.weighing import Weighed
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
+from service.words import Value
 
 FEW_TASKS_OF_A_SAMPLE = 10
 NAMED = 3
@@ -34,42 +35,30 @@ ONE_ARM = "told of two arms"
 FEW_TASKS = define(
     "FEW_TASKS",
     "caution",
-    "{n_tasks} tasks are few to speak of others like them: the interval rests on the spread of so many values, and on "
-    "their being drawn as others would be.",
     "Higgins, Thompson & Spiegelhalter (2009), J R Stat Soc A 172:137",
 )
 TASK_IN_ONE_CLUSTER = define(
     "TASK_IN_ONE_CLUSTER",
     "serious",
-    "{count} of {n_tasks} tasks lie in a single cluster or have a single item ({names}): nothing tells how far they "
-    "may be off, so the suite has no interval. Leave them out, name finer clusters, or ask of new_tasks.",
     "Bell & McCaffrey (2002), Surv Methodol 28:169",
 )
 TASK_ALIKE = define(
     "TASK_ALIKE",
     "info",
-    "Nothing varies in {count} of {n_tasks} tasks ({names}): their error is that of losses that were not seen, which "
-    "only the range of scores bounds.",
     "Fay & Feuer (1997), Stat Med 16:791",
 )
 TASK_RANGES_UNKNOWN = define(
     "TASK_RANGES_UNKNOWN",
     "caution",
-    "No range is known of the scores of {count} of {n_tasks} tasks ({names}), so the suite's interval is t's, which "
-    "knows nothing of rare scores that were not seen. Declare the range, or scores on one scale.",
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 TASK_UNIT_TAKEN = define(
     "TASK_UNIT_TAKEN",
     "info",
-    "No range was declared, and where every score of a task lies between 0 and 1 these are taken as its ends: the "
-    "bounds hold for no others. Declare the range if scores can lie elsewhere.",
 )
 TASK_SCALES = define(
     "TASK_SCALES",
     "caution",
-    "The scores of task '{wide}' spread {times:.0f} times as far as those of '{narrow}': their mean is mostly that "
-    "task's. Rescale the tasks, or weigh them.",
     "Nardo et al. (2008), Handbook on Constructing Composite Indicators, OECD, step 5",
 )
 SPREAD_APART = 20.0
@@ -397,7 +386,7 @@ def _warnings(working: Working) -> Iterator[StatWarning]:
     request, weighed = working.request, working.weighed
     names, count = request.names, len(request.names)
 
-    def named(places: list[int]) -> dict[str, object]:
+    def named(places: list[int]) -> dict[str, Value]:
         more = ", ..." if len(places) > NAMED else ""
         told = ", ".join(f"'{names[place]}'" for place in places[:NAMED])
         return {"count": len(places), "n_tasks": count, "names": told + more}

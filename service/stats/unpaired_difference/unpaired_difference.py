@@ -44,22 +44,16 @@ FEW_PER_SLOPE = 20
 UNKNOWN_RANGE = define(
     "UNKNOWN_RANGE",
     "caution",
-    "No range is known of these scores, so the interval is t's, which knows nothing of rare scores that were not seen. "
-    "Declare the least and the greatest score there can be.",
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 COVARIATE_KNOWN_BEFORE = define(
     "COVARIATE_KNOWN_BEFORE",
     "info",
-    "The adjustment holds for covariates that were known before an item's arm was: one that the arm itself may have "
-    "changed biases the difference.",
     "Lin (2013), Ann Appl Stat 7:295",
 )
 FEW_FOR_COVARIATES = define(
     "FEW_FOR_COVARIATES",
     "caution",
-    "{n} {units} in the smaller arm are few for {covariates}: the adjusted interval then misses more often than it "
-    "says. Leave covariates out, or take 20 {units} an arm for each.",
     "Freedman (2008), Ann Appl Stat 2:176",
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
@@ -25,6 +27,19 @@ def test_the_service_answers_what_the_command_computes(client, path):
     body, here = ASKED[path]
     answer = client.post(path, json=body)
     assert (answer.status_code, answer.json()) == (200, here(body)["answer"])
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_lang_asks_for_chinese_sentences_and_changes_no_number(client, path):
+    body, here = ASKED[path]
+    english, chinese = client.post(path, json=body).json(), client.post(f"{path}?lang=zh", json=body).json()
+    assert chinese == here(body, "zh")["answer"]
+    assert re.search("[\u4e00-\u9fff]", chinese["sentence"])
+    assert not re.search("[\u4e00-\u9fff]", english["sentence"])
+    assert {name for name in english if english[name] != chinese[name]} <= {
+        *("sentence", "next", "rule", "status", "reasons", "warnings", "slices")
+    }
+    assert client.post(f"{path}?lang=fr", json=body).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,14 @@ from service.api.http.requests.body import READ_SECONDS, SMALL_BODY, Content, Ra
 from service.api.http.requests.deps import Tester
 from service.api.http.serving.route import router
 from service.api.http.shared import services
+from service.api.parsing.markdown import Lang
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.resolution.records import Audit, AuditRequest, Resolution, ResolutionRequest
 from service.domain.score.records import Score
 from service.domain.score.request import ScoreRequest
 from service.errors import Unavailable
+from service.words import Language
 
 routes = router("tests")
 
@@ -37,13 +39,14 @@ async def score_arm(
     request: Request,
     caller: Tester,  # noqa: ARG001
     content: Annotated[Content, _sent(ScoreRequest, examples.SCORED)],
+    lang: Lang = "en",
 ) -> Response:
     """Score one arm without a plan.
 
     The mean of its items with the interval that decides, for items like these and for these very items, and whether
     it reaches a threshold. The answer is exploratory: no plan was locked before these data.
     """
-    return await _computed(request, aside.scored, content)
+    return await _computed(request, aside.scored, content, lang)
 
 
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))
@@ -51,13 +54,14 @@ async def compare_arms(
     request: Request,
     caller: Tester,  # noqa: ARG001
     content: Annotated[Content, _sent(ComparisonRequest, examples.ROWS)],
+    lang: Lang = "en",
 ) -> Response:
     """Compare two arms without a plan.
 
     Pairs rows by item id and tells better, no worse, worse or cannot tell, by tests that its `rule` names. The answer
     is exploratory: no plan was locked before these data.
     """
-    return await _computed(request, aside.compared, content)
+    return await _computed(request, aside.compared, content, lang)
 
 
 @routes.post("/resolution", response_model=Resolution, responses=shows(examples.RESOLUTION))
@@ -65,12 +69,13 @@ async def resolve_pilot(
     request: Request,
     caller: Tester,  # noqa: ARG001
     content: Annotated[Content, _sent(ResolutionRequest, examples.PILOT)],
+    lang: Lang = "en",
 ) -> Response:
     """Tell what a pilot's items can resolve.
 
     The smallest true differences that are told at 80 and 90 % power, by items and by clusters, and the least p.
     """
-    return await _computed(request, aside.resolved, content)
+    return await _computed(request, aside.resolved, content, lang)
 
 
 @routes.post("/resolution/published", response_model=Audit, responses=shows(examples.AUDIT))
@@ -78,19 +83,24 @@ async def audit_pair(
     request: Request,
     caller: Tester,  # noqa: ARG001
     content: Annotated[Content, _sent(AuditRequest, examples.PUBLISHED)],
+    lang: Lang = "en",
 ) -> Response:
     """Audit two published accuracies.
 
     Bounds over every fourfold table that gives these accuracies on the same items.
     """
-    return await _computed(request, aside.audited, content)
+    return await _computed(request, aside.audited, content, lang)
 
 
-async def _computed(request: Request, work: Callable[..., bytes], content: Content) -> Response:
+async def _computed(
+    request: Request, work: Callable[..., bytes], content: Content, language: Language
+) -> Response:
     """The answer, computed beside the API: enumeration would hold up everybody."""
     run = services(request).calculators.run
     try:
-        computed = await run(request, work, content.limit, body=content.pieces, seconds=READ_SECONDS)
+        computed = await run(
+            request, work, content.limit, language, body=content.pieces, seconds=READ_SECONDS
+        )
     except CalculatorLost:
         raise Unavailable("this could not be computed in time: send fewer rows or effects") from None
     return Response(computed, 200, media_type="application/json")

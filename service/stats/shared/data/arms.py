@@ -30,7 +30,6 @@ MAX_REPLICATES = 10_000
 METRIC_UNDEFINED = define(
     "METRIC_UNDEFINED",
     "caution",
-    "{metric} is 0 by convention {where}: {why}. A mean of such zeros is not a score of zero.",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.6",
 )
 

@@ -41,7 +41,6 @@ NO_CLUSTERS = "the items were given without clusters"
 LOW_DF = define(
     "LOW_DF",
     "caution",
-    "The interval rests on {df:.1f} degrees of freedom: below 4 its level is not reliable.",
     "Bell & McCaffrey (2002), Surv Methodol 28:169",
 )
 

@@ -33,15 +33,11 @@ CITATION = "Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1"
 ORDER_NOT_RANDOM = define(
     "ORDER_NOT_RANDOM",
     "serious",
-    "{what}: the order is not random, so looking more than once is not protected (type I error .51 on two "
-    "blocks of categories, .03 shuffled); use a permutation from a seed that was locked before the data.",
     CITATION,
 )
 ORDER_NOT_LOCKED = define(
     "ORDER_NOT_LOCKED",
     "caution",
-    "The order is '{order}': without a permutation locked before the data nobody can tell a fixed order "
-    "from one chosen afterwards, which proves nothing.",
     CITATION,
 )
 
@@ -50,8 +46,6 @@ EMPTY = "the running intersection is empty: no single difference fits the data f
 SEQUENCE_EMPTY = define(
     "SEQUENCE_EMPTY",
     "serious",
-    "No difference is inside every interval of the confidence sequence: the difference changed along the "
-    "order, so the order is not random or the data are not of one kind.",
     CITATION,
 )
 

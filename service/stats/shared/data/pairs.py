@@ -31,14 +31,11 @@ P_FLOOR = 1e-300
 NO_DISCORDANT = define(
     "NO_DISCORDANT",
     "caution",
-    "No item tells the arms apart: p is 1 by definition and says nothing about equivalence.",
     "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
 )
 FEW_DISCORDANT = define(
     "FEW_DISCORDANT",
     "caution",
-    "Only {n_discordant} discordant items: below 20 the bootstrap's p depends on the comparison "
-    "(>= or strict) and its interval is coarse; prefer mcnemar and a score interval.",
     "Berg-Kirkpatrick, Burkett & Klein (2012), EMNLP, 995",
 )
 

@@ -29,15 +29,11 @@ from service.stats.shared.declaring.warnings import define
 CONSTANT_DATA = define(
     "CONSTANT_DATA",
     "serious",
-    "The data have no spread, so no test can weigh the difference: identical values are no proof of "
-    "certainty; look for a cache, a fixed seed or a rounded score.",
 )
 
 BOOTSTRAP_FEW_RUNS = define(
     "BOOTSTRAP_FEW_RUNS",
     "serious",
-    "{n} runs in the smaller arm: at 5% a bootstrap interval of means is wrong about {rate:.0%} of the time "
-    "(.19 at 3 runs, .12 at 5, .09 at 10, .06 at 20); use Welch's test or 20 runs and more.",
     "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
 )
 LabelScheme = Literal["cohen_1988", "sawilowsky_2009", "seed4_code"]

@@ -20,8 +20,6 @@ MOST_LENGTH = 1e150
 RANGE_TAKEN = define(
     "RANGE_TAKEN",
     "info",
-    "No range was declared and every score lies between 0 and 1, so these are taken as its ends: a loss larger than 1 "
-    "would not be covered. Declare the range if scores can lie elsewhere.",
 )
 
 

@@ -15,9 +15,6 @@ LEAST_PARTS = 10
 SKEWED = define(
     "SKEWED",
     "caution",
-    "The {n} {units} are skewed ({skewness:+.1f}): their mean is close to normal from about {needed} on, 25 times "
-    "the squared skewness; below that intervals miss on one side and a test of the mean errs too often. More "
-    "{units} help, another test of the mean does not.",
     "Cochran (1977), Sampling Techniques, 2.15",
 )
 

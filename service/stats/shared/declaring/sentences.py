@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from service.stats.shared.declaring.common import Interval
+from service.words import Message, Value, message
 
 
 def percent(proportion: float, digits: int = 2) -> str:
@@ -20,6 +21,14 @@ def percent(proportion: float, digits: int = 2) -> str:
 def amount(difference: float, *, binary: bool) -> str:
     """A difference in its endpoint's unit, signed: `+2.00 pp`, or score units `+0.25`; `0` has no sign."""
     return percent(difference) if binary else f"{difference:+.4g}" if difference else "0"
+
+
+def difference_of(difference: float, *, binary: bool, signed: bool = True) -> Value:
+    """The same as a message: percentage points have their word in every language; an unsigned one is a size."""
+    text = amount(difference, binary=binary)
+    text = text if signed else text.lstrip("+")
+    value = text.removesuffix(" pp")
+    return value if value == text else message("units.points", value=value)
 
 
 def within(margin: Fraction, *, binary: bool) -> str:
@@ -103,3 +112,17 @@ def decision(
     if p < alpha:
         return f"{told}, so {null} rejected at alpha {alpha:.10g}."
     return f"{told}, so {null} not rejected at alpha {alpha:.10g}, which does not show {shows}."
+
+
+def decision_of(
+    p: float, alpha: float, null: str, *, bound: str | None = None, shows: str = "runs.equality"
+) -> Message:
+    """The same as a message; `null` and `shows` are the codes of what is said of H0."""
+    rejected = "rejected" if p < alpha else "not_rejected"
+    return message(
+        f"runs.decision_{rejected}",
+        p=p_text(p, bound, alpha),
+        null=message(null),
+        alpha=f"{alpha:.10g}",
+        shows=message(shows),
+    )

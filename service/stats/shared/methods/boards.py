@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Guard, Standings
+from service.words import Message, Value, listed, message
 
 MOST_SETS = 200
 MOST_NAMED = 10
@@ -31,21 +32,15 @@ MOST_NAMED = 10
 NO_SPREAD_BETWEEN = define(
     "NO_SPREAD_BETWEEN",
     "caution",
-    "{count} of {pairs} pairs differ by the same amount everywhere, or not at all: nothing varies, so this method "
-    "tells nothing of them, and they count as not told apart. Where the amount is not 0, an exact test of the two "
-    "(`forelock gate`) tells more; where it is 0, look for arms that are copies.",
 )
 MANY_TIED_SETS = define(
     "MANY_TIED_SETS",
     "info",
-    "There are more than {most} sets of arms that cannot be told apart: the rank intervals say it in fewer words.",
 )
 
 LOPSIDED_PAIRS = define(
     "LOPSIDED_PAIRS",
     "caution",
-    "The differences of {count} of {apart} pairs told apart are too skewed for {shared} {unit}s (Cochran's rule: 25 "
-    "times the squared skewness): where rare and large outcomes may not have been seen, they are told apart too often.",
     "Cochran (1977), Sampling Techniques, 2.15",
 )
 
@@ -209,31 +204,37 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
         yield LOPSIDED_PAIRS(count=int(skewed.sum()), apart=len(apart), shared=few, unit=board.word)
 
 
-def leaders(board: Standings) -> list[str]:
+def name_leaders(board: Standings) -> Value:
     """The arms that share the first rank, quoted; of many the first ones."""
-    ahead = [f"'{arm.name}'" for arm in board.arms if arm.rank == 1]
-    return [*ahead[:MOST_NAMED], "..."] if len(ahead) > MOST_NAMED else ahead
+    ahead = [message("lists.name", name=arm.name) for arm in board.arms if arm.rank == 1]
+    return _first_of(ahead)
 
 
-def describe_best(board: Standings) -> str:
+def count_leaders(board: Standings) -> int:
+    """How many arms share the first rank."""
+    return sum(arm.rank == 1 for arm in board.arms)
+
+
+def _first_of(names: Sequence[Value]) -> Value:
+    shown = listed(names[:MOST_NAMED], "lists.pause")
+    return message("boards.and_others", names=shown) if len(names) > MOST_NAMED else shown
+
+
+def describe_best(board: Standings) -> Message:
     """Who may be the best, to go on a sentence about the arm that is ahead."""
     possible = [arm.name for arm in board.arms if arm.may_be_best]
     level = level_text(1 - board.alpha)
     if len(possible) == 1:
-        return f"; it is the best at {level}"
+        return message("boards.is_best", level=level)
     if len(possible) == len(board.arms):
-        return f", but at {level} any of them may be the best"
-    more = ", ..." if len(possible) > MOST_NAMED else ""
-    return (
-        f", and at {level} one of {len(possible)} may be the best: {', '.join(possible[:MOST_NAMED])}{more}"
-    )
+        return message("boards.any_best", level=level)
+    return message("boards.some_best", level=level, count=len(possible), names=_first_of(possible))
 
 
-def describe_pairs(board: Standings, closest: str) -> str:
+def describe_pairs(board: Standings, closest: Value) -> Message:
     """How many pairs are told apart, and what that does not show, as a sentence. `closest`: of the gaps told apart."""
     told, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
-    apart = f"{told} of {pairs} pairs are told apart at alpha {board.alpha:.10g} over all pairs"
-    nearest = f", the closest of them {closest} apart" if told else ""
-    others = "of the others " if told else ""
-    unproven = f"; {others}no difference is shown, which does not show equality" if told < pairs else ""
-    return f"{apart}{nearest}{unproven}."
+    which = "none" if not told else "some" if told < pairs else "all"
+    return message(
+        f"boards.pairs_{which}", told=told, pairs=pairs, alpha=f"{board.alpha:.10g}", closest=closest
+    )

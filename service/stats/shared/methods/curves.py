@@ -29,8 +29,6 @@ Band = Literal["tango", "percentile", "t", "cr2_t"]
 INDEPENDENT_ARMS = define(
     "INDEPENDENT_ARMS",
     "serious",
-    "The convention 'seed' resamples the two arms apart, as if they had not answered the same items: its "
-    "band is wrong for paired data, too wide wherever the arms agree, and serves only to reproduce figures.",
 )
 FIXED_N_ONLY = "pointwise: holds at one n fixed beforehand, not valid under peeking"
 ANY_N = "holds at all n at once, so it may be read while looking"

@@ -37,15 +37,11 @@ MOST_LOOKS, LEAST_SPACING = 30, 0.005
 EARLY_STOP_BIAS = define(
     "EARLY_STOP_BIAS",
     "caution",
-    "The design stopped at look {look} of {n_looks}: the naive delta is biased away from zero because a large "
-    "value is what stopped it; read the stage-wise interval and delta_median_unbiased.",
     "Jennison & Turnbull (2000), Group Sequential Methods, 8",
 )
 OVERRUN = define(
     "OVERRUN",
     "caution",
-    "The boundary was crossed after {n_units} {unit}, yet {extra} more were sent: the first crossing "
-    "decides, and the later ones are not in p, interval or delta.",
     "Jennison & Turnbull (2000), Group Sequential Methods, 8",
 )
 

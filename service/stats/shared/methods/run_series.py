@@ -38,14 +38,10 @@ DIFFERENCES = ScoreRange(low=-1.0, high=1.0)
 RUN_INCOMPLETE = define(
     "RUN_INCOMPLETE",
     "serious",
-    "Run '{run}' lacks {n_missing} of the reference's {n} items: it is compared on the others, and a drop in what is "
-    "missing does not show. Run them again, or count them as failed.",
 )
 BOUNDED_CHANCES = define(
     "BOUNDED_CHANCES",
     "info",
-    "These scores lie on no grid, so the chances of {n_runs} runs are bounds from above: fewer alarms than promised, "
-    "and somewhat later ones.",
     "Hoeffding (1963), JASA 58:13",
 )
 

@@ -1,0 +1,89 @@
+"""The command line's own words of an answer: a text by its code, in English and Chinese side by side.
+
+`en.toml` and `zh.toml` hold the same codes. What a service or a test computes comes in its own words, in the language
+that it was asked in; refusals, help and notes on how files were read are English.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+LANGUAGES = ("en", "zh")
+_SETTINGS = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""Variables that say which language a terminal is read in, the first that is set (POSIX, 8.2)."""
+
+
+@cache
+def texts(language: str) -> Mapping[str, str]:
+    """Every text of a language by its code."""
+    return tomllib.loads((Path(__file__).parent / f"{language}.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Says the command line's words in one language."""
+
+    language: str = "en"
+
+    def __call__(self, code: str, /, **values: object) -> str:
+        """The text of a code with the values in its braces.
+
+        Raises:
+            KeyError: no such code, or a value is missing.
+        """
+        return texts(self.language)[code].format(**values)
+
+    def name(self, label: str) -> str:
+        """What a line of numbers is called; one that has no word is called what it is, such as `pass^3`."""
+        return texts(self.language).get(f"line {label}", label)
+
+    def method(self, name: str) -> str:
+        """What a method is called; most go by their own names everywhere."""
+        return texts(self.language).get(f"method {name}", name)
+
+    def count(self, unit: str, n: int) -> str:
+        """So many items, clusters or runs."""
+        return self(f"count_{unit}", n=n)
+
+
+ENGLISH = Say()
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """Add `--lang` to a command that answers in sentences."""
+    parser.add_argument(
+        "--lang",
+        choices=LANGUAGES,
+        help="the language of the answer (default: what LANG says; of --json English)",
+    )
+
+
+def language_of(options: argparse.Namespace) -> str:
+    """What `--lang` asks for, else the terminal's; programs are answered in English unless they ask."""
+    asked: str | None = getattr(options, "lang", None)
+    if asked is not None or getattr(options, "json", False):
+        return asked or "en"
+    said = next((value for name in _SETTINGS if (value := os.environ.get(name))), "")
+    return "zh" if said.lower().startswith("zh") else "en"
+
+
+def say_of(options: argparse.Namespace) -> Say:
+    """The words in the language of a command."""
+    return Say(language_of(options))
+
+
+def width_of(text: str) -> int:
+    """Columns that a text takes on a terminal: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def padded(text: str, width: int) -> str:
+    """The text with blanks behind it, up to so many columns."""
+    return text + " " * max(width - width_of(text), 0)

@@ -1,0 +1,104 @@
+"""Answers in the language that was asked for: `--lang`, else what LANG says; for programs English unless they ask."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from forelock.local import Local
+from forelock.words import LANGUAGES, Say, padded, texts, width_of
+from service.words.catalogue import HOME
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+GLOSSARY = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
+RIGHT = "item_id,value,kind\n" + "".join(f"q{at},{int(at % 3 > 0)},k{at % 2}\n" for at in range(60))
+MORE = "item_id,value,kind\n" + "".join(f"q{at},{int(at % 5 > 0)},k{at % 2}\n" for at in range(60))
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "a.csv").write_text(RIGHT)
+    (tmp_path / "b.csv").write_text(MORE)
+
+
+def fields(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_both_languages_have_the_same_words_and_fields():
+    english, chinese = texts("en"), texts("zh")
+    assert list(english) == list(chinese)
+    for code in english:
+        assert fields(english[code]) == fields(chinese[code]), code
+
+
+def test_chinese_words_have_full_width_marks_and_one_name_a_thing():
+    for code, text in texts("zh").items():
+        prose = re.sub(r"`[^`]*`|\{[^}]*\}|\*\*", "", text)
+        assert not (CHINESE.search(text) and re.search(r"[,:;?!()]", prose)), code
+        for term in GLOSSARY.values():
+            assert not any(other in text for other in term["never"]), (code, text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gate", "a.csv", "b.csv", "--margin", "2pp", "--slice", "kind"),
+         ("b.csv 与 a.csv 之差为", "差异", "下一步：")),
+        (("score", "a.csv", "--at-least", "50%"), ("a.csv 为", "分数", "阈值", "不低于 50.00%")),
+        (("rank", "a.csv", "b.csv"), ("可以区分", "成对比较", "最好")),
+        (("items", "a.csv", "b.csv"), ("以上只作描述，不作检验。",)),
+        (("resolve", "a.csv", "b.csv"), ("80% 功效下的最小差异", "两组")),
+        (("audit", "-n", "500", "-a", "76%", "-b", "70%"), ("不一致的题目", "探索性")),
+        (("noise", "a.csv"), ("时对时错",)),
+    ],
+)  # fmt: skip
+def test_every_question_is_answered_in_chinese_where_that_is_asked(shell, arguments, said):
+    _, output, errors = shell(*arguments, "--lang", "zh")
+    assert errors == ""
+    for words in said:
+        assert words in output, output
+
+
+def test_the_terminal_says_which_language_it_is_read_in(shell, monkeypatch):
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert "b.csv 与 a.csv 之差为" in shell("gate", "a.csv", "b.csv")[1]
+    assert "differs from" in shell("gate", "a.csv", "b.csv", "--lang", "en")[1]
+    assert "differs from" in json.loads(shell("gate", "a.csv", "b.csv", "--json")[1])["sentence"]
+    asked = json.loads(shell("gate", "a.csv", "b.csv", "--json", "--lang", "zh")[1])
+    assert CHINESE.search(asked["sentence"])
+    monkeypatch.setenv("LC_ALL", "C")
+    assert "differs from" in shell("gate", "a.csv", "b.csv")[1]
+
+
+def test_numbers_are_the_same_in_every_language(shell):
+    english, chinese = (
+        json.loads(shell("gate", "a.csv", "b.csv", "--json", "--lang", language)[1]) for language in LANGUAGES
+    )
+    for name in ("delta", "ci", "outcome", "tests", "answer"):
+        assert english[name] == chinese[name]
+
+
+def test_an_answer_leaves_the_next_one_in_its_own_language():
+    body = {"baseline": [1, 0, 1, 1, 0, 1], "candidate": [1, 1, 1, 0, 0, 1]}
+    assert CHINESE.search(Local("zh").resolve(body)["sentence"])
+    assert not CHINESE.search(Local().resolve(body)["sentence"])
+
+
+def test_a_chinese_name_of_a_line_takes_two_columns_a_character():
+    assert width_of("差异") == 4
+    assert width_of(padded(Say("zh").name("difference"), 12)) == 12
+
+
+def test_a_comment_is_in_the_language_of_the_answer(shell):
+    shell("gate", "a.csv", "b.csv", "--lang", "zh", "--markdown", "out.md")
+    comment = Path("out.md").read_text()
+    assert "**下一步：**" in comment
+    assert "| 差异 |" in comment
