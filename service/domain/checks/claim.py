@@ -204,7 +204,7 @@ def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
         if gap != "bound" and turned is not None:
             yield turned, "turn that round"
         yield _without_absences(setting), "leave that out"
-    if gap != "bound" or setting.rule is None or not absences(setting, setting.rule):
+    else:
         yield setting.rule, ""
 
 

@@ -50,15 +50,14 @@ def one_arm_findings(
 def one_arm_exceeded(name: str, level: RuleLevel, limit: str) -> str:
     """That a rule about one arm holds too often where its claim is false."""
     mean = f"{100 * (level.mean or 0.0):.4g}%" if level.spread is None else f"{level.mean:.4g}"
-    world = say("findings.level_at_mean", mean=mean)
+    world = say("findings.true_mean", mean=mean)
     if level.icc is not None:
         world = say("findings.level_at_icc", mean=mean, icc=f"{level.icc:g}")
     error_of = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
     return say(
         "findings.one_arm_level",
         name=name,
-        chance=f"{level.level or 0.0:.2g}",
-        error=error_of,
+        chance=f"{level.level or 0.0:.2g}{error_of}",
         limit=limit,
         world=world,
     )

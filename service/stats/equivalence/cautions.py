@@ -21,9 +21,6 @@ SPARSE_UNGUARDED = define(
 SPARSE_SCORES = define(
     "SPARSE_SCORES",
     "serious",
-    "Only {n} {items}: below 25 the spread that this method goes by says little of losses that are rare, of which none "
-    "may have been seen, and it claims equivalence far too easily where there are such; method bounded holds its level "
-    "for scores with a range.",
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 SEED_BOUNDS = define(

@@ -47,8 +47,6 @@ LOPSIDED_PAIRS = define(
 UNSEEN_OUTCOMES = define(
     "UNSEEN_OUTCOMES",
     "caution",
-    "{count} of {apart} pairs that stand apart by what was seen are not told apart: outcomes that are rare and large "
-    "may not have been seen, and bounds that know of them (Gaffke's) hold 0. More items tell.",
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 
