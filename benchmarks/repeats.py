@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
 from service.kernels.effects.repeated_runs import RUN, reml
-from service.stats.repeated.repeats import flattened
+from service.stats.repeated.repeats import flatten
 
 GROUP = "repeated runs"
 ITEMS, RATED = 40, 200
@@ -57,7 +57,7 @@ def _components() -> Sides:
             return float(model.fit(reml=True).vcomp[1])
 
     def ours() -> float:
-        data, size, _ = flattened(body["baseline"], body["candidate"])
+        data, size, _ = flatten(body["baseline"], body["candidate"])
         return float(reml(data)[RUN]) * size**2
 
     # both stop short of the top by so much

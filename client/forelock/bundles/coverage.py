@@ -63,6 +63,13 @@ class Coverage:
         )
 
 
+def _arms(hypothesis: dict[str, Any]) -> tuple[str, ...]:
+    """The arms that a hypothesis is about: the candidate alone where it is compared with a reference."""
+    if hypothesis.get("reference") is not None:
+        return (hypothesis["candidate"],)
+    return hypothesis["baseline"], hypothesis["candidate"]
+
+
 def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
     """Arms with their endpoints, one at a time: a plan of a megabyte could name more than the memory holds."""
     named = 0
@@ -71,7 +78,7 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
             raise Broken("the plan names more populations and hypotheses than a plan has")
         for population in plan["populations"]:
             compared = [each for each in plan["hypotheses"] if each["population"] == population["id"]]
-            arms = dict.fromkeys(arm for each in compared for arm in (each["baseline"], each["candidate"]))
+            arms = dict.fromkeys(arm for each in compared for arm in _arms(each))
             for arm in arms:
                 named += len(plan["endpoints"])
                 if named > MAX_NAMED:

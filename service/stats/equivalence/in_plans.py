@@ -234,8 +234,10 @@ def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats,
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if asked.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
-        slack = _slack(asked)
-        return shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack), units.flat()
+        # Beyond every resample the test's p is no less than the chance that all units lie on one side of the margin.
+        slack, floor = _slack(asked), 2.0 ** -units.sums.shape[-1]
+        lower, upper = shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack)
+        return np.maximum(lower, floor), np.maximum(upper, floor), units.flat()
     delta, se, df = _robust(units, asked)
     undecided = se <= 0
     safe = np.where(undecided, 1.0, se)

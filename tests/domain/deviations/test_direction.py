@@ -75,12 +75,12 @@ def _tuples(change: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) for name, value in change.items() if isinstance(value, list)}
 
 
-@pytest.mark.parametrize("cell", CELLS)
 def of_all(row):
     """A row with the claim about one arm, which a change pushes as it does superiority, before `null`."""
     return f"{row[:4]}{row[0]}{row[4:]}"
 
 
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("claim", REPORTED)
 def test_every_change_has_its_direction_for_every_claim(cell, claim):
     change, row = CELLS[cell]

@@ -101,7 +101,6 @@ def test_precedence_is_not_then_and_then_or():
         ("delta > \n", 8, "expected a number"),
         ("delta >= 2 and", 15, "expected a field"),
         ("delta >= 2 pp pp", 15, "`and`, `or` or the end"),
-        ("delta >= 2 %", 12, "`pp`, `and`, `or` or the end"),
         ("delta = 2", 7, "`==`"),
         ("delta => 2", 7, "`>=`"),
         ("2 < delta", 1, "expected a field"),

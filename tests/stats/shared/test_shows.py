@@ -38,7 +38,7 @@ def test_every_declared_field_exists_and_reads_parameters_that_exist(test):
         assert name in test.request.model_fields
         return parameter(use, name)
 
-    known = {".".join(path) for path in fields(test)}
+    known = {".".join(path) for path in fields(test)} | {f"{name}." for name in test.analysis.model_fields}
     for dotted, meaning in test.plan.shows.items():
         assert any(each == dotted or each.startswith(dotted.removesuffix("*")) for each in known), dotted
         match meaning:
