@@ -1,4 +1,4 @@
-"""Events that a webhook may ask for.
+"""Events that a webhook may ask for, and shapes of its messages.
 
 Made by `python -m tools.pages.registers`; change what is declared in the service, not this module.
 """
@@ -13,4 +13,11 @@ EVENTS = (
     "preregistration.unblinded",
     "deviation.filed",
     "verdict.published",
+)
+FORMATS = (
+    "standard",
+    "slack",
+    "teams",
+    "discord",
+    "text",
 )

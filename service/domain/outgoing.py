@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -67,6 +67,7 @@ LINKED = "run.linked"
 Channel = Literal["webhook", "mlflow"]
 WebhookFormat = Literal["standard", "slack", "teams", "discord", "text"]
 """The shape of a webhook's messages: the whole message as JSON, or the line that a chat shows."""
+WEBHOOK_FORMATS: tuple[WebhookFormat, ...] = get_args(WebhookFormat)
 DeliveryState = Literal["waiting", "delivered", "failed"]
 Auth = Literal["none", "basic", "bearer"]
 RunName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]

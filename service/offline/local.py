@@ -33,7 +33,7 @@ def describe(name: str) -> Json:
 
         return descriptions.describe(registry.find(name))
 
-    return _told(answered)
+    return _answer(answered)
 
 
 def run(name: str, request: Mapping[str, Any], language: Language = "en") -> Json:
@@ -45,7 +45,7 @@ def run(name: str, request: Mapping[str, Any], language: Language = "en") -> Jso
         test = registry.find(name)
         return test.answer(_read(test.request, request))
 
-    return _told(answered, language)
+    return _answer(answered, language)
 
 
 def score(request: Mapping[str, Any], language: Language = "en") -> Json:
@@ -57,7 +57,7 @@ def score(request: Mapping[str, Any], language: Language = "en") -> Json:
 
         return of_arm(_read(ScoreRequest, request))
 
-    return _told(answered, language)
+    return _answer(answered, language)
 
 
 def compare(request: Mapping[str, Any], language: Language = "en") -> Json:
@@ -69,7 +69,7 @@ def compare(request: Mapping[str, Any], language: Language = "en") -> Json:
 
         return judge(_read(ComparisonRequest, request))
 
-    return _told(answered, language)
+    return _answer(answered, language)
 
 
 def resolve(request: Mapping[str, Any], language: Language = "en") -> Json:
@@ -81,7 +81,7 @@ def resolve(request: Mapping[str, Any], language: Language = "en") -> Json:
 
         return of_pilot(_read(ResolutionRequest, request))
 
-    return _told(answered, language)
+    return _answer(answered, language)
 
 
 def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
@@ -93,10 +93,10 @@ def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
 
         return of_pair(_read(AuditRequest, request))
 
-    return _told(answered, language)
+    return _answer(answered, language)
 
 
-def _told(compute: Callable[[], Any], language: Language = "en") -> Json:
+def _answer(compute: Callable[[], Any], language: Language = "en") -> Json:
     from service.words import speaking
 
     try:

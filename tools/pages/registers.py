@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from service.domain.outgoing import EVENTS, Event
+from service.domain.outgoing import EVENTS, WEBHOOK_FORMATS, Event
 from service.domain.plans.imports import FORMATS
 from service.ingest.harnesses.opening import HARNESSES
 
@@ -77,12 +77,12 @@ def _formats() -> str:
 
 def _events() -> str:
     head = [
-        f'"""Events that a webhook may ask for.\n\n{MADE}\n"""',
+        f'"""Events that a webhook may ask for, and shapes of its messages.\n\n{MADE}\n"""',
         "",
         "from __future__ import annotations",
         "",
     ]
-    return "\n".join([*head, *_tuple("EVENTS", EVENTS), ""])
+    return "\n".join([*head, *_tuple("EVENTS", EVENTS), *_tuple("FORMATS", WEBHOOK_FORMATS), ""])
 
 
 def _tuple(name: str, texts: Iterable[str]) -> list[str]:

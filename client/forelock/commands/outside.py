@@ -9,11 +9,10 @@ from typing import Any
 from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, group
-from forelock.events import EVENTS
+from forelock.events import EVENTS, FORMATS
 from forelock.printing import put_out, show, show_ended, tell
 from forelock.problem import FileFault
 
-FORMATS = ("standard", "slack", "teams", "discord", "text")
 KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
 
 

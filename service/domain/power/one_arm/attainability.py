@@ -7,7 +7,6 @@ clusters cannot either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +22,7 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import combine, holds
 from service.errors import ForelockError
+from service.kernels.planning.more_units import first_that_shows
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Best:
     def _answer(self, use: TestUse, n: int) -> Any:
         key = use.id, n
         if key not in self._answers:
-            self._answers[key] = self._asked(use, n)
+            self._answers[key] = self._compute(use, n)
         return self._answers[key]
 
-    def _asked(self, use: TestUse, n: int) -> Any:
+    def _compute(self, use: TestUse, n: int) -> Any:
         setting, arm = self.setting, self.arm
         test, population = setting.uses[use.id].test, setting.population
         assert population is not None  # noqa: S101 - there is an arm
@@ -89,16 +89,4 @@ def can_pass(best: Best) -> bool | None:
 
 def least_units(best: Best) -> int | None:
     """The fewest items that can make the rule true, all of them the best there are; None: no number within reach."""
-    return _first(best.holds, best.arm.n)
-
-
-def _first(holds_at: Callable[[int], bool], start: int) -> int | None:
-    low, high = start, start
-    while not holds_at(high):
-        if high >= MOST_ITEMS:
-            return None
-        low, high = high, min(2 * high, MOST_ITEMS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds_at(middle) else (middle, high)
-    return high
+    return first_that_shows(best.holds, best.arm.n, MOST_ITEMS)
