@@ -62,15 +62,15 @@ def of_gate(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
     if answer.get("suite") or answer["baseline_mean"] is None:
         raise FileFault("--every-eval-ever writes one metric's scores: leave --suite out")
     ci = answer["ci"] or {}
-    told = {name: answer[name] for name in ("outcome", "delta", "rule") if answer.get(name) is not None}
-    told |= {f"delta_{name}": ci[name] for name in ("low", "high", "level") if ci.get(name) is not None}
+    details = {name: answer[name] for name in ("outcome", "delta", "rule") if answer.get(name) is not None}
+    details |= {f"delta_{name}": ci[name] for name in ("low", "high", "level") if ci.get(name) is not None}
     pair = dict(zip(("baseline", "candidate"), reading.systems, strict=True))
     arms = answer.get("arms") or {}
     return {
         system.name: Scored(
             answer[f"{role}_mean"],
             arms.get(f"n_{role}") or answer["n"],
-            details={"role": role, **told},
+            details={"role": role, **details},
         )
         for role, system in pair.items()
     }
@@ -108,14 +108,14 @@ def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str
 def record_of(reading: Reading, system: System, scored: Scored, now: float) -> Json:
     """The record of one system's score; `now` in seconds since 1970."""
     metric = _metric(reading, system)
-    found = _record(reading, system)
-    results = found.get("evaluation_results")
+    source = _record(reading, system)
+    results = source.get("evaluation_results")
     entries = results if isinstance(results, list) else []
     own: Json = next((each for each in entries if _is_of(each, metric)), {})
     name = system.name
     model = {"name": name, "id": name, "additional_details": _unknown()}
     evaluation = str(own.get("evaluation_name") or _task(reading, system))
-    kept = {part: found[part] for part in _KEPT if isinstance(found.get(part), dict)}
+    kept = {part: source[part] for part in _KEPT if isinstance(source.get(part), dict)}
     details = {
         "answered_by": "forelock",
         **{key: str(value) for key, value in (scored.details or {}).items()},
@@ -132,7 +132,7 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
             "uncertainty": _uncertainty(scored),
         },
     }
-    told = {
+    record = {
         "schema_version": SCHEMA,
         "evaluation_id": f"{evaluation}/{name}/{now:.6f}",
         "retrieved_timestamp": f"{now:.6f}",
@@ -147,9 +147,9 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
         **kept,
         "evaluation_results": [result],
     }
-    if isinstance(found.get("evaluation_id"), str):  # its rows name it
-        told["evaluation_id"] = found["evaluation_id"]
-    return told
+    if isinstance(source.get("evaluation_id"), str):  # its rows name it
+        record["evaluation_id"] = source["evaluation_id"]
+    return record
 
 
 def _uncertainty(scored: Scored) -> Json:

@@ -44,7 +44,7 @@ def reference_findings(setting: Setting) -> Iterator[Finding]:
         for fault in invalid.faults:
             yield error("UNIT", fault.path, f"{fault.message}: {fault.fix}")
         return
-    stated = {Fraction(found[1]) / 100 for found in PER_CENT.finditer(hypothesis.statement)}
+    stated = {Fraction(match[1]) / 100 for match in PER_CENT.finditer(hypothesis.statement)}
     if endpoint.kind == "binary" and stated and value not in stated:
         named = ", ".join(level(endpoint, each) for each in sorted(stated))
         message = say("findings.reference_differs", stated=named, reference=level(endpoint, value))

@@ -173,8 +173,10 @@ def pair_up(
     plan, hypothesis = setting.plan, setting.hypothesis
     shape = (manifest.n, endpoint.replicates)
     inside = outcomes.counting(population.id, manifest.n)
-    found = [_cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in hypothesis.arms]
-    for arm, cell in zip(hypothesis.arms, found, strict=True):
+    per_arm = [
+        _cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in hypothesis.arms
+    ]
+    for arm, cell in zip(hypothesis.arms, per_arm, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
             raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
@@ -182,8 +184,8 @@ def pair_up(
         if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
             raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
         _check_values(cell, endpoint, arm)
-    candidate = found[-1]
-    baseline = found[0] if hypothesis.baseline is not None else _nothing_else(candidate)
+    candidate = per_arm[-1]
+    baseline = per_arm[0] if hypothesis.baseline is not None else _nothing_else(candidate)
     cells = (baseline, candidate)
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"

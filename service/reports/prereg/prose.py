@@ -159,8 +159,8 @@ def claim(text: str) -> str | None:
 
 def reference(text: str) -> dict[str, Any] | None:
     """The number of `answers at least 95 % of questions`; None where there is none, or several."""
-    found = re.findall(rf"({_NUMBER})\s*(?:%|per ?cent\b)", fold(text))
-    return {"value": float(found[0]), "unit": "%"} if len(found) == 1 else None
+    numbers = re.findall(rf"({_NUMBER})\s*(?:%|per ?cent\b)", fold(text))
+    return {"value": float(numbers[0]), "unit": "%"} if len(numbers) == 1 else None
 
 
 def arm_in_parentheses(text: str) -> str | None:

@@ -44,7 +44,7 @@ def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
     if use is None or endpoint is None or use.test.plan is None or use.test.plan.of_sets is None:
         return None
     filled = filled_by(use.test, endpoint, setting.reference)
-    found: list[Sets] = []
+    sides: list[Sets] = []
     interval = setting.shape(clause) == "interval"
     for end, limit, operator in comparisons(clause):
         path = clause.field.path
@@ -54,8 +54,8 @@ def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
         if value is None:
             return None
         tie = TIE if path[-1] in ("low", "high", "mean", "value") else 0.0
-        found.append(compared(sides_of(value, limit, tie), operator))
-    return join_truths(clause, found)
+        sides.append(compared(sides_of(value, limit, tie), operator))
+    return join_truths(clause, sides)
 
 
 def _parameter(use: Use, filled: Mapping[str, Any], name: str) -> Any:

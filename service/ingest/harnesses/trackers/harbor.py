@@ -21,7 +21,7 @@ class HarborJob(Reader):
     def __init__(self, files: Files) -> None:
         self._trials: list[tuple[str, dict[str, Any] | int, Any]] = []
         job: dict[str, Any] | None = None
-        found = 0
+        n_trials = 0
         names = files.matching("result.json", "results.json", "*.result.json") or list(files.names)
         for name in sorted(names):
             document = files.read(name)
@@ -30,28 +30,28 @@ class HarborJob(Reader):
                 if "results" not in members:
                     raise unreadable(name, "is no result of a trial")
                 self._trials.append((name, members["results"], document))
-                found += 1
+                n_trials += 1
                 continue
             told = record(bytes(document[: len(document)]), name)
             if isinstance(told.get("results"), list):
                 self._trials.append((name, told, document))
-                found += 1
+                n_trials += 1
             elif "n_total_trials" in told:
                 job = told
             elif "trial_name" in told and "task_name" in told:
                 self._trials.append((name, told, document))
-                found += 1
-        if not found:
+                n_trials += 1
+        if not n_trials:
             raise unreadable("", "the import holds no result of a trial of Harbor or terminal-bench")
         if job is not None:
-            self._require_whole(job, found)
+            self._require_whole(job, n_trials)
 
-    def _require_whole(self, job: Mapping[str, Any], found: int) -> None:
+    def _require_whole(self, job: Mapping[str, Any], n_trials: int) -> None:
         total = job.get("n_total_trials")
         if job.get("finished_at") is None:
             self.partial = "is not finished"
-        elif type(total) is int and found < total:
-            self.partial = f"has results of {found} of its {total} trials"
+        elif type(total) is int and n_trials < total:
+            self.partial = f"has results of {n_trials} of its {total} trials"
 
     def samples(self) -> Iterator[Sample]:
         """Every trial."""
