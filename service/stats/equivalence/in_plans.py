@@ -14,6 +14,7 @@ from service.kernels.pairs import tango
 from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.planning import simulated_pairs as kernel
 from service.kernels.planning.rule_enumeration import Floats, Ints
+from service.stats.equivalence.margins import least_known
 from service.stats.shared.declaring.cell_lines import (
     ABOVE,
     BELOW,
@@ -204,13 +205,15 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
         above, below = low > -margin + slack, high < margin - slack
         if method == "tango":
             above, below = above & (lower < alpha), below & (upper < alpha)
+        # so few units that no p of a bootstrap is known to be below alpha: nothing is shown
+        known = method != "bootstrap_ci" or least_known(units.sums.shape[-1]) < alpha
         truths = {
             "equivalent": above & below,
             "noninferior": above,
             "superior": low > abs(slack),
             "minimum_effect": low > margin + abs(slack),
         }.get(path[0])
-        values = None if truths is None else truths.astype(np.float64)
+        values = None if truths is None else (truths & known).astype(np.float64)
     return None if values is None else np.where(undecided, np.nan, values)
 
 
@@ -234,8 +237,7 @@ def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats,
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if asked.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
-        # Beyond every resample the test's p is no less than the chance that all units lie on one side of the margin.
-        slack, floor = _slack(asked), 2.0 ** -units.sums.shape[-1]
+        slack, floor = _slack(asked), least_known(units.sums.shape[-1])
         lower, upper = shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack)
         return np.maximum(lower, floor), np.maximum(upper, floor), units.flat()
     delta, se, df = _robust(units, asked)

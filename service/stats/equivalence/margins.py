@@ -116,13 +116,17 @@ def of_bootstrap(
         weighed(shares[0], distribution),
         weighed(shares[1], distribution),
         {"se": se},
-        # beyond every resample p is no less than the chance that all units lie on one side of the margin
-        max(resolution_of(distribution, units), 2.0**-units),
+        max(resolution_of(distribution, units), least_known(units)),
         resampling=resampling,
         within=within,
         undecided=undecided,
     )
     return replace(evidence, warnings=_near_alpha(evidence.p_value, resampling, alpha))
+
+
+def least_known(units: int) -> float:
+    """What a bootstrap's p is known to be no less than: the chance that all units lie on one side of the margin."""
+    return 2.0**-units
 
 
 def _bound_draws(
