@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,11 @@ from typing import Any
 import httpx
 
 from forelock import incoming
-from forelock.problem import AnswerLacks, FileFault, Unreachable
+from forelock.bounded_requests import TIMEOUT, Fetcher
+from forelock.problem import AnswerLacks, FileFault
 
 PAGE = 500
 MOST_PAGES = 2000
-MOST_BYTES = 1 << 30
-"""Of all answers about one run, decoded: as much as a service takes as one import."""
-TIMEOUT = 120.0
 
 
 def fetch_run(
@@ -81,25 +78,14 @@ class _Asking:
     """Requests to one server, and its refusals in a sentence."""
 
     def __init__(self, client: httpx.Client, uri: str, who: dict[str, str] | httpx.BasicAuth) -> None:
-        self._client, self._uri, self._left = client, uri, MOST_BYTES
+        self._uri, self._fetcher = uri, Fetcher(client, uri, "the run")
         self._auth = who if isinstance(who, httpx.BasicAuth) else None
         self._headers = who if isinstance(who, dict) else {}
 
     def ask(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
         """The object that it answers."""
         headers = {"Accept-Encoding": incoming.ENCODINGS, **self._headers}
-        try:
-            with self._client.stream(
-                method, self._uri + path, headers=headers, auth=self._auth, **arguments
-            ) as unread:
-                answer = incoming.read(unread, time.monotonic)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise FileFault(f"{self._uri} does not answer ({type(error).__name__})") from error
-        except Unreachable as error:
-            raise FileFault(f"{self._uri}: {error}") from error
-        self._left -= len(answer.content)
-        if self._left < 0:
-            raise FileFault(f"the run is larger than {MOST_BYTES >> 20} MiB, and no import takes as much")
+        answer = self._fetcher.fetch(method, path, headers=headers, auth=self._auth, **arguments)
         document = incoming.read_document(answer.content)
         if answer.status_code in (401, 403):
             raise FileFault(

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from forelock import mlflow_runs
+from forelock import bounded_requests
 from forelock.commands import imports, outside
 from forelock.mlflow_runs import fetch_run
 from forelock.problem import FileFault
@@ -180,7 +180,7 @@ def test_what_a_server_refuses_is_said(tmp_path, answer, said):
 
 
 def test_a_server_that_goes_on_and_on_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(mlflow_runs, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(bounded_requests, "MOST_BYTES", 10_000)
     pages = []
 
     def server(request: httpx.Request) -> httpx.Response:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from forelock import bounded_requests
 from forelock.import_files import imports_of
 from forelock.problem import FileFault
 from forelock.trackers import asking
@@ -229,7 +230,7 @@ def test_experiment_larger_than_an_import_and_one_that_never_ends_are_refused(tm
     monkeypatch.setattr(asking, "MOST_PAGES", 5)
     with pytest.raises(FileFault, match="pages"):
         fetch_experiment("braintrust", "x", tmp_path, "https://t.test", environment=KEYS, transport=endless)
-    monkeypatch.setattr(asking, "MOST_BYTES", 100)
+    monkeypatch.setattr(bounded_requests, "MOST_BYTES", 100)
     with pytest.raises(FileFault, match="larger"):
         fetch_experiment("braintrust", "x", tmp_path, "https://t.test", environment=KEYS, transport=endless)
 

@@ -25,20 +25,11 @@ def exit_code(answer: Json) -> int:
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer of a score, part by part, in the language that it was asked in."""
-    ci = answer["ci"] or {}
     return Form(
         question="score",
         headline=answer["sentence"],
         mark=_MARKS[answer["outcome"]],
-        answer={
-            "outcome": answer["outcome"],
-            "estimate": answer["mean"],
-            "low": ci.get("low"),
-            "high": ci.get("high"),
-            "level": ci.get("level"),
-            "unit": "share" if answer["points"] else "score",
-            "n": answer["n"],
-        },
+        answer=in_brief(answer),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
         parts=[*_slices(answer, say), *(task_lines(answer) if answer.get("suite") else ())],
@@ -47,6 +38,20 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         next=answer["next"],
         status=answer["status"],
     )
+
+
+def in_brief(answer: Json) -> dict[str, Any]:
+    """The outcome and its numbers, as programs read them first."""
+    ci = answer["ci"] or {}
+    return {
+        "outcome": answer["outcome"],
+        "estimate": answer["mean"],
+        "low": ci.get("low"),
+        "high": ci.get("high"),
+        "level": ci.get("level"),
+        "unit": "share" if answer["points"] else "score",
+        "n": answer["n"],
+    }
 
 
 def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:

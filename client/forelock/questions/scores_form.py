@@ -8,7 +8,7 @@ from typing import Any
 from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends, show_interval, show_level
 from forelock.questions.form import EXPLORATORY, Form
-from forelock.questions.score_form import exit_code
+from forelock.questions.score_form import exit_code, in_brief
 from forelock.text import plain
 
 Json = Mapping[str, Any]
@@ -37,7 +37,7 @@ def form_of(answers: Mapping[str, Json | str]) -> Form:
         question="score",
         headline=_headline(scored, outcomes),
         mark={"meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}.get(worst, "📏"),
-        answer={"outcome": worst, "systems": [_briefly(name, answer) for name, answer in scored]},
+        answer={"outcome": worst, "systems": [{"name": name, **in_brief(answer)} for name, answer in scored]},
         picture=_picture(scored),
         parts=[("system", line) for line in _lines(answers, scored)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),
@@ -64,20 +64,6 @@ def _score(name: str, answer: Json) -> str:
     mean = show_level(answer["mean"], points=answer["points"])
     ci = answer["ci"] and {**answer["ci"], "method": None}
     return f"that of {plain(name)}, {mean} ({show_interval(ci, points=answer['points'])})"
-
-
-def _briefly(name: str, answer: Json) -> dict[str, Any]:
-    ci = answer["ci"] or {}
-    return {
-        "name": name,
-        "outcome": answer["outcome"],
-        "estimate": answer["mean"],
-        "low": ci.get("low"),
-        "high": ci.get("high"),
-        "level": ci.get("level"),
-        "unit": "share" if answer["points"] else "score",
-        "n": answer["n"],
-    }
 
 
 def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:

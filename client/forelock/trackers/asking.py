@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,11 +11,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from forelock import incoming
-from forelock.problem import FileFault, Unreachable
+from forelock.bounded_requests import TIMEOUT, Fetcher
+from forelock.problem import FileFault
 
-TIMEOUT = 120.0
-MOST_BYTES = 1 << 30
-"""Of all answers about one experiment, decoded: as much as a service takes as one import."""
 MOST_PAGES = 20_000
 
 
@@ -33,7 +30,7 @@ class Asking:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """`variables` are those that a refusal asks for."""
-        self._address, self._variables, self._left = _safe(address), variables, MOST_BYTES
+        self._address, self._variables = _safe(address), variables
         self._client = httpx.Client(
             timeout=TIMEOUT,
             transport=transport,
@@ -42,6 +39,7 @@ class Asking:
             headers={"Accept-Encoding": incoming.ENCODINGS, **(headers or {})},
             auth=auth,
         )
+        self._fetcher = Fetcher(self._client, self._address, "the experiment")
 
     def __enter__(self) -> Asking:
         return self
@@ -72,18 +70,7 @@ class Asking:
         return lines
 
     def _content(self, method: str, path: str, **arguments: Any) -> bytes:
-        try:
-            with self._client.stream(method, self._address + path, **arguments) as unread:
-                answer = incoming.read(unread, time.monotonic)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise FileFault(f"{self._address} does not answer ({type(error).__name__})") from error
-        except Unreachable as error:
-            raise FileFault(f"{self._address}: {error}") from error
-        self._left -= len(answer.content)
-        if self._left < 0:
-            raise FileFault(
-                f"the experiment is larger than {MOST_BYTES >> 20} MiB, and no import takes as much"
-            )
+        answer = self._fetcher.fetch(method, path, **arguments)
         if answer.status_code in (401, 403):
             raise FileFault(
                 f"{self._address} refuses the request ({answer.status_code}): set {self._variables}"
