@@ -18,6 +18,7 @@ from service.keyring.keyring import Keyring
 from service.processes.wake import Alarm
 from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project
+from tests.loopback import Loopback, serving
 from tests.pools import InlinePool
 
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -79,3 +80,11 @@ def service(database: Database, tmp_path: Path) -> Iterator[Service]:
 def loopback_may_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service may call addresses of this machine."""
     monkeypatch.setenv("FORELOCK_OUTGOING_ALLOW", "127.0.0.1")
+
+
+@pytest.fixture
+def receiver() -> Iterator[Loopback]:
+    """Takes every message that is posted to it."""
+    with serving() as server:
+        server.answer(204, b"")
+        yield server

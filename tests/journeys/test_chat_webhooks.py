@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from service.store.database import tables
-from tests.loopback import Loopback, serving
+from tests.loopback import Loopback
 
 from .conftest import Service
 from .outbox import drain, judge, lock, sender
 
 pytestmark = [pytest.mark.any_database, pytest.mark.usefixtures("loopback_may_be_called")]
 FORMATS = ("slack", "teams", "discord", "text")
-
-
-@pytest.fixture
-def receiver() -> Iterator[Loopback]:
-    with serving() as server:
-        server.answer(204, b"")
-        yield server
 
 
 def made(service: Service, receiver: Loopback, **asked: Any) -> dict[str, Any]:

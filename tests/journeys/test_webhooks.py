@@ -8,7 +8,6 @@ import hmac
 import json
 import re
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,19 +19,12 @@ from service.domain.outgoing import EVENTS
 from service.jobs.delivering import Delivering
 from service.store.database import clock, tables
 from service.store.delivery import deliveries
-from tests.loopback import Asked, Loopback, serving
+from tests.loopback import Asked, Loopback
 
 from .conftest import Service, only_sqlite
 from .outbox import drain, judge, lock, sender
 
 pytestmark = [pytest.mark.any_database, pytest.mark.usefixtures("loopback_may_be_called")]
-
-
-@pytest.fixture
-def receiver() -> Iterator[Loopback]:
-    with serving() as server:
-        server.answer(204, b"")
-        yield server
 
 
 def webhook(service: Service, receiver: Loopback, *events: str) -> dict[str, Any]:
