@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -146,6 +145,8 @@ def _of_none(word: str, commands: list[str], prog: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """What is written most like the word, if anything is."""
+    import difflib  # only a command line that is wrong needs it
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return near[0] if near else None
 
