@@ -112,13 +112,13 @@ class ResolvedPlan:
     """A plan and its hypotheses, looked up once: it is passed down, so that nobody looks them up again."""
 
     plan: Plan
-    settings: tuple[Setting, ...] = field(init=False)
-    """In the plan's order."""
+    _known: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
+    """What was asked for. Who words one hypothesis of many asks for that one, and each is looked up once."""
 
-    def __post_init__(self) -> None:
-        # Hypotheses know their plan, so they are made after it; nothing changes a resolved plan from here on.
-        hypotheses = enumerate(self.plan.hypotheses or ())
-        object.__setattr__(self, "settings", tuple(_setting(self, index, one) for index, one in hypotheses))
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """In the plan's order."""
+        return tuple(self._at(index) for index in range(len(self.plan.hypotheses or ())))
 
     def require(self, hypothesis: str) -> Setting:
         """The hypothesis with this id, which the plan has."""
@@ -126,7 +126,13 @@ class ResolvedPlan:
 
     def of(self, hypothesis: str) -> Setting | None:
         """The hypothesis with this id; None where the plan has none."""
-        return next((setting for setting in self.settings if setting.hypothesis.id == hypothesis), None)
+        ids = [one.id for one in self.plan.hypotheses or ()]
+        return self._at(ids.index(hypothesis)) if hypothesis in ids else None
+
+    def _at(self, index: int) -> Setting:
+        if index not in self._known:
+            self._known[index] = _setting(self, index, (self.plan.hypotheses or ())[index])
+        return self._known[index]
 
 
 def resolve(plan: Plan) -> ResolvedPlan:

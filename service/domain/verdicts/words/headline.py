@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import Target
-from service.domain.rules.settings import resolve
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, interval_of
@@ -40,15 +40,15 @@ class Headline:
 def headline(plan: Plan, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     read = interval_of(plan, verdict)
-    facts = facts_of(plan, verdict, read)
-    said = _Said(plan, verdict, read, facts)
-    return Headline(said.line(), said.open())
+    words = _Words(plan, verdict, resolve(plan).of(verdict.id), read, facts_of(plan, verdict, read))
+    return Headline(words.line(), words.open())
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Words:
     plan: Plan
     verdict: HypothesisVerdict
+    setting: Setting | None
     read: IntervalRead | None
     facts: Facts
 
@@ -103,8 +103,7 @@ class _Said:
 
     def _asked(self) -> float | None:
         """What the claim is held against."""
-        setting = resolve(self.plan).of(self.verdict.id)
-        margin = None if setting is None else Target.of(setting).margin
+        margin = None if self.setting is None else Target.of(self.setting).margin
         return None if margin is None else float(margin)
 
     def _scope(self) -> Value:
@@ -152,8 +151,7 @@ class _Said:
 
     def _costs_asked(self) -> set[str]:
         """Endpoints of which the rule asks a ratio."""
-        setting = resolve(self.plan).of(self.verdict.id)
-        fields = [] if setting is None else [clause.field for clause in setting.clauses]
+        fields = [] if self.setting is None else [clause.field for clause in self.setting.clauses]
         return {
             self.plan.reads(field.test, self.verdict.endpoint)
             for field in fields
