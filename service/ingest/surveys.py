@@ -18,7 +18,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
-from service.domain.plans.imports import FORMATS, ImportMapping, Readable, UnreadImport
+from service.domain.plans.imports import FORMATS, ImportMapping, UnreadImport
+from service.domain.plans.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files

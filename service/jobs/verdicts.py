@@ -7,13 +7,13 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from service.actions.verdicts import verdicts
-from service.domain.verdicts.judge import Verdict
+from service.domain.verdicts.judge import compute
+from service.domain.verdicts.records import Verdict
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
 from service.keyring.keyring import Keyring
 from service.store.database import clock
 from service.store.jobs import job_leases
-from service.store.jobs.jobs import Job
 
 
 class VerdictJob:
@@ -22,22 +22,18 @@ class VerdictJob:
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
 
-    def inputs(self, session: Session, job: Job) -> verdicts.Inputs:
-        """The plan's rows in the open, and everything else a verdict is computed from."""
-        return verdicts.inputs(
-            session,
-            job.project_id,
-            job.params["preregistration_id"],
-            seal_private=self._seal_private,
-            now=clock.now(session),
-        )
-
     def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
         """Open the rows, which go to the worker by argument and nowhere else; store the verdict."""
         job = attempt.job
         with attempt.database.read() as session:
-            inputs = self.inputs(session, job)
-        verdict: Verdict = attempt.compute(verdicts.compute, Data(inputs))
+            inputs = verdicts.inputs(
+                session,
+                job.project_id,
+                job.params["preregistration_id"],
+                seal_private=self._seal_private,
+                now=clock.now(session),
+            )
+        verdict: Verdict = attempt.compute(compute, Data(inputs))
 
         def store(session: Session) -> bool:
             result = verdicts.record(

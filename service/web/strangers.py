@@ -29,7 +29,6 @@ from service.api.routes.verdicts.verdicts import require_verdict
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
-from service.reports.charts.words import Language
 from service.store.ledger import ledger
 from service.store.projects import projects
 from service.web import view
@@ -37,6 +36,7 @@ from service.web.record import page_of_record, verdict_of
 from service.web.rendering import PageRoute, html
 from service.web.signing import is_id
 from service.web.speech import Say, language_of
+from service.words import Language
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0

@@ -17,7 +17,8 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
 from service.domain.rules.rule import sentence as rule_text
-from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Verdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.headline import headline

@@ -22,7 +22,7 @@ from service.domain.access import Key
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import planned_facts
 from service.errors import Fault, InvalidData
-from service.reports.prereg.markdown import print_plan
+from service.reports.prereg.print import print_plan
 from service.store.database import clock
 from service.web.asked import BETTER, CLAIMS, KINDS, Asked, asked_of
 from service.web.forms import reads_form

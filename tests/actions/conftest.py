@@ -23,6 +23,7 @@ from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
+from service.domain.verdicts.judge import compute
 from service.errors import ForelockError
 from service.ingest.results import parse
 from service.keyring.keyring import Keyring
@@ -145,7 +146,7 @@ class World:
             inputs = verdicts.inputs(
                 session, record.project_id, record.id, seal_private=self.keyring.opener(), now=NOW
             )
-        found = verdicts.compute(inputs)
+        found = compute(inputs)
         private = self.keyring.opener()
         self.write(verdicts.record, record.project_id, found, MOMENT, seal_private=private)
         return self.read(record)

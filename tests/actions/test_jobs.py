@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.actions.results.results import enqueue_verdict
+from service.actions.results.results import enqueue
 from service.actions.verdicts import jobs as actions
 from service.errors import Conflict, TooMany
 from service.store.jobs import job_leases, job_work
@@ -69,7 +69,7 @@ def test_a_test_is_called_off_once_and_a_verdict_never(world: World) -> None:
     world.write(actions.cancel, job)
     with pytest.raises(Conflict, match="already"):
         world.write(actions.cancel, job)
-    verdict = world.write(enqueue_verdict, world.locked(), MOMENT)
+    verdict = world.write(enqueue, world.locked(), "verdict", MOMENT)
     with pytest.raises(Conflict) as refused:
         world.write(actions.cancel, verdict)
     assert refused.value.problem_code == "not_cancellable"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.actions.plans.manifests import facts_of, manifests_of
+from service.actions.plans.manifests import facts_of
+from service.store.plans.populations import manifests_of
 from tests.journeys.plans import items
 
 from .conftest import World

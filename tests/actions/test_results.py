@@ -34,8 +34,8 @@ def test_a_draft_has_no_terms(world: World) -> None:
 
 def test_a_verdict_that_is_queued_is_not_queued_again(world: World) -> None:
     record = world.locked()
-    first = world.write(actions.enqueue_verdict, record, MOMENT)
-    again = world.write(actions.enqueue_verdict, record, MOMENT)
+    first = world.write(actions.enqueue, record, "verdict", MOMENT)
+    again = world.write(actions.enqueue, record, "verdict", MOMENT)
     assert first.id == again.id
 
 

@@ -40,7 +40,7 @@ from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
-from service.reports.prereg.markdown import print_plan
+from service.reports.prereg.print import print_plan
 from service.reports.verdict.content import report_of
 from service.stats.shared.declaring import registry
 

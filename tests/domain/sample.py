@@ -15,9 +15,10 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest, ManifestFacts
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.analyses import Analyses
-from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.analyses import Analyses, analyse
+from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.domain.verdicts.records import Verdict
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from service.domain.plans.imports import ImportMapping, Readable
+from service.domain.plans.imports import ImportMapping
+from service.domain.plans.mapping import Readable
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.imported import Imported
 from service.ingest.harnesses.opening import open_files

@@ -10,7 +10,8 @@ import pytest
 from service.api.examples.deviations import FILING
 from service.api.parsing.markdown import MAX_MARKDOWN
 from service.domain.plans.plan import Plan
-from service.reports.prereg.markdown import parse_plan, print_plan
+from service.reports.prereg.markdown import parse_plan
+from service.reports.prereg.print import print_plan
 from service.store.verdicts import verdicts
 from tests.api.conftest import bearer
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE

@@ -21,12 +21,12 @@ from starlette.testclient import TestClient
 
 from forelock.bundles.findings import Report
 from forelock.bundles.verifying import Kept, exit_status, verify
-from service.actions.verdicts import verdicts as verdict_actions
 from service.api.examples.deviations import FILING
 from service.app import create_app
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.verdicts.judge import Inputs, compute
 from service.domain.verdicts.outcomes import Outcomes
 from service.keyring.keyring import Keyring
 from service.offline.recomputing import recompute
@@ -47,6 +47,7 @@ from service.store.database.tables import (
 from service.store.database.tables import preregistrations as heads
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
+from service.store.plans.populations import manifests_of
 from service.store.results import batches
 
 from .conftest import Service
@@ -237,16 +238,16 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         )
         outcomes.place(placed)
     with service.database.read() as session:
-        inputs = verdict_actions.Inputs(
+        inputs = Inputs(
             prereg_id,
             record.plan_sha256 or "",
             record.plan,
-            verdict_actions.manifests_of(session, record),
+            manifests_of(session, record),
             outcomes,
             (),
             record.judged_at or record.created_at,
         )
-    text = canonical(verdict_actions.compute(inputs).model_dump(mode="json"))
+    text = canonical(compute(inputs).model_dump(mode="json"))
     assert json.loads(text)["hypotheses"][0]["outcome"] != verdict["hypotheses"][0]["outcome"]
 
     def change(leaf: Leaf) -> Leaf:

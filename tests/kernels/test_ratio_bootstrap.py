@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels.bootstrap.ratio_bootstrap import Inverted, enumerated, on_grid, ratio_bootstrap
+from service.kernels.bootstrap.ratio_bootstrap import enumerated, on_grid, ratio_bootstrap
+from service.kernels.bootstrap.ratio_inversion import Inverted
 from service.kernels.exact import lattice, multisets
 
 clusters = st.integers(1, 5).flatmap(

@@ -11,7 +11,7 @@ import pytest
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.judge import analyse
+from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.domain.verdicts.stopping import up_to_stop
 from tests.simulation.stopping import ALPHA, PAGE, RULES, RUNS, SIDE, WORLDS, count, draw, population, rejects

@@ -24,7 +24,8 @@ from service.domain.plans.population import Manifest
 from service.domain.power.records import PowerAt
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.judge import analyse, judge_hypotheses
+from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.simulation.record import PAGE, split_page

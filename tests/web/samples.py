@@ -8,7 +8,8 @@ from typing import Any
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.outcomes import Excluded
-from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Span, Verdict, VoidedBatch
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Verdict, VoidedBatch
 
 NOW = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from service.actions.delivery.verdict_words import outcome_of
 from service.actions.ledger import proofs
 from service.domain.ledger import Receipt
 from service.domain.notes.notes import in_words
@@ -16,7 +15,8 @@ from service.domain.outgoing import PING, WebhookFormat, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
-from service.domain.verdicts.records import HypothesisVerdict, Span, Verdict
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.domain.verdicts.words.headline import headline
 from service.publish import chats
 from service.publish.mlflow import Metric, Push
@@ -60,7 +60,7 @@ def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str
     }
     verdict = _verdict(session, record) if kind == "verdict" else None
     if verdict is not None:
-        data["outcome"] = outcome_of(verdict)
+        data["outcome"] = verdict.worst_outcome
         data["hypotheses"] = [
             {
                 "id": hypothesis.id,
@@ -94,7 +94,7 @@ def push_of(session: Session, due: Due, public_url: str | None) -> Push:
         tags["forelock.url"] = page_of(record, public_url)
     if verdict is None:
         return Push(record.id, tags)
-    tags["forelock.verdict"] = outcome_of(verdict)
+    tags["forelock.verdict"] = verdict.worst_outcome
     tags |= {f"forelock.verdict.{hypothesis.id}": hypothesis.outcome for hypothesis in verdict.hypotheses}
     at = int(verdict.judged_at.timestamp() * 1000)
     stored = verdicts.stored(session, record.project_id, record.id)
@@ -154,7 +154,7 @@ def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | b
 
 def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
     where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
-    head = f"**Preregistered (Forelock {where}): {outcome_of(verdict).replace('_', ' ')}**"
+    head = f"**Preregistered (Forelock {where}): {verdict.worst_outcome.replace('_', ' ')}**"
     first = [
         f"- {hypothesis.id}: {headline(record.plan, hypothesis).line.text('en')}."
         for hypothesis in verdict.hypotheses

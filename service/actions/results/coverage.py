@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.results.look_requests import enqueue_due
-from service.actions.results.results import enqueue_verdict, expected_total
+from service.actions.results.results import enqueue, expected_total
 from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.filled import Filled
@@ -102,7 +102,7 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
     complete = record.state == "collecting" and not standing.twice and standing.received == expected
     if complete:
         record = preregistrations.move(session, record, "complete", moment.now)
-        enqueue_verdict(session, record, moment)
+        enqueue(session, record, "verdict", moment)
     else:
         enqueue_due(session, record, moment)
     audit.record(

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.results.coverage import require_covered
-from service.actions.results.results import enqueue_verdict, expected_total
+from service.actions.results.results import enqueue, expected_total
 from service.domain.access import Key
 from service.domain.deviations.changes import SampleSize
 from service.domain.ledger import Receipt
@@ -51,7 +51,7 @@ def close(
     require_covered(session, record, full=False)
     received = sum(count.received for count in coverage.counts(session, record.id))
     moved = preregistrations.move(session, record, "complete", moment.now)
-    enqueue_verdict(session, moved, moment)
+    enqueue(session, moved, "verdict", moment)
     facts = {"deviation": deviation}
     audit.record_act(session, caller, "preregistration.close", record.id, facts, now=moment.now)
     said = {

@@ -18,7 +18,7 @@ from service.actions.results.results import Terms
 from service.domain.access import Key
 from service.domain.faults import SHOWN, listed
 from service.domain.moment import Moment
-from service.domain.plans.imports import Readable
+from service.domain.plans.mapping import Readable
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing

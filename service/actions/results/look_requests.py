@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from service.actions.plans.manifests import manifests_of
 from service.actions.results.results import enqueue
 from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential
@@ -20,6 +19,7 @@ from service.domain.verdicts import stopping
 from service.errors import Conflict
 from service.store.jobs.jobs import Job
 from service.store.ledger import ledger
+from service.store.plans.populations import manifests_of
 from service.store.results import coverage
 
 Taken = dict[str, Any]

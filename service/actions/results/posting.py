@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import enqueue_due
-from service.actions.results.results import Terms, enqueue_verdict, expected_total
+from service.actions.results.results import Terms, enqueue, expected_total
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
@@ -354,7 +354,7 @@ class Group:
         if intake.state == "complete":
             require_covered(self._session, record, full=True)
             record = preregistrations.move(self._session, record, "complete", moment.now)
-            enqueue_verdict(self._session, record, moment)
+            enqueue(self._session, record, "verdict", moment)
             return True
         return enqueue_due(self._session, record, moment) is not None
 

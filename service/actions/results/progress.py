@@ -12,11 +12,11 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.plans import cursors
-from service.actions.plans.manifests import manifests_of
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import ExpectedCell, expected_cells
 from service.domain.results.filled import Filled
 from service.domain.results.statuses import STATUSES
+from service.store.plans.populations import manifests_of
 from service.store.results import batches, coverage
 
 _CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
-from service.actions.plans.manifests import manifests_of as manifests_of
 from service.domain.access import Key
 from service.domain.moment import Moment
 from service.domain.plans.plan import Plan
@@ -78,7 +77,7 @@ class LockedPlans:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         if record.state in ("draft", "withdrawn"):
             record.require("locked", "collecting")
-        terms = Terms(record.plan, record.plan_sha256 or "", manifests_of(session, record))
+        terms = Terms(record.plan, record.plan_sha256 or "", populations.manifests_of(session, record))
         for manifest in terms.manifests.values():
             manifest.index()
         if record.state != "locked" and self._known.get((caller.project_id, prereg_id)) is None:
@@ -87,15 +86,13 @@ class LockedPlans:
         return terms
 
 
-def enqueue_verdict(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
-    """Queue the verdict of a complete plan; one that waits or runs already is returned instead."""
-    return enqueue(session, record, "verdict", moment)
-
-
 def enqueue(
     session: Session, record: Preregistration, kind: str, moment: Moment, suffix: str = ""
 ) -> jobs.Job:
-    """Queue a job that opens a record's rows; `suffix` tells its subject from others of the kind."""
+    """Queue a job that opens a record's rows, such as `verdict`; one that waits or runs is returned instead.
+
+    `suffix` tells its subject from others of the kind.
+    """
     new = jobs.NewJob(
         id=moment.new_id(),
         project_id=record.project_id,

@@ -27,7 +27,6 @@ from forelock.transparency.encoding import base64_text
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.tlog_proofs import TlogProof
 from forelock.witness import Stamp
-from service.actions.plans.manifests import manifests_of
 from service.actions.verdicts import deviations as deviation_actions
 from service.actions.verdicts import evidence
 from service.domain.canonical import canonical
@@ -39,13 +38,14 @@ from service.errors import Conflict, NotFound, RecordAltered
 from service.reports.bundle_guide import print_guide
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
-from service.reports.prereg.markdown import print_plan
+from service.reports.prereg.print import print_plan
 from service.store.database import integrity
 from service.store.ledger import checkpoints, ledger, ledger_signers, ledger_tree, stamps
 from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.ledger.ledger_signers import LogSigner
 from service.store.ledger.stamps import StoredStamp
 from service.store.plans import plan_keys, plans
+from service.store.plans.populations import manifests_of
 from service.store.results import batches
 from service.store.verdicts import deviations, verdicts
 

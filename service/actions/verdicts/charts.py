@@ -31,8 +31,8 @@ from service.reports.charts.of_verdict import counts_of, forest_of, sesoi_of, un
 from service.reports.charts.pareto import pareto
 from service.reports.charts.power import power_of_rules
 from service.reports.charts.style import Row, Spec
-from service.reports.charts.words import Language
 from service.store.plans import plan_keys
+from service.words import Language
 
 OfVerdict = Literal["forest", "cumulative", "arms", "discordance", "pareto", "multiverse"]
 Name = Literal["power", OfVerdict]

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.results import endings
-from service.actions.results.results import expected_total, manifests_of
+from service.actions.results.results import expected_total
 from service.domain.access import Key
 from service.domain.deviations.as_run import Rows, apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
@@ -42,6 +42,7 @@ from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
+from service.store.plans.populations import manifests_of
 from service.store.projects import audit, keys
 from service.store.results import batches, coverage
 from service.store.verdicts import deviations, verdicts

@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 from sqlalchemy.orm import Session
 
-from service.actions.plans.manifests import manifests_of
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, taken
-from service.actions.results.results import enqueue_verdict
+from service.actions.results.results import enqueue
 from service.actions.verdicts.verdicts import opened
 from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential, Plan
@@ -28,6 +27,7 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
+from service.store.plans.populations import manifests_of
 from service.store.projects import audit
 
 Decision = Literal["continue", "stop"]
@@ -103,7 +103,7 @@ def record(
     if seen.stop and bodies:
         require_covered(session, stored, full=False)
         stored = preregistrations.move(session, stored, "complete", moment.now)
-        enqueue_verdict(session, stored, moment)
+        enqueue(session, stored, "verdict", moment)
     elif not seen.stop:
         enqueue_due(session, stored, moment, known=known + len(fresh))
     audit.record_all(

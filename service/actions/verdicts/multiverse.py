@@ -8,7 +8,7 @@ from service.actions.verdicts.deviations import open_rows
 from service.domain.multiverse.multiverse import as_planned_alone, multiverse
 from service.domain.multiverse.records import Multiverse
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.judge import Verdict
+from service.domain.verdicts.records import Verdict
 from service.errors import Conflict
 from service.store.verdicts import deviations
 

@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from service.actions.plans import cursors
-from service.actions.results.results import manifests_of
 from service.actions.results.unblinding import seals
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
@@ -19,6 +18,7 @@ from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.domain.results.statuses import STATUSES
 from service.store.plans import plan_keys
+from service.store.plans.populations import manifests_of
 from service.store.results import batches
 
 Row = dict[str, Any]

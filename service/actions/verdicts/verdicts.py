@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,40 +10,22 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.results import endings
-from service.actions.results.results import manifests_of
 from service.actions.verdicts import validity
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
-from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.rules.settings import resolve
-from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.judge import Inputs
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.records import VoidedBatch
-from service.domain.verdicts.stopping import is_sequential, up_to_stop
-from service.domain.verdicts.validity import Mark
+from service.domain.verdicts.records import Verdict, VoidedBatch
+from service.domain.verdicts.stopping import is_sequential
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, plans, preregistrations
+from service.store.plans.populations import manifests_of
 from service.store.projects import audit
 from service.store.results import batches
 from service.store.verdicts import verdicts
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Everything a verdict is computed from; picklable. Its repr tells no outcome."""
-
-    preregistration_id: str
-    plan_sha256: str
-    plan: Plan
-    manifests: Mapping[str, Manifest] = field(repr=False)
-    outcomes: Outcomes
-    voided: tuple[VoidedBatch, ...]
-    judged_at: datetime
-    marks: tuple[Mark, ...] = ()
 
 
 def inputs(
@@ -90,25 +71,6 @@ def opened(
         else:
             outcomes.place(sealing.open_batch(batch.sealed, sha256, plan_private)[0])
     return outcomes, tuple(voided)
-
-
-def compute(inputs: Inputs) -> Verdict:
-    """The verdict, from its inputs alone: runs in a worker process."""
-    plan = resolve(inputs.plan)
-    outcomes, stopped = up_to_stop(plan, inputs.manifests, inputs.outcomes)
-    analyses = analyse(plan, inputs.manifests, outcomes)
-    return judge(
-        plan,
-        inputs.manifests,
-        outcomes,
-        analyses,
-        preregistration_id=inputs.preregistration_id,
-        plan_sha256=inputs.plan_sha256,
-        judged_at=inputs.judged_at,
-        voided_batches=inputs.voided,
-        stopped=stopped,
-        marks=inputs.marks,
-    )
 
 
 def release_key(session: Session, record: Preregistration, *, seal_private: bytes) -> None:

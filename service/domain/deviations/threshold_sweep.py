@@ -22,7 +22,8 @@ from service.domain.plans.plan import Hypothesis, Plan, Threshold
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
-from service.domain.verdicts.records import HypothesisVerdict, Outcome, Span
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared.declaring import registry

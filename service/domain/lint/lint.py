@@ -39,8 +39,6 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import TIE
 from service.words import say
 
-__all__ = ["Finding", "lint"]
-
 LEAST_SIZE = 1e-6
 """A smallest effect of interest below this would be told from 0 with ties that are a thousandth of it, or more."""
 

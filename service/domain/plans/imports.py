@@ -22,8 +22,6 @@ from service.domain.plans.mapping import (
 from service.domain.plans.strings import Line, Token
 from service.records import StrictRecord
 
-__all__ = ["FORMATS", "ImportMapping", "Measure", "Readable"]
-
 
 class InspectImport(Readable):
     """Logs of Inspect AI, `.eval` or `.json`. Paths begin at the sample; the arm's at the log's `eval`."""

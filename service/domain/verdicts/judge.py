@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
 from service.domain.decision.gaps import GAPS
 from service.domain.decision.members import is_secondary
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
-from service.domain.rules.settings import ResolvedPlan, Setting
+from service.domain.rules.settings import ResolvedPlan, Setting, resolve
 from service.domain.rules.truth import TRUTH_OF
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.family import ObservedFamily, equivalence_fallback
@@ -33,19 +34,18 @@ from service.domain.verdicts.outcomes import (
     pair_others,
     pair_up,
 )
-from service.domain.verdicts.parts import Stopped
+from service.domain.verdicts.parts import HeldAgainst, Stopped
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
-    ClauseVerdict,
     HypothesisVerdict,
     OtherEndpoint,
     Outcome,
     Verdict,
     VoidedBatch,
 )
-from service.domain.verdicts.reference import held_against
 from service.domain.verdicts.shortfall import shortfall
 from service.domain.verdicts.slices import by_slice, ways_of
+from service.domain.verdicts.stopping import up_to_stop
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
 from service.domain.verdicts.words import facts as verdict_facts
@@ -53,16 +53,38 @@ from service.domain.verdicts.words import sentences as verdict_words
 from service.domain.verdicts.worst_case import Way, against
 from service.words import say
 
-__all__ = [
-    "Analyses",
-    "ClauseVerdict",
-    "HypothesisVerdict",
-    "Outcome",
-    "Verdict",
-    "analyse",
-    "judge",
-    "judge_hypotheses",
-]
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a verdict is computed from; picklable. Its repr tells no outcome."""
+
+    preregistration_id: str
+    plan_sha256: str
+    plan: Plan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes
+    voided: tuple[VoidedBatch, ...]
+    judged_at: datetime
+    marks: tuple[Mark, ...] = ()
+
+
+def compute(inputs: Inputs) -> Verdict:
+    """The verdict, from its inputs alone: which outcomes count, the tests on them, the rules."""
+    plan = resolve(inputs.plan)
+    outcomes, stopped = up_to_stop(plan, inputs.manifests, inputs.outcomes)
+    analyses = analyse(plan, inputs.manifests, outcomes)
+    return judge(
+        plan,
+        inputs.manifests,
+        outcomes,
+        analyses,
+        preregistration_id=inputs.preregistration_id,
+        plan_sha256=inputs.plan_sha256,
+        judged_at=inputs.judged_at,
+        voided_batches=inputs.voided,
+        stopped=stopped,
+        marks=inputs.marks,
+    )
 
 
 def judge(
@@ -173,7 +195,7 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
         population=hypothesis.population,
         baseline=hypothesis.baseline,
         candidate=hypothesis.candidate,
-        reference=held_against(setting),
+        reference=HeldAgainst.of(setting),
         endpoint=hypothesis.endpoint,
         role="secondary" if is_secondary(setting.plan, hypothesis) else "primary",
         outcome=outcome,

@@ -8,9 +8,14 @@ from pydantic import Field
 
 from service.domain.plans.plan import MultiplicityPolicy
 from service.domain.rules.answers import JsonObject
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.worst_case import Way
+from service.kernels.numeric.binomial import clopper_pearson
 from service.records import Record
+
+LEVEL = 0.95
+"""Of the interval of a published share."""
 
 
 def absent(value: object) -> bool:
@@ -36,6 +41,21 @@ class HeldAgainst(Record):
         description="What so many items would show of a share that was published, if they were independent: 95 % by "
         "Clopper and Pearson. No test of the plan knows of it.",
     )
+
+    @classmethod
+    def of(cls, setting: Setting) -> HeldAgainst | None:
+        """The reference of a hypothesis, and how sure a published share is by itself; None where two are compared."""
+        planned, value, endpoint = setting.hypothesis.reference, setting.reference, setting.endpoint
+        if planned is None or value is None:
+            return None
+        published = planned.published
+        if published is None:
+            return cls(value=float(value))
+        ci = None
+        if published.n is not None and endpoint is not None and endpoint.kind == "binary":
+            low, high = clopper_pearson(float(value * published.n), published.n, LEVEL)
+            ci = Span(low=low, high=high)
+        return cls(value=float(value), source=published.source, n=published.n, ci=ci)
 
 
 class FamilyP(Record):

@@ -26,19 +26,9 @@ from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
 from service.records import Record
 
-__all__ = [
-    "ClauseVerdict",
-    "HypothesisVerdict",
-    "OtherEndpoint",
-    "Outcome",
-    "Record",
-    "Role",
-    "Span",
-    "Verdict",
-    "VoidedBatch",
-]
-
 Outcome = Literal["supported", "not_supported", "equivalent", "inconclusive", "invalid"]
+WORST_FIRST: tuple[Outcome, ...] = ("invalid", "inconclusive", "not_supported", "equivalent", "supported")
+"""Which outcome stands for several: as the exit status of `forelock verdict`."""
 Role = Literal["primary", "secondary"]
 
 
@@ -158,6 +148,12 @@ class Verdict(Record):
         description="What stands against it, for good; not present where nothing does.",
     )
     versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
+
+    @property
+    def worst_outcome(self) -> Outcome:
+        """The first of `WORST_FIRST` that a hypothesis has: for badges, tags and messages, which have room for one."""
+        outcomes = {hypothesis.outcome for hypothesis in self.hypotheses}
+        return next(outcome for outcome in WORST_FIRST if outcome in outcomes)
 
     def sha256(self) -> str:
         """SHA-256 of the verdict's canonical text."""

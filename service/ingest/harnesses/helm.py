@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.imports import HelmImport, Readable
+from service.domain.plans.imports import HelmImport
+from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.files import Files

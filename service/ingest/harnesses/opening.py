@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.domain.plans.imports import FORMATS, Readable
+from service.domain.plans.imports import FORMATS
+from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.harnesses import (
     deep_eval,

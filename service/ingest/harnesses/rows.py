@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from service.domain.faults import SHOWN
-from service.domain.plans.imports import HelmImport, Readable, TableImport
+from service.domain.plans.imports import HelmImport, TableImport
+from service.domain.plans.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import Fault, InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault

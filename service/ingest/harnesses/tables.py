@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.imports import Readable, TableImport
+from service.domain.plans.imports import TableImport
+from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.harnesses import json_slices
 from service.ingest.harnesses.columns_object import columns_in

@@ -25,8 +25,6 @@ from service.kernels.bootstrap.ratio_lattice import joint_ratios
 from service.kernels.exact import lattice, multisets
 from service.kernels.numeric.moments import binary_unit
 
-__all__ = ["Atoms", "Inverted", "RatioDistribution", "enumerated", "on_grid", "ratio_bootstrap"]
-
 Floats = NDArray[np.float64]
 Route = Literal["enumeration", "lattice", "inversion"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from service.reports.charts import style
 from service.reports.charts.style import Row, Spec
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 MOST = 60
 

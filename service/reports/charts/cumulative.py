@@ -9,7 +9,8 @@ from typing import Any
 from service.reports.charts import style
 from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 MOST_POINTS = 400
 """Points in a picture: more are closer together than its pixels. The first and the last are kept."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from service.reports.charts import style
 from service.reports.charts.style import Row, Spec
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 CELL = 110
 CELL_BLUE = "#0072b1"

@@ -10,7 +10,8 @@ from typing import Any
 from service.reports.charts import style
 from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit, interval_of
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 MOST_INTERVALS = 60
 ROW_HEIGHT = 30

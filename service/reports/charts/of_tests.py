@@ -16,7 +16,8 @@ from service.reports.charts.power import power_of_test
 from service.reports.charts.ranking import ranking
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 Picture = Literal["cumulative", "ranking", "power", "error_rate", "forest", "arms", "discordance"]
 

@@ -11,7 +11,7 @@ from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.reports.charts.forest import Panel, forest, rows_of
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language
+from service.words import Language
 
 
 def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec | None:

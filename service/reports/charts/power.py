@@ -8,7 +8,8 @@ from typing import Any
 from service.reports.charts import style
 from service.reports.charts.style import Row, Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 MOST_HYPOTHESES = 8
 _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}

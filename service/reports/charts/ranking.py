@@ -8,7 +8,8 @@ from typing import Any
 from service.reports.charts import style
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 MOST_SETS = 12
 """Columns of tied sets; where there are more, tiers stand in their place."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.reports.charts.words import Language, say
+from service.reports.charts.words import say
+from service.words import Language
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import service.words
-from service.words import Language as Language
+from service.words import Language
 
 
 def say(key: str, language: Language) -> str:

@@ -1,14 +1,11 @@
-"""EXPERIMENTS_PREREG.md both ways: a file becomes a draft with a list of gaps, a plan becomes a file."""
+"""EXPERIMENTS_PREREG.md read: a file becomes a draft with a list of gaps. `print_plan` goes the other way."""
 
 from __future__ import annotations
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
 from service.reports.prereg.gaps import MAX_GAPS, Gap, of_lint
-from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
-
-__all__ = ["MAX_GAPS", "Gap", "parse_plan", "print_plan"]
 
 
 def parse_plan(text: str) -> tuple[Plan, tuple[Gap, ...]]:

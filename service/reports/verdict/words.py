@@ -10,7 +10,8 @@ import service.words
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
-from service.domain.verdicts.records import ClauseVerdict, Span
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound

@@ -86,7 +86,7 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
         return manifest
 
 
-def of_record(session: Session, record: Preregistration) -> dict[str, Manifest]:
+def manifests_of(session: Session, record: Preregistration) -> dict[str, Manifest]:
     """The manifest of every population; those that the plan names by hash, once it is locked."""
     manifests_: dict[str, Manifest] = {}
     for population in record.plan.populations or ():

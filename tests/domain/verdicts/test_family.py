@@ -14,7 +14,7 @@ from service.domain.deviations.as_run import Rows, apply, as_run, why_not
 from service.domain.deviations.changes import EndpointChange, MultiplicityChange
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.judge import analyse
+from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
 

@@ -18,9 +18,10 @@ from pydantic import Field
 from service.domain.rules.grammar import parse
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import conjunction
-from service.domain.verdicts.judge import Verdict, analyse, judge
+from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.records import Verdict, VoidedBatch
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Analysis, Interval, Margin, PairedColumns
 from service.stats.shared.declaring.registry import PlanUse, stat_test

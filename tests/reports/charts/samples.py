@@ -22,8 +22,8 @@ from service.reports.charts.ranking import ranking
 from service.reports.charts.runs import runs
 from service.reports.charts.style import Spec
 from service.reports.charts.units import Unit
-from service.reports.charts.words import Language
 from service.stats.shared.declaring import registry
+from service.words import Language
 
 RANKED: dict[str, Any] = {
     "arms": [

@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.domain.plans.plan import Plan
+from service.reports.prereg.gaps import Gap
 from service.reports.prereg.labels import FIELDS
-from service.reports.prereg.markdown import Gap, parse_plan, print_plan
+from service.reports.prereg.markdown import parse_plan
+from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 from tests.strategies import names as any_names

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from service.domain.plans.plan import Plan
 from service.reports.prereg.blocks import Item, blocks
+from service.reports.prereg.gaps import MAX_GAPS, Gap
 from service.reports.prereg.labels import SECTIONS, section_of
-from service.reports.prereg.markdown import MAX_GAPS, Gap, parse_plan, print_plan
+from service.reports.prereg.markdown import parse_plan
+from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from service.actions.delivery.verdict_words import outcome_of
 from service.api.http.requests.deps import Reader, RecordId, Shared, not_modified
 from service.api.http.serving.route import audited, router
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
@@ -43,7 +42,7 @@ def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: Recor
         verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
     word: str = record.state
     if verdict is not None:
-        word = outcome_of(verdict).replace("_", " ")
+        word = verdict.worst_outcome.replace("_", " ")
     content = badge(word)
     headers = _HEADERS | {"ETag": f'"{sha256_hex(content)[:32]}"'}
     unchanged = not_modified(request, headers["ETag"])

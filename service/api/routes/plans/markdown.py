@@ -12,7 +12,7 @@ from service.api.http.serving.route import audited, refuses, router
 from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
-from service.reports.prereg.markdown import print_plan
+from service.reports.prereg.print import print_plan
 from service.store.plans import preregistrations
 from service.store.verdicts import deviations
 

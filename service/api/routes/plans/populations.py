@@ -9,7 +9,6 @@ from fastapi import Depends, Path, Request, Response
 from pydantic import Field
 
 from service.actions.plans import preregistrations as actions
-from service.actions.plans.manifests import manifests_of
 from service.api.calculators import aside
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, shows
@@ -24,7 +23,7 @@ from service.errors import NotFound
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import preregistrations
-from service.store.plans.populations import Packed
+from service.store.plans.populations import Packed, manifests_of
 
 routes = router("preregistrations")
 

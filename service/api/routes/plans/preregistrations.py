@@ -59,7 +59,8 @@ from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
-from service.reports.prereg.markdown import Gap, parse_plan
+from service.reports.prereg.gaps import Gap
+from service.reports.prereg.markdown import parse_plan
 from service.store.database import clock
 from service.store.ledger import ledger
 from service.store.plans import preregistrations

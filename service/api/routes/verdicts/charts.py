@@ -28,9 +28,9 @@ from service.reports.charts.calibration import calibration
 from service.reports.charts.multiverse import multiverse
 from service.reports.charts.of_tests import Picture, draw_answer
 from service.reports.charts.style import Spec
-from service.reports.charts.words import Language
 from service.stats.shared.declaring import registry
 from service.store.plans import preregistrations
+from service.words import Language
 
 routes = router("charts")
 

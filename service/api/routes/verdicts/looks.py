@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Response
 from pydantic import Field
 
-from service.actions.plans.manifests import manifests_of
 from service.actions.results import look_requests as actions
 from service.api.examples import looks as examples
 from service.api.http.answers.answers import Page, View, answer, shows
@@ -23,6 +22,7 @@ from service.domain.verdicts.sequential_reading import SequentialReading
 from service.errors import Conflict, InvalidData, NotFound
 from service.store.jobs import jobs
 from service.store.plans import preregistrations
+from service.store.plans.populations import manifests_of
 
 routes = router("looks")
 

@@ -30,7 +30,7 @@ from service.api.routes.calculations.jobs import JobView, queued
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.judge import Outcome, Verdict
+from service.domain.verdicts.records import Outcome, Verdict
 from service.errors import Blinded, Conflict
 from service.store.jobs import jobs
 from service.store.ledger import ledger
@@ -109,7 +109,7 @@ def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id:
 
 def _again(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
     record.require("complete")
-    return actions.enqueue_verdict(session, record, moment)
+    return actions.enqueue(session, record, "verdict", moment)
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))

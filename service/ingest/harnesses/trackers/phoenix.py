@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.imports import Readable
+from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided

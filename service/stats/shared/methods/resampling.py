@@ -15,7 +15,8 @@ from service.errors import InvalidData
 from service.kernels.bootstrap.bootstrap_draws import Draws
 from service.kernels.bootstrap.metric_bootstrap import bca_ends, studentized_ends
 from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
-from service.kernels.bootstrap.ratio_bootstrap import Inverted, on_grid, ratio_bootstrap
+from service.kernels.bootstrap.ratio_bootstrap import on_grid, ratio_bootstrap
+from service.kernels.bootstrap.ratio_inversion import Inverted
 from service.kernels.exact.inversion import SmoothMean, smooth_mean
 from service.kernels.numeric.clusters import ClusterSums
 from service.kernels.numeric.distributions import BootstrapDistribution

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.judge import HypothesisVerdict
 from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.numbers import points, probability, score
 from tests.domain import sample
 

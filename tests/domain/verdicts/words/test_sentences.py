@@ -18,7 +18,7 @@ from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.judge import Verdict
+from service.domain.verdicts.records import Verdict
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
 NUMBER = re.compile(r"[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?")
