@@ -535,6 +535,7 @@ pages() {
     "$venv/bin/python" -m tools.pages.reference
     "$venv/bin/python" -m tools.pages.registers
     "$venv/bin/python" -m tools.pages.map
+    "$venv/bin/python" -m tools.pages.site
     "$venv/bin/python" -m tools.pages.async_client
     "$venv/bin/python" -m tools.pages.pictures
     "$venv/bin/python" -m tools.openapi openapi/openapi.json

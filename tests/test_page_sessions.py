@@ -62,6 +62,7 @@ KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 
 ON_EXAMPLES = {
+    "docs/README.md": 1,
     "docs/questions.md": 4,
     "docs/gate.md": 3,
     "docs/score.md": 2,
