@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -35,8 +36,7 @@ class Postgres:
     USER = "forelock"
 
     def __init__(self, **settings: str) -> None:
-        parent = tempfile.gettempdir() if len(tempfile.gettempdir()) < SOCKET_PATH_LIMIT - 30 else "/tmp"
-        self.directory = Path(tempfile.mkdtemp(prefix="flpg", dir=parent))
+        self.directory = Path(tempfile.mkdtemp(prefix="flpg", dir=_parent()))
         # Postgres refuses to run as root: `nobody` is on every machine, and owns only this directory.
         self.user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         if self.user is not None:
@@ -161,3 +161,14 @@ class Postgres:
         if self.user is None:
             return {}
         return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+
+
+def _parent() -> Path:
+    """The directory for temporary files, or /tmp where its path is too long or `nobody` may not go there.
+
+    `./do uv run` keeps temporary files in a directory of the checkout that its owner alone may enter.
+    """
+    usual = Path(tempfile.gettempdir()).resolve()
+    is_short = len(str(usual)) < SOCKET_PATH_LIMIT - 30
+    is_open = all(place.stat().st_mode & stat.S_IXOTH for place in (usual, *usual.parents))
+    return usual if is_short and (is_open or os.geteuid() != 0) else Path("/tmp")
