@@ -32,6 +32,7 @@ ELSEWHERE = {
     "forelock import --check plan.json --mlflow-run": "an MLflow of the reader's, likewise",
     "forelock stamps": "authorities and calendars are elsewhere; tests/journeys/test_witness.py has some of its own",
     "forelock ledger resume": "is refused unless a database was set back, as in tests/keyring/test_signer_state.py",
+    "forelock mcp": "waits for an agent; tests/client/mcp_server/test_server.py is one",
     "forelock serve --data DIR": "runs until it is stopped; every session here has one that runs",
     "./do demo": "tests/examples/test_demo.py runs it, and verifies what it saves",
     "./do forelock verify verdict.zip": "tests/examples/test_demo.py runs the demo, and verifies what it saves",

@@ -35,6 +35,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "outside": ("webhooks", "mlflow", "links", "badge"),
     "keys": ("keys",),
     "log": ("log",),
+    "mcp": ("mcp",),
     "completion": ("completion",),
 }
 """Modules of commands, in the order of the help, and the commands of each: one command loads no other's module."""
@@ -157,7 +158,7 @@ def _parser_of(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    parser.set_defaults(whole=whole)  # for the command that describes all the others
+    parser.set_defaults(whole=whole, ask=ask)  # for the commands that describe, or ask, all the others
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=topics.Parser
     )

@@ -103,6 +103,10 @@ class Client(AfterCalls):
         """The record: state, plan, hash, lint findings."""
         return self._json("GET", record(preregistration_id))
 
+    def etag(self, preregistration_id: str) -> str:
+        """The revision of a draft, which `edit_plan`, `lock` and `delete_draft` take as `etag`."""
+        return self._etag(record(preregistration_id))
+
     def preregistrations(self, *, state: str | None = None) -> Iterator[Json]:
         """Every preregistration of the project, newest first."""
         yield from self._pages("/v1/preregistrations", {"state": state} if state else {})

@@ -37,7 +37,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "project": Topic(
         "Keys, trackers, messages, and what cannot be undone.",
-        ("keys", "webhooks", "mlflow", "links", "badge", "log", "unblind", "erase", "completion"),
+        ("keys", "webhooks", "mlflow", "links", "badge", "mcp", "log", "unblind", "erase", "completion"),
     ),
     "operate": Topic(
         "Run the service. These come with the server package.",
@@ -83,6 +83,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "verify": ("verify verdict.zip --checkpoint kept.checkpoint",),
     "checkpoint": ("checkpoint kept.checkpoint",),
     "keys": ("keys create ci --scope results:write",),
+    "mcp": ("mcp --folder results",),
     "serve": ("serve", "serve --data /srv/forelock --port 8321"),
 }
 """What a command's own help shows of it; every one is read by the parser in a test."""

@@ -192,6 +192,21 @@ def log_lines(service: Service) -> None:
             assert str(NEEDLE) not in str(line)
 
 
+def agents(service: Service) -> None:
+    """What the MCP server's tools answer about records that differ in outcomes alone, refusals included."""
+    pytest.importorskip("mcp", reason="the package mcp (extra `mcp`) is not installed")
+    from tests.client.mcp_server.asking import ask, server_over
+
+    server = server_over(service.client)
+    told = []
+    for prereg_id in two(service):
+        answers = [ask(server, tool, {"id": prereg_id}) for tool in ("plan_lint", "progress", "verdict")]
+        text = " ".join(answer.model_dump_json() for answer in answers).replace(prereg_id, "ID")
+        assert "blinded" in text
+        told.append(DRAWN.sub("DRAWN", UUID.sub("UUID", text)))
+    assert told[0] == told[1]
+
+
 def counters(service: Service) -> None:
     """What a batch adds to the metrics."""
     added = []

@@ -33,6 +33,7 @@ from service.domain.results.secret_rows import SecretRows
 from service.errors import Conflict, InvalidData
 from tests.journeys.channels import (
     Sealed,
+    agents,
     audit_log,
     bodies,
     counters,
@@ -244,6 +245,7 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "the audit log": (audit_log, _in_the_audit_log),
     "webhooks and trackers": (outgoing, _in_messages),
     "job timing": (times, _in_times),
+    "agents' tools": (agents, _in_progress),
 }
 
 
@@ -254,6 +256,7 @@ OF_THE_API = {
     "metrics",
     "temporary files",
     "job timing",
+    "agents' tools",
 }
 """Channels that no database has a part in."""
 

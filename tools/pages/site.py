@@ -36,6 +36,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "code-hosts": "checks, comments, exit status",
         "trackers": "verdicts on MLflow runs, links elsewhere, badges",
         "webhooks": "events, signed, to an address or a chat",
+        "mcp": "an agent asks and reads, and a person locks",
         "deployment": "containers, Postgres, the proxy in front",
         "operations": "backup, restore, systemd",
         "scale": "more machines, and how far the design goes",

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from forelock import files, settings, text
 from forelock.arguments import positive
+from forelock.bundles.findings import Report
 from forelock.bundles.stamps import Witnesses
 from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
@@ -93,13 +94,14 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
         "--key",
         action="append",
         default=[],
-        type=_key,
+        type=read_key,
         metavar="VKEY",
         help="key that you trust to sign the ledger, NAME+ID+BASE64; repeatable",
     )
 
 
-def _key(argument: str) -> VerifierKey:
+def read_key(argument: str) -> VerifierKey:
+    """A key on the command line."""
     try:
         return VerifierKey.parse(argument)
     except TransparencyFault as fault:
@@ -166,30 +168,56 @@ def _keys(client: Client) -> tuple[list[str], list[str]]:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    kept = [Kept(each, _kept_bytes(each)) for each in options.checkpoint]
     witnesses = _witnesses(options)
     client = Client(options.url, settings.api_key(None, None)) if options.url else None
     try:
-        with open(options.file, "rb") as file:
-            report = verify(
-                file,
-                kept=kept,
-                keys=options.key,
-                ask=None if client is None else lambda first, second: _proof(client, first, second),
-                recompute=_recompute(),
-                witnesses=witnesses,
-            )
-    except OSError as error:
-        raise FileFault(f"{options.file}: {error.strerror or 'cannot be read'}") from None
+        report, status = check_bundle(
+            options.file, checkpoints=options.checkpoint, keys=options.key, witnesses=witnesses, client=client
+        )
     finally:
         if client is not None:
             client.close()
-    status = exit_status(report)
     if options.json:
         print(text.json_text(as_json(report, options.file, status)))
     else:
         print(text.mask(as_text(report, options.file, status)))
     return status
+
+
+def check_bundle(
+    path: str,
+    *,
+    checkpoints: Sequence[str] = (),
+    keys: Sequence[VerifierKey] = (),
+    witnesses: Witnesses | None = None,
+    client: Client | None = None,
+) -> tuple[Report, int]:
+    """What checking a bundle's file shows, and the exit status that says it.
+
+    Args:
+        path: of the bundle.
+        checkpoints: files of those that somebody kept.
+        keys: that are trusted to sign the ledger.
+        witnesses: whose stamps count.
+        client: of a service to ask for proofs that the bundle does not hold.
+
+    Raises:
+        FileFault: a file cannot be read.
+    """
+    kept = [Kept(each, _kept_bytes(each)) for each in checkpoints]
+    try:
+        with open(path, "rb") as file:
+            report = verify(
+                file,
+                kept=kept,
+                keys=keys,
+                ask=None if client is None else lambda first, second: _proof(client, first, second),
+                recompute=_recompute(),
+                witnesses=witnesses or Witnesses([], []),
+            )
+    except OSError as error:
+        raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from None
+    return report, exit_status(report)
 
 
 def _witnesses(options: argparse.Namespace) -> Witnesses:

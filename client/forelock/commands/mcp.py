@@ -1,0 +1,79 @@
+"""`forelock mcp`: the questions and reads of this command as tools of an agent."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from forelock import settings, text
+from forelock.client import Client
+from forelock.commands.common import bare
+from forelock.problem import FileFault
+from forelock.words import add_language
+
+ABSENT = "the MCP server needs the package mcp: install forelock[mcp] in the place of forelock"
+
+
+def add(commands: Any) -> None:
+    """Add the parser."""
+    parser = bare(commands, "mcp", "Serve an agent over standard input and output (Model Context Protocol).")
+    parser.add_argument("--url", help="address of the service (default: FORELOCK_URL)")
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="file that holds the API key (default: FORELOCK_API_KEY)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where the agent may name files (default: here)",
+    )
+    parser.add_argument(
+        "--allow-lock", action="store_true", help="also offer to lock plans; a person is asked each time"
+    )
+    add_language(parser)
+    parser.set_defaults(handler=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    try:
+        from forelock.mcp_server.server import make_server
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in ("mcp", "mcp_types", "pydantic"):
+            raise
+        raise FileFault(ABSENT) from None
+    from forelock.mcp_server.questions import Questions
+    from forelock.mcp_server.records import Records
+
+    if not options.folder.is_dir():
+        raise FileFault(f"{options.folder}: is no folder")
+    key = settings.api_key(None, options.key_file)
+    service = [f"--url={options.url}"] if options.url else []
+    service += [f"--key-file={options.key_file.resolve()}"] if options.key_file else []
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[Client]:
+        with Client(options.url, key) as client:
+            yield client
+
+    questions = Questions(options.ask, options.folder, service, options.lang or "en")
+    make_server(questions, Records(opened), _check, locks=options.allow_lock).run("stdio")
+    return 0
+
+
+def _check(bundle: str, checkpoints: Sequence[str], keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    from forelock.bundles.words import as_json, as_text
+    from forelock.commands.bundles import check_bundle, read_key
+
+    try:
+        trusted = [read_key(key) for key in keys]
+    except argparse.ArgumentTypeError as fault:
+        raise FileFault(str(fault)) from None
+    report, status = check_bundle(bundle, checkpoints=checkpoints, keys=trusted)
+    return text.mask(as_text(report, bundle, status)), as_json(report, bundle, status)

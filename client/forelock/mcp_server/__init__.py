@@ -1,0 +1,1 @@
+"""Forelock's tools for agents, over the Model Context Protocol (extra `mcp`)."""
