@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -35,6 +35,7 @@ EVALUATION = Path(__file__).parent / "stdlib_retrieval"
 USUAL_PORT = 8321
 BATCH_SIZE = 500
 START_SECONDS = 120
+PATIENCE_SECONDS = 20.0
 
 
 class DemoFailed(Exception):
@@ -81,6 +82,7 @@ def demonstrate(url: str, admin_key: Path, *, stays: bool, bundle: Path | None) 
         say(
             "5. The verdict", "the service opens the rows, runs the locked tests and applies the locked rules"
         )
+        researcher.on_wait = patience()
         verdict = researcher.verdict(identity, wait=True, timeout=300, poll=0.2)
         print("\n" + text.verdict_text(verdict, researcher.verdict_sentences(identity)))
         if bundle is not None:
@@ -88,6 +90,22 @@ def demonstrate(url: str, admin_key: Path, *, stays: bool, bundle: Path | None) 
     if stays:
         print(f"\nThe page: {url}/preregistrations/{identity}")
         print(f"It asks for an API key; the first one is in {admin_key}")
+
+
+def patience(clock: Callable[[], float] = time.monotonic) -> Callable[[str, float | None], None]:
+    """Says once that the computation goes on, where it takes longer than a reader expects to wait."""
+    begun, said = clock(), False
+
+    def wait(_what: str, share: float | None) -> None:
+        nonlocal said
+        if share is None and not said and clock() - begun >= PATIENCE_SECONDS:
+            said = True
+            print(
+                "   Still computing: about ten seconds of processor, minutes where much else runs.",
+                flush=True,
+            )
+
+    return wait
 
 
 def check_bundle(researcher: Client, identity: str, note: str, file: Path, expected: int) -> None:

@@ -33,6 +33,7 @@ from service.operation.starting import (
     require_begun,
     require_keys,
     require_opens,
+    require_processes,
     require_whole,
     signer_of,
     wait_for,
@@ -145,6 +146,8 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`. With a `runner`,
     the key that opens rows has to be there too. Returns the first key's file when it was just made.
     """
+    if runner:
+        require_processes()
     if settings.calls_out:
         from service.jobs.witnesses import witnesses_of
 

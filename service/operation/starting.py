@@ -6,8 +6,10 @@ that is only away is waited for.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from service.actions.ledger.signer import Signer
 from service.config import Settings
@@ -58,6 +60,19 @@ def require_answer(database: Database) -> None:
     why = database.why_silent()
     if why is not None:
         raise CannotStart(why.sentence)
+
+
+def require_processes(proc: Path = Path("/proc")) -> None:
+    """Refuse to compute where processes cannot be looked at: every job would fail, and none could say why.
+
+    Raises:
+        CannotStart: naming the mount that a bare chroot lacks.
+    """
+    if sys.platform == "linux" and not (proc / "self" / "stat").exists():
+        raise CannotStart(
+            f"{proc} is not mounted, and the workers that compute verdicts read it: "
+            f"mount it with `mount -t proc proc {proc}`"
+        )
 
 
 def require_begun(database: Database) -> None:

@@ -16,7 +16,7 @@ import service.main as service
 from forelock.cli import main
 from service import config
 from service.config import UnusableSetting, read_settings
-from service.operation.starting import CannotStart, wait_for
+from service.operation.starting import CannotStart, require_processes, wait_for
 from service.processes.complaints import reported
 from service.store.database.engine import Database, Silence, UnknownDatabase
 
@@ -114,6 +114,18 @@ def test_serving_with_a_setting_that_cannot_be_ends_in_one_sentence(
 ) -> None:
     port = () if name == "FORELOCK_PORT" else ("--port", "0")
     assert says in one_sentence(run("serve", "--data", str(tmp_path / "d"), *port, **{name: value}))
+
+
+def test_a_machine_whose_processes_cannot_be_seen_is_refused_before_anything_is_written(
+    prepared: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_processes()
+    monkeypatch.setattr(
+        "service.main.require_processes", lambda: require_processes(tmp_path / "proc"), raising=False
+    )
+    said = prepared(tmp_path / "d")
+    assert f"mount it with `mount -t proc proc {tmp_path / 'proc'}`" in said
+    assert not (tmp_path / "d").exists()
 
 
 def test_a_key_that_cannot_be_is_named(prepared: Callable[..., str], tmp_path: Path) -> None:
