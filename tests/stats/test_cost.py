@@ -46,6 +46,12 @@ def test_agreement_is_estimated_by_its_tests():
     assert cost_of(test, {**one, "tests": one["tests"] * 50}) > LEAST_GROWTH * cost_of(test, one)
 
 
+def test_a_detectable_difference_that_is_simulated_costs_as_much_as_all_that_is_tried():
+    plain = flips(n=1000, n_simulations=100_000)
+    one, all_tried = (cost_of(registry.find("power"), {**plain, "solve_effect": it}) for it in (False, True))
+    assert 6 * one < all_tried < 8 * one
+
+
 @pytest.mark.parametrize(
     ("name", "body"),
     [
