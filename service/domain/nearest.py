@@ -14,7 +14,7 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     """
     if name in known:
         return None
-    folded = {each.casefold(): each for each in sorted(known, reverse=True)}
+    folded = {name.casefold(): name for name in sorted(known, reverse=True)}
     if name.casefold() in folded:
         return folded[name.casefold()]
     close = difflib.get_close_matches(name, sorted(known), 1)

@@ -159,7 +159,7 @@ def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> 
         f"- {hypothesis.id}: {headline(record.plan, hypothesis).line.text('en')}."
         for hypothesis in verdict.hypotheses
     ]
-    lines = [f"{line} {each.sentence}" for line, each in zip(first, verdict.hypotheses, strict=True)]
+    lines = [f"{line} {judged.sentence}" for line, judged in zip(first, verdict.hypotheses, strict=True)]
     whole = "\n".join([head, "", *lines])
     if len(whole) <= MOST_NOTE:
         return whole

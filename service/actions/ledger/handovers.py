@@ -31,7 +31,7 @@ def rotate(signer: Signer, keys: SigningKeyFile) -> Signed | None:
     with signer.turn() as turn, turn.write() as session:
         seen = signer.look(session, signer.state.read(), for_update=True)
         after = next(
-            each for each in signer.own(seen.signer.origin) if each.private.private_bytes_raw() == successor
+            own for own in signer.own(seen.signer.origin) if own.private.private_bytes_raw() == successor
         )
         if str(after.verifier) != seen.signer.vkey:  # else it was on record already
             handover = Handover(
@@ -59,7 +59,8 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
     remembered = signer.state.read()
     if known is not None:
         remembered = max(
-            filter(None, (remembered, _opened(signer, known))), key=lambda each: each.checkpoint.size
+            filter(None, (remembered, _opened(signer, known))),
+            key=lambda candidate: candidate.checkpoint.size,
         )
     with signer.turn() as turn, turn.write() as session:
         head = ledger.head(session, for_update=True)
@@ -138,7 +139,7 @@ def _opened(signer: Signer, known: str) -> Remembered:
     """A checkpoint that somebody kept, if a key that is here signed it."""
     try:
         name = read_checkpoint(known).origin
-        keys = [each.verifier for each in signer.own(name)]
+        keys = [own.verifier for own in signer.own(name)]
         return Remembered(known, open_checkpoint(known, keys))
     except TransparencyFault as fault:
         raise InvalidData.field(

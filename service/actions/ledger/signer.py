@@ -174,7 +174,7 @@ class Signer:
         """
         if self._private is None or str(self._private.verifier) != signer.vkey:
             self._private = next(
-                (each for each in self.own(signer.origin) if str(each.verifier) == signer.vkey), None
+                (own for own in self.own(signer.origin) if str(own.verifier) == signer.vkey), None
             )
         if self._private is None:
             raise CheckpointRefused(
@@ -226,8 +226,8 @@ class Signer:
             self.step("kept")
             if unstored := list(_unstored(seen)):
                 with turn.write() as session:
-                    for each in unstored:
-                        checkpoints.insert(session, each, clock.now(session))
+                    for checkpoint in unstored:
+                        checkpoints.insert(session, checkpoint, clock.now(session))
             self.step("stored")
         self.step("committed")
         return Signed(size, note)

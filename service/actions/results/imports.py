@@ -105,7 +105,9 @@ def _fitted(
             "import.item_id", "stands for no item of the manifest", "write where its ids stand"
         )
     _require_clusters(rows, manifest, positions)
-    endpoint = next(each for each in terms.plan.endpoints_of(population) if each.id == rows.endpoint)
+    endpoint = next(
+        candidate for candidate in terms.plan.endpoints_of(population) if candidate.id == rows.endpoint
+    )
     there = np.zeros((len(manifest.item_ids), endpoint.replicates), dtype=np.bool_)
     fits = known & (rows.replicates <= endpoint.replicates)
     there[positions[fits], rows.replicates[fits] - 1] = True
@@ -167,7 +169,7 @@ def _require_clusters(rows: ImportedRows, manifest: Manifest, positions: NDArray
 
 def fingerprint(fitted: Sequence[Fitted]) -> bytes:
     """What makes two imports the same: where rows go, and never what they say."""
-    return b"\n\n".join(fingerprint_parts(each.batch) for each in fitted)
+    return b"\n\n".join(fingerprint_parts(part.batch) for part in fitted)
 
 
 def submissions(
@@ -178,12 +180,12 @@ def submissions(
         Submission(
             caller,
             preregistration_id,
-            terms.place(each.batch),
+            terms.place(part.batch),
             terms,
             attempt,
-            skips=each.batch.on_duplicate == "skip",
+            skips=part.batch.on_duplicate == "skip",
         )
-        for each in fitted
+        for part in fitted
     ]
 
 
@@ -209,10 +211,10 @@ def store(
         if attempt.scope in earlier:
             return Answer(earlier[attempt.scope].answer_to(attempt), repeated=True), False
         group = Group(session, reads, Moment(now))
-        for each in posted:
-            group.take(each)
+        for submission in posted:
+            group.take(submission)
         stored = group.store()
-        sequences = tuple(each.batch for each in stored.accepted if each.batch is not None)
+        sequences = tuple(receipt.batch for receipt in stored.accepted if receipt.batch is not None)
         number = None
         if sequences:
             number = imports.next_number(session, prereg_id)
@@ -253,6 +255,6 @@ def opened(
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
     """Imports, with what they held once the verdict has released the plan's key."""
     key = None if record.judged_at is None else plan_keys.readable(session, record.id)
-    for each in stored:
-        info = sealing.import_info(record.id, record.plan_sha256 or "", each.number)
-        yield each, None if key is None else sealing.open_import(key, each.sealed, info)
+    for imported in stored:
+        info = sealing.import_info(record.id, record.plan_sha256 or "", imported.number)
+        yield imported, None if key is None else sealing.open_import(key, imported.sealed, info)

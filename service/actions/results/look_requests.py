@@ -106,7 +106,7 @@ def require_unread(
     if not stopping.is_sequential(record.plan):
         return
     seen = [*taken(session, record), *ledger.bodies(session, record.id, kind="reading")]
-    most = max((int(each["units"].get(population, 0)) for each in seen), default=0)
+    most = max((int(look["units"].get(population, 0)) for look in seen), default=0)
     locked = record.plan.population(population)
     manifest = manifests_of(session, record).get(population)
     if locked is None or manifest is None or int(ranks(locked, manifest)[positions].min()) >= most:

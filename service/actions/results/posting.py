@@ -220,8 +220,8 @@ class GroupReads:
 
     def __init__(self, questions: Questions, submissions: Sequence[Submission], *, wait: bool) -> None:
         ids: dict[str, set[str]] = {}
-        for each in submissions:
-            ids.setdefault(each.caller.project_id, set()).add(each.preregistration_id)
+        for submission in submissions:
+            ids.setdefault(submission.caller.project_id, set()).add(submission.preregistration_id)
         self.records = {
             project_id: preregistrations.ask(questions, project_id, of_project, wait=wait)
             for project_id, of_project in ids.items()

@@ -130,7 +130,7 @@ def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
     with integrity.reading("checkpoint", str(stored.size), (TransparencyFault,)):
         checkpoint = read_checkpoint(stored.note)
     integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)
-    signers = tuple(each for each in ledger_signers.every(session) if each.number <= stored.signer)
+    signers = tuple(signer for signer in ledger_signers.every(session) if signer.number <= stored.signer)
     return _Log(stored, checkpoint, signers)
 
 
@@ -139,9 +139,9 @@ def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
     wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
     entries = [entry.sequence for entry in ledger.entries(session, record.id, *wanted)]
     newest = {
-        (each.checkpoint.size, each.kind): each
+        (stamp.checkpoint.size, stamp.kind): stamp
         for entry in entries
-        for each in stamps.covering(session, entry)
+        for stamp in stamps.covering(session, entry)
     }
     return [newest[key] for key in sorted(newest)]
 
@@ -160,11 +160,13 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
         raise RecordAltered("verdict", record.id)
     writer.add(VERDICT, verdict.text.encode())
     filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [each.number for each in filed])
-    for each in filed:
-        writer.add(f"deviations/{each.number}.json", canonical(each.model_dump(mode="json", by_alias=True)))
-        for decision in decided[each.number]:
-            name = f"deviations/{each.number}-decision-{decision.number}.json"
+    decided = deviations.decisions(session, record.id, [deviation.number for deviation in filed])
+    for deviation in filed:
+        writer.add(
+            f"deviations/{deviation.number}.json", canonical(deviation.model_dump(mode="json", by_alias=True))
+        )
+        for decision in decided[deviation.number]:
+            name = f"deviations/{deviation.number}-decision-{decision.number}.json"
             writer.add(name, canonical(decision.model_dump(mode="json", by_alias=True)))
     said = print_deviations(
         filed,
@@ -202,26 +204,26 @@ def _add_log(
     open_now: bool,
 ) -> None:
     own = ledger.each(session, record.id, *(_SINGLE if open_now else LOCKS))
-    single = [each for each in own if each.sequence < log.checkpoint.size] + _handovers(session, log)
-    for each, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
-        leaf_name, proof_name = names(each.sequence)
-        writer.add(leaf_name, (each.leaf or "").encode())
-        writer.add(proof_name, str(TlogProof(each.sequence, path, log.stored.note)).encode())
+    single = [entry for entry in own if entry.sequence < log.checkpoint.size] + _handovers(session, log)
+    for entry, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
+        leaf_name, proof_name = names(entry.sequence)
+        writer.add(leaf_name, (entry.leaf or "").encode())
+        writer.add(proof_name, str(TlogProof(entry.sequence, path, log.stored.note)).encode())
     lines = _batch_lines(session, record, log) if open_now else iter(())
     if (first := next(lines, None)) is not None:
         writer.add_stream(BATCHES, None, chain([first], lines))
     writer.add(CHECKPOINT, log.stored.note.encode())
-    entries = [each.sequence for each in single if each.kind in (*LOCKS, "verdict")]
+    entries = [entry.sequence for entry in single if entry.kind in (*LOCKS, "verdict")]
     _add_old(session, writer, log, entries, _stamps(session, record), kept)
 
 
 def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
     """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
     entries = ledger.each(session, record.id, *_MANY)
-    covered = takewhile(lambda each: each.sequence < log.checkpoint.size, entries)
-    for each, path in _proven(session, log, covered):
+    covered = takewhile(lambda entry: entry.sequence < log.checkpoint.size, entries)
+    for entry, path in _proven(session, log, covered):
         proof = [base64_text(hashed) for hashed in path]
-        yield canonical({"index": each.sequence, "leaf": each.leaf, "proof": proof}) + b"\n"
+        yield canonical({"index": entry.sequence, "leaf": entry.leaf, "proof": proof}) + b"\n"
 
 
 def _handovers(session: Session, log: _Log) -> list[Receipt]:
@@ -243,12 +245,12 @@ def _proven(
     left = iter(receipts)
     while some := list(islice(left, _AT_ONCE)):
         size, root = log.checkpoint.size, log.checkpoint.root
-        paths = ledger_tree.inclusions(session, [each.sequence for each in some], size)
-        for each, path in zip(some, paths, strict=True):
-            leaf = leaf_hash((each.leaf or "").encode())
-            with integrity.reading("ledger proof", str(each.sequence), (TransparencyFault,)):
-                merkle.verify_inclusion(index=each.sequence, size=size, leaf=leaf, proof=path, root=root)
-            yield each, tuple(path)
+        paths = ledger_tree.inclusions(session, [entry.sequence for entry in some], size)
+        for entry, path in zip(some, paths, strict=True):
+            leaf = leaf_hash((entry.leaf or "").encode())
+            with integrity.reading("ledger proof", str(entry.sequence), (TransparencyFault,)):
+                merkle.verify_inclusion(index=entry.sequence, size=size, leaf=leaf, proof=path, root=root)
+            yield entry, tuple(path)
 
 
 def _add_old(
@@ -261,11 +263,13 @@ def _add_old(
 ) -> None:
     """Checkpoints that were given out with the lock and the verdict, or stamped, and proofs from them and kept ones."""
     newest = log.checkpoint
-    given = [each for entry in entries if (each := checkpoints.covering(session, entry)) is not None]
-    notes = {each.size: each.note for each in given if each.size < newest.size}
+    given = [
+        checkpoint for entry in entries if (checkpoint := checkpoints.covering(session, entry)) is not None
+    ]
+    notes = {checkpoint.size: checkpoint.note for checkpoint in given if checkpoint.size < newest.size}
     # the bytes that were stamped: another signer may have signed the same size
-    notes |= {each.checkpoint.size: each.checkpoint.note for each in stamped}
-    for size in sorted({*notes, *(each for each in kept if 0 < each < newest.size)}):
+    notes |= {stamp.checkpoint.size: stamp.checkpoint.note for stamp in stamped}
+    for size in sorted({*notes, *(earlier for earlier in kept if 0 < earlier < newest.size)}):
         if size in notes:
             writer.add(f"checkpoints/{size}.note", notes[size].encode())
         if size == newest.size:

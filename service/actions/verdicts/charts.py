@@ -135,7 +135,7 @@ METHODS = {"clopper_pearson": "Clopper-Pearson", "t": "t", "cr2_t": "CR2", None:
 
 def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
     """The hypothesis that is asked for; the first where none is."""
-    named = [each for each in verdict.hypotheses if hypothesis in (None, each.id)]
+    named = [judged for judged in verdict.hypotheses if hypothesis in (None, judged.id)]
     if not named:
         known = ", ".join(hypothesis.id for hypothesis in verdict.hypotheses[:20])
         raise InvalidData.field("query.hypothesis", "is not one of the verdict", f"ask for one of {known}")
@@ -186,27 +186,27 @@ def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
     plan, population = rows.plan, judged.population
     asked = [other.endpoint for other in judged.others or ()]
     others = (
-        [each for each in plan.endpoints_of(population) if each.id in asked]
+        [endpoint for endpoint in plan.endpoints_of(population) if endpoint.id in asked]
         or [
-            each
-            for each in plan.endpoints_of(population)
-            if each.id != judged.endpoint and each.better == "lower"
+            endpoint
+            for endpoint in plan.endpoints_of(population)
+            if endpoint.id != judged.endpoint and endpoint.better == "lower"
         ]
-        or [each for each in plan.endpoints_of(population) if each.id != judged.endpoint]
+        or [endpoint for endpoint in plan.endpoints_of(population) if endpoint.id != judged.endpoint]
     )
     quality = plan.endpoint(judged.endpoint)
     if not others or quality is None:
         _refuse(f"the arms on '{population}' are measured by one endpoint alone")
     cost = others[0]
     points: list[Row] = []
-    for each in dict.fromkeys(key[1] for key in rows.outcomes.cells if key[0] == population):
+    for arm in dict.fromkeys(key[1] for key in rows.outcomes.cells if key[0] == population):
         means = {
-            name: _mean(rows, population, each, endpoint)
+            name: _mean(rows, population, arm, endpoint)
             for name, endpoint in (("quality", quality.id), ("cost", cost.id))
         }
         if None not in means.values():
             nothing = dict.fromkeys(("quality_low", "quality_high", "cost_low", "cost_high"))
-            points.append({"arm": each, **means, **nothing})
+            points.append({"arm": arm, **means, **nothing})
     if not points:
         _refuse(NO_ITEMS)
     return pareto(

@@ -171,7 +171,7 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
     verdict = verdicts.get(session, record.project_id, record.id)
     if record.judged_at is None or verdict is None:
         return None
-    changes = {each.number: each.filing.change for each in deviations.every(session, record.id)}
+    changes = {filed.number: filed.filing.change for filed in deviations.every(session, record.id)}
     # filed deviations stay as they are, and so do rows and verdict
     known = record.id, len(changes)
     try:
@@ -223,8 +223,8 @@ def _measured(session: Session, record: Preregistration, filing: Filing) -> Meas
         return None
     shrunk = apply(rows, [filing.change])
     return {
-        each.id: measured(gain_of(rows, each), gain_of(shrunk, each))
-        for each in touched(record.plan, filing.change)
+        hypothesis.id: measured(gain_of(rows, hypothesis), gain_of(shrunk, hypothesis))
+        for hypothesis in touched(record.plan, filing.change)
     }
 
 

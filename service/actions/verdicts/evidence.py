@@ -58,8 +58,8 @@ def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tup
 def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:
     """The classification that counts now of every deviation, in the order they were filed."""
     filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [each.number for each in filed])
-    return tuple(deviation.standing(each, decided[each.number]) for each in filed)
+    decided = deviations.decisions(session, record.id, [one.number for one in filed])
+    return tuple(deviation.standing(one, decided[one.number]) for one in filed)
 
 
 def _verdict(session: Session, record: Preregistration) -> Verdict | None:

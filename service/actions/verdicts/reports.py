@@ -33,7 +33,7 @@ SHOWN: tuple[Kind, ...] = (
 def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> Report:
     """The report of a judged record. Where its rows are gone or too many, it says so by leaving their numbers out."""
     filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [each.number for each in filed])
+    decided = deviations.decisions(session, record.id, [one.number for one in filed])
     return report_of(
         record.plan,
         verdict,
@@ -42,7 +42,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         said=evidence.in_words(session, record, verdict),
         card=evidence.card(session, record),
         summaries=_summaries(session, record, verdict),
-        deviations=[(each, decided[each.number]) for each in filed],
+        deviations=[(one, decided[one.number]) for one in filed],
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
         happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],

@@ -75,7 +75,7 @@ def _readable_cells(session: Session, record: Preregistration) -> Callable[[str,
     if record.judged_at is not None:
         return lambda _population, _endpoint: True
     opened = seals(session, record).unblindings
-    return lambda population, endpoint: any(each.covers(population, endpoint) for each in opened)
+    return lambda population, endpoint: any(opening.covers(population, endpoint) for opening in opened)
 
 
 def _rows(placed: PlacedBatch, manifest: Manifest, sequence: int, begin: int, end: int) -> Iterator[Row]:

@@ -45,8 +45,8 @@ def _unblinded(session: Session, record: Preregistration) -> Mark | None:
 def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
     """What batches that count say of their runs, held against the plan."""
     bound = {
-        name: replace(each, observed=observed.get(name))
-        for name, each in runs.bound(session, record.id).items()
+        name: replace(run, observed=observed.get(name))
+        for name, run in runs.bound(session, record.id).items()
     }
     if record.locked_at is None or (record.plan.runs is None and not bound):
         return

@@ -29,14 +29,14 @@ def shown(
     judged = () if verdict is None else verdict.hypotheses
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
     return Shown(
-        equivalent=equivalent or any(each.outcome == "equivalent" for each in judged),
+        equivalent=equivalent or any(hypothesis.outcome == "equivalent" for hypothesis in judged),
         corrected=corrected or policy != "none",
         one_sided=one_sided
         or any(_is_one_sided(use.parameters.get("alternative")) for use in plan.tests or ()),
         primary=[endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "primary"],
         secondary=[endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "secondary"],
-        outcomes={each.id: each.outcome for each in judged},
-        sentences={each.id: each.sentence for each in judged},
+        outcomes={hypothesis.id: hypothesis.outcome for hypothesis in judged},
+        sentences={hypothesis.id: hypothesis.sentence for hypothesis in judged},
     )
 
 

@@ -83,7 +83,7 @@ class Calibrator:
         every = tuple(range(len(self.hypotheses)))
         policy = self.case.plan.multiplicity
         shared = (policy is not None and policy.policy != "none") or is_sequential(self.case.plan)
-        return (every,) if shared else tuple((each,) for each in every)
+        return (every,) if shared else tuple((index,) for index in every)
 
     @cached_property
     def _discordant(self) -> tuple[tuple[np.ndarray, np.ndarray, int] | None, ...]:
@@ -116,11 +116,11 @@ class Calibrator:
         rows = Rows(self.resolved, self.case.manifests, Outcomes(self.case.cells))
         runs, total = self.case.looked_at, self.case.looked_at * PER_RUN
         for group in self.groups:
-            known = [self._discordant[each] for each in group]
+            known = [self._discordant[index] for index in group]
             kinds = 1.0
-            for each in known:  # wins that come up by chance: some eight standard deviations
-                kinds *= float("inf") if each is None else 4 * np.sqrt(len(each[0])) + 1
-            total += seconds(rows, [self.hypotheses[each] for each in group]) * min(runs, kinds)
+            for columns in known:  # wins that come up by chance: some eight standard deviations
+                kinds *= float("inf") if columns is None else 4 * np.sqrt(len(columns[0])) + 1
+            total += seconds(rows, [self.hypotheses[index] for index in group]) * min(runs, kinds)
         return float(total)
 
     def _alike(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...] | None:
@@ -135,13 +135,13 @@ class Calibrator:
         return tuple(wins)
 
     def _judge(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...]:
-        hypotheses = tuple(self.hypotheses[each] for each in group)
+        hypotheses = tuple(self.hypotheses[index] for index in group)
         plan = resolve(self.case.plan.model_copy(update={"hypotheses": hypotheses}))
         manifests = self.case.manifests
         outcomes, _stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
         judged = judge_hypotheses(plan, manifests, outcomes, analyse(plan, manifests, outcomes))
         truth = {None: UNDECIDED, True: PASSES, False: FAILS}
-        return tuple(truth[each.rule_holds] for each in judged)
+        return tuple(truth[verdict.rule_holds] for verdict in judged)
 
 
 def block_count(case: Case) -> int:
@@ -180,7 +180,7 @@ def conclude(case: Case, drawn: Drawn) -> Calibration:
         bit_generator=None if case.enumerated else BIT_GENERATOR,
         hypotheses=tuple(_hypothesis(made, index, truths[:, index]) for index in range(truths.shape[1])),
         family=_family(made, truths),
-        left_out=tuple(LeftOut.model_validate(each) for each in about["left_out"]),
+        left_out=tuple(LeftOut.model_validate(item) for item in about["left_out"]),
         assumes=words.ASSUMES,
         versions=library_versions(),
     )
@@ -252,7 +252,9 @@ def _family(made: Calibrator, truths: NDArray[np.uint8]) -> CalibratedFamily | N
     """How often some claim of a difference in the family passes."""
     family = members(made.case.plan)
     where = [
-        index for index, each in enumerate(made.hypotheses) if each.id in family and each.claim in DIFFERENCE
+        index
+        for index, hypothesis in enumerate(made.hypotheses)
+        if hypothesis.id in family and hypothesis.claim in DIFFERENCE
     ]
     if len(where) < 2:
         return None

@@ -70,8 +70,8 @@ class Case:
                 clusters = manifest.clusters if population.clusters is not None else None
                 codes = np.arange(manifest.n, dtype=np.int64) if clusters is None else codes_of(clusters)
                 differ = np.zeros(manifest.n, dtype=np.bool_)
-                for each in here:
-                    differ |= self.differing(each)
+                for hypothesis in here:
+                    differ |= self.differing(hypothesis)
                 units[population.id] = Units(codes, int(codes.max()) + 1, np.unique(codes[differ]))
         return units
 
@@ -95,7 +95,7 @@ class Case:
     @property
     def free(self) -> int:
         """Units that differ, over all populations."""
-        return sum(len(each.differ) for each in self.units.values())
+        return sum(len(unit.differ) for unit in self.units.values())
 
     @property
     def enumerated(self) -> bool:
@@ -137,13 +137,13 @@ def case_of(
         Conflict: rows are lacking because the collection ended early.
     """
     apart, own = [], dict[Key, Cell]()
-    if any(each.baseline is None for each in plan.hypotheses or ()):
+    if any(hypothesis.baseline is None for hypothesis in plan.hypotheses or ()):
         raise Conflict("a calibration swaps the labels of two arms, and this plan has a claim about one arm")
-    for index, each in enumerate(plan.hypotheses or ()):
-        renamed = own_arms(each, index)
-        for arm, name in zip(each.pair, renamed.pair, strict=True):
-            for endpoint in plan.endpoints_asked(each):
-                own[each.population, name, endpoint] = cells[each.population, arm, endpoint]
+    for index, hypothesis in enumerate(plan.hypotheses or ()):
+        renamed = own_arms(hypothesis, index)
+        for arm, name in zip(hypothesis.pair, renamed.pair, strict=True):
+            for endpoint in plan.endpoints_asked(hypothesis):
+                own[hypothesis.population, name, endpoint] = cells[hypothesis.population, arm, endpoint]
         apart.append(renamed)
     if any(np.any(cell.statuses == NOT_RECEIVED) for cell in own.values()):
         raise Conflict(
@@ -162,8 +162,8 @@ def pack(case: Case) -> bytes:
     head = {
         "plan": case.plan.as_dict(),
         "manifests": {
-            name: {"item_ids": each.item_ids, "clusters": each.clusters, "strata": each.strata}
-            for name, each in case.manifests.items()
+            name: {"item_ids": manifest.item_ids, "clusters": manifest.clusters, "strata": manifest.strata}
+            for name, manifest in case.manifests.items()
         },
         "cells": [[*key, *cell.values.shape] for key, cell in case.cells.items()],
         "runs": case.runs,
@@ -193,8 +193,8 @@ def unpack(body: bytes) -> Case:
     return Case(
         Plan.from_dict(head["plan"]),
         {
-            name: Manifest(**{k: _column(v) for k, v in each.items()})
-            for name, each in head["manifests"].items()
+            name: Manifest(**{k: _column(v) for k, v in columns.items()})
+            for name, columns in head["manifests"].items()
         },
         cells,
         head["runs"],

@@ -64,7 +64,7 @@ def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float 
     region = rule.on(n, m)
     pieces = region.cuts[0, 1:] > region.cuts[0, :-1]
     truths = region.truths[0]
-    if any(int(each) & TRUE and int(each) != TRUE for each in truths[pieces]):
+    if any(int(truth) & TRUE and int(truth) != TRUE for truth in truths[pieces]):
         return None
     held = pieces & (truths == TRUE)
     chance = binomial.between(region.cuts[0, :-1][held], region.cuts[0, 1:][held], m[0], 0.5)

@@ -67,7 +67,7 @@ def pilot_case(
         for pilot, hypotheses in zip(pilots, covered, strict=True)
         for hypothesis in hypotheses
     ]
-    order = {each.id: at for at, each in enumerate(plan.hypotheses or ())}
+    order = {hypothesis.id: at for at, hypothesis in enumerate(plan.hypotheses or ())}
     used.sort(key=lambda pair: order[pair[0].id])
     cells: dict[Key, Cell] = {}
     apart = []
@@ -97,8 +97,8 @@ def _covered(
     for hypothesis in plan.hypotheses or ():
         fits = [
             index
-            for index, each in enumerate(pilots)
-            if each.population == hypothesis.population and each.endpoint in (None, hypothesis.endpoint)
+            for index, pilot in enumerate(pilots)
+            if pilot.population == hypothesis.population and pilot.endpoint in (None, hypothesis.endpoint)
         ]
         if hypothesis.baseline is None:
             reason = "it is about one arm, and pilot columns are of two"
@@ -155,12 +155,12 @@ def _check_endpoint(plan: Plan, name: str, pilot: Pilot, path: str, faults: Faul
         )
         return
     for column, values in (("baseline", pilot.baseline), ("candidate", pilot.candidate)):
-        given = [(row, each) for row, each in enumerate(values) if each is not None]
+        given = [(row, value) for row, value in enumerate(values) if value is not None]
         if endpoint.kind == "binary":
-            odd = [row for row, each in given if each not in (0.0, 1.0)]
+            odd = [row for row, value in given if value not in (0.0, 1.0)]
             faults.rows(f"{path}.{column}", odd, "is neither 0 nor 1", "the endpoint is binary")
         elif (ends := endpoint.bounds) is not None:
-            odd = [row for row, each in given if not ends.low <= each <= ends.high]
+            odd = [row for row, value in given if not ends.low <= value <= ends.high]
             faults.rows(f"{path}.{column}", odd, "lies outside the endpoint's bounds", "send values within")
 
 

@@ -59,7 +59,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 path,
                 say("findings.claim_not_asserted", why=why, way_out=_way_out(plan, setting, gap)),
             )
-    elif held and not all(target.shows_size(each) for each in held):
+    elif held and not all(target.shows_size(facts) for facts in held):
         size = quantity(setting.endpoint, target.good * (target.size or Fraction(0)))
         yield warning(
             "SIZE_NOT_TESTED",
@@ -85,11 +85,11 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
 
 def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     """What is shown of the true difference in every state."""
-    turned = [each if target.good == 1 else each.turned() for each in held]
-    most = [max((each.at for each in facts.shown if each.side == 1), default=None) for facts in turned]
+    turned = [facts if target.good == 1 else facts.turned() for facts in held]
+    most = [max((fact.at for fact in facts.shown if fact.side == 1), default=None) for facts in turned]
     if None in most or not most:
         return say("findings.shows_nothing")
-    beyond = quantity(endpoint, target.good * min(each for each in most if each is not None))
+    beyond = quantity(endpoint, target.good * min(margin for margin in most if margin is not None))
     return say("findings.shows_above" if target.good == 1 else "findings.shows_below", size=beyond)
 
 
@@ -103,7 +103,7 @@ def asserts_claim(setting: Setting) -> bool:
 
 def first_gap(target: Target, held: States) -> Gap | None:
     """What some state in which the rule holds lacks; None when the claim follows in all of them."""
-    gaps = {target.gap(each) for each in held}
+    gaps = {target.gap(facts) for facts in held}
     return next((gap for gap in ("bound", "opposite", "direction", "size") if gap in gaps), None)
 
 
@@ -173,9 +173,9 @@ def _opposite(setting: Setting, target: Target) -> str:
     hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
-    named = ", ".join(f"`{each}`" for each in blamed) or say("findings.a_test_in_it")
+    named = ", ".join(f"`{clause}`" for clause in blamed) or say("findings.a_test_in_it")
     says = claimed(target, hypothesis, endpoint)
-    uses = [use for each in blamed if (use := setting.use_of(each)) is not None]
+    uses = [use for clause in blamed if (use := setting.use_of(clause)) is not None]
     if uses and not any(effect_of(use).of_means for use in uses):
         side = "greater" if target.good == 1 else "less"
         return say("findings.takes_either_side", claimed=says, clauses=named, side=side)

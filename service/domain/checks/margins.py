@@ -14,28 +14,28 @@ from service.words import say
 
 def margin_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """An error for a margin that is another number than the plan's own; with a reason a warning to acknowledge."""
-    for each in margins_of(plan, setting):
-        if not each.differs:
+    for stated in margins_of(plan, setting):
+        if not stated.differs:
             continue
-        path = f"tests[{each.use.index}].parameters.margin" if each.own else f"{setting.path}.statement"
-        margin, beside = quantity(each.endpoint, each.value), _beside(each)
-        if each.falls_short:
+        path = f"tests[{stated.use.index}].parameters.margin" if stated.own else f"{setting.path}.statement"
+        margin, beside = quantity(stated.endpoint, stated.value), _beside(stated)
+        if stated.falls_short:
             yield error(
                 "MARGIN_DIFFERS",
                 path,
-                say("findings.margin_wider", test=each.use.use.id, margin=margin, beside=beside),
+                say("findings.margin_wider", test=stated.use.use.id, margin=margin, beside=beside),
             )
-        elif each.reason is None:
+        elif stated.reason is None:
             yield error(
                 "MARGIN_DIFFERS",
                 path,
-                say("findings.margin_other", test=each.use.use.id, margin=margin, beside=beside),
+                say("findings.margin_other", test=stated.use.use.id, margin=margin, beside=beside),
             )
         else:
             yield warning(
                 "MARGIN_DIFFERS",
                 path,
-                say("findings.margin_reasoned", test=each.use.use.id, margin=margin, beside=beside),
+                say("findings.margin_reasoned", test=stated.use.use.id, margin=margin, beside=beside),
             )
 
 
@@ -43,7 +43,7 @@ def _beside(margin: TestedMargin) -> str:
     """The numbers that it is not."""
     sesoi = margin.sesoi if margin.from_sesoi else None
     stated = margin.stated if margin.from_statement else None
-    numbers = [None if each is None else quantity(margin.endpoint, each) for each in (sesoi, stated)]
+    numbers = [None if size is None else quantity(margin.endpoint, size) for size in (sesoi, stated)]
     match numbers:
         case [str(of_plan), str(of_statement)]:
             return say("findings.both_margins", sesoi=of_plan, stated=of_statement)

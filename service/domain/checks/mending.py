@@ -61,7 +61,7 @@ def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> b
     if new.rule is None or any(rule_finding.severity == "error" for rule_finding in rule_findings(new)):
         return False
     target, held = Target.of(new), states(new.rule, Reader.of(new))
-    if not held or any(target.gap(each) is not None for each in held):
+    if not held or any(target.gap(facts) is not None for facts in held):
         return False
     return _errors(changed, new) <= _errors(plan, setting)
 
@@ -81,7 +81,7 @@ def _with(rule: Rule | None, clause: Rule) -> str:
         return sentence(clause)
     parts = rule.parts if isinstance(rule, All) else (rule,)
     more = clause.parts if isinstance(clause, All) else (clause,)
-    return sentence(All(parts=(*parts, *(each for each in more if each not in parts))))
+    return sentence(All(parts=(*parts, *(part for part in more if part not in parts))))
 
 
 def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, TestUse | None]]:
@@ -98,14 +98,14 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
     sided = _sided(setting, target)
     estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
     if gap != "bound":
-        yield from ((f"{each} {estimate}", None) for each in estimates if gap != "opposite")
+        yield from ((f"{field} {estimate}", None) for field in estimates if gap != "opposite")
         yield from ((clause, None) for clause in sided)
-        yield from ((f"{clause} and {each} {estimate}", None) for clause in sided for each in estimates)
+        yield from ((f"{clause} and {field} {estimate}", None) for clause in sided for field in estimates)
         return
     for bound, test in _bounds(plan, setting, target):
         yield bound, test
         if sized:
-            yield from ((f"{bound} and {each} {estimate}", test) for each in estimates)
+            yield from ((f"{bound} and {field} {estimate}", test) for field in estimates)
         yield from ((f"{bound} and {clause}", test) for clause in sided)
 
 
@@ -139,14 +139,14 @@ def _sided(setting: Setting, target: Target) -> list[str]:
     if target.good == -1:
         wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
     reader, margin = Reader.of(setting), target.margin or Fraction(0)
-    blamed = {each.field.test for each in denying(setting, target, reader)}
+    blamed = {clause.field.test for clause in denying(setting, target, reader)}
     assert setting.endpoint is not None  # noqa: S101 - callers have one
     each_test = [
         next(_intervals_of(use.use, use.test, wanted, margin, setting.endpoint), None)
         for name, use in setting.uses.items()
         if name in blamed
     ]
-    clauses = [each for each in each_test if each is not None]
+    clauses = [clause for clause in each_test if clause is not None]
     return [" and ".join(clauses)] if clauses else []
 
 

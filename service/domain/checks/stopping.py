@@ -111,4 +111,4 @@ def _needs_bounds(setting: Setting) -> bool:
 
 
 def _index(plan: Plan, setting: Setting) -> int:
-    return next(i for i, each in enumerate(plan.endpoints or ()) if each == setting.endpoint)
+    return next(i for i, endpoint in enumerate(plan.endpoints or ()) if endpoint == setting.endpoint)

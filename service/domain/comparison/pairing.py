@@ -48,7 +48,7 @@ class Pairs:
 
     def of_slice(self, name: str) -> Pairs:
         """The items of one slice."""
-        kept = [row for row, each in enumerate(self.slices or ()) if each == name]
+        kept = [row for row, label in enumerate(self.slices or ()) if label == name]
         return Pairs(
             [self.item_ids[row] for row in kept],
             self.baseline[kept],
@@ -128,7 +128,9 @@ class Everything:
         Raises:
             InvalidData: some result is missing, and 0 would not speak against the arm that lacks it.
         """
-        every = all(len(arm.values.get(each, ())) >= arm.runs for arm in self.arms for each in self.known)
+        every = all(
+            len(arm.values.get(item_id, ())) >= arm.runs for arm in self.arms for item_id in self.known
+        )
         if every or self.zero_is_worst(declared):
             return
         least, what = self.least(declared), "is better than the worst score"
@@ -223,9 +225,9 @@ def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, 
         for arm, other in ((before, after), (after, before))
     ]
     without = [
-        each
-        for each in everything.known
-        if each in before.values and each in after.values and each not in paired
+        item_id
+        for item_id in everything.known
+        if item_id in before.values and item_id in after.values and item_id not in paired
     ]
     neither = [item_id_ for item_id_ in everything.item_ids if item_id_ not in known]
     return Unpaired(

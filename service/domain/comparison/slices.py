@@ -36,14 +36,14 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
     claimed = [claims_of(weighed, margin) for _, _, weighed in told]
     if missing is not None:
         claimed = [
-            missing.of_slice(name).standing(each) for (name, _, _), each in zip(told, claimed, strict=True)
+            missing.of_slice(name).standing(claim) for (name, _, _), claim in zip(told, claimed, strict=True)
         ]
     standing = _standings([(part, weighed) for _, part, weighed in told], claimed, weighing)
     results = tuple(
         _slice(name, part, weighed, claims, p, alpha, stands)
         for (name, part, weighed), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
     )
-    every = [each for each in standing if each is not None]
+    every = [known for known in standing if known is not None]
     every += ["cannot_tell" for _ in left_out]
     if len(every_name) > len(names):  # nothing is known of the others
         every.append("cannot_tell")

@@ -126,7 +126,7 @@ def heaviest(facts: SuiteFacts) -> tuple[str, float] | None:
     total = sum(parts.values())
     if facts.estimand == "new_tasks" or not total or len(parts) < 2:
         return None
-    name = max(parts, key=lambda each: parts[each])
+    name = max(parts, key=lambda part: parts[part])
     return name, parts[name] / total
 
 

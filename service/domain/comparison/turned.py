@@ -66,7 +66,7 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
             test.model_copy(update={"ci": None if test.ci is None else _mirrored(test.ci)})
             for test in answer.tests
         ),
-        "more": tuple(each.model_copy(update={"truth": _minus(each.truth)}) for each in answer.more),
+        "more": tuple(more.model_copy(update={"truth": _minus(more.truth)}) for more in answer.more),
     }
     if scale is not None:
         changes["scale"] = scale_turned(scale, about)

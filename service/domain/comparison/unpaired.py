@@ -198,8 +198,8 @@ def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: Rule, u
     if arms[0].covariates:
         rule = (*rule, "adjusted")
         body["covariates"] = {
-            each: {name: list(arm.covariates[each]) for name, arm in sides.items()}
-            for each in arms[0].covariates
+            covariate: {name: list(arm.covariates[covariate]) for name, arm in sides.items()}
+            for covariate in arms[0].covariates
         }
     answer, run = run_test("unpaired_means", body, "melded")
     analysis = answer.analysis

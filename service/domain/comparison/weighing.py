@@ -189,7 +189,7 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: Rule, weighing: Weighing, sc
         n_clusters=units if unit == "clusters" else None,
         least_p=flips.analysis.min_attainable_p,
         reasons=reasons,
-        warnings=tuple(each for code, each in warnings.items() if code not in silent),
+        warnings=tuple(warning for code, warning in warnings.items() if code not in silent),
         bounded=Bounded(difference, codes, scale.high - scale.low, weighing.unseen),
     )
 

@@ -67,18 +67,20 @@ def consequences(
     rows: Rows, changes: Mapping[int, Change], planned: Mapping[str, Outcome], *, budget: float = BUDGET
 ) -> Consequences:
     """What these deviations, by number, do to the outcomes of the verdict as planned."""
-    refusals = {number: why_not(rows.plan, each) for number, each in changes.items()}
-    applied = {number: each for number, each in changes.items() if refusals[number] is None}
+    refusals = {number: why_not(rows.plan, change) for number, change in changes.items()}
+    applied = {number: change for number, change in changes.items() if refusals[number] is None}
     once, reasons = seconds(rows), []
     together: AsRun | None = None
     alone: tuple[AsRun, ...] = ()
     if applied and once * (len(applied) + 1) <= budget:
-        alone = tuple(as_run(rows, {number: each}, planned) for number, each in applied.items())
+        alone = tuple(as_run(rows, {number: change}, planned) for number, change in applied.items())
         together = alone[0] if len(alone) == 1 else as_run(rows, applied, planned)
     elif applied:
         reasons.append(_too_long("the verdicts as run", once * (len(applied) + 1), budget))
     sweeps = [
-        *declared(rows.plan, {n: each for n, each in changes.items() if isinstance(each, ThresholdChange)})
+        *declared(
+            rows.plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
+        )
     ]
     needed = once * judgements(rows, sweeps)
     if needed > budget:

@@ -133,7 +133,7 @@ def judge_filing(
                 measured=seen is not None,
             )
         )
-    case = Case(plan, filing.change, facts, [each.direction for each in judged])
+    case = Case(plan, filing.change, facts, [consequence.direction for consequence in judged])
     return (tuple(judged), *classify(case))
 
 

@@ -196,7 +196,7 @@ RULES: tuple[DeviationRule, ...] = (
 
 def classify(case: Case) -> tuple[Classification, RuleApplied]:
     """The first rule that matches, and what it decides."""
-    rule = next(each for each in RULES if each.matches(case))
+    rule = next(rule for rule in RULES if rule.matches(case))
     return rule.decides, RuleApplied(ruleset=RULESET, id=rule.id, says=rule.says)
 
 
@@ -215,5 +215,9 @@ def sweep_spans(plan: Plan, change: ThresholdChange) -> bool:
 def planned_values(plan: Plan, change: ThresholdChange) -> tuple[float, ...]:
     """The plan's values of that threshold: on the change's population, else everywhere it is named."""
     named = [threshold for threshold in plan.thresholds or () if threshold.name == change.name]
-    own = [each for each in named if change.population is not None and each.population == change.population]
-    return tuple(each.value for each in own or named)
+    own = [
+        endpoint
+        for endpoint in named
+        if change.population is not None and endpoint.population == change.population
+    ]
+    return tuple(one.value for one in own or named)

@@ -24,13 +24,17 @@ def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
             | changes.ExcludedClusters()
             | changes.DisputedItems()
         ):
-            return tuple(each for each in every if each.population == change.population)
+            return tuple(hypothesis for hypothesis in every if hypothesis.population == change.population)
         case changes.ThresholdChange():
-            return tuple(each for each in every if change.population in (None, each.population))
+            return tuple(
+                hypothesis for hypothesis in every if change.population in (None, hypothesis.population)
+            )
         case changes.EndpointChange() | changes.RuleChange() | changes.HypothesisChange():
-            return tuple(each for each in every if each.id == change.hypothesis)
+            return tuple(hypothesis for hypothesis in every if hypothesis.id == change.hypothesis)
         case changes.SesoiChange() | changes.JudgeChange():
-            return tuple(each for each in every if change.endpoint in plan.endpoints_asked(each))
+            return tuple(
+                hypothesis for hypothesis in every if change.endpoint in plan.endpoints_asked(hypothesis)
+            )
         case changes.TestChange():
             return tuple(
                 setting.hypothesis for setting in resolve(plan).settings if change.test in setting.tests

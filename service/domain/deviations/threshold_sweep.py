@@ -141,7 +141,7 @@ def _endpoint(plan: Plan, hypothesis: Hypothesis, sweep: Sweep, value: float) ->
     if value == sweep.run_value:
         return hypothesis.endpoint
     name = endpoint_at(hypothesis.endpoint, sweep.name, value)
-    return name if any(each.id == name for each in plan.endpoints_of(hypothesis.population)) else None
+    return name if any(endpoint.id == name for endpoint in plan.endpoints_of(hypothesis.population)) else None
 
 
 def _point(rows: Rows, sweep: Sweep, hypothesis: Hypothesis, point: SweepPoint) -> PointFound:

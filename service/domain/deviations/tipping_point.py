@@ -263,8 +263,8 @@ def tipping_point(
     search = _Search(rows, setting, doubts)
     if not len(search.doubtful):
         return None
-    each = seconds(search.rows)
-    allowed = min(MAX_EVALUATIONS, int(budget / max(each, 1e-6)))
+    per_filling = seconds(search.rows)
+    allowed = min(MAX_EVALUATIONS, int(budget / max(per_filling, 1e-6)))
     start = search.outcome({})
     kinds = search.kinds(_ties_alike(setting))
     affordable = allowed >= FEWEST
@@ -307,13 +307,13 @@ def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, al
     filling, outcome = known or (None, None)
     looked = 0
     for size in range(1, below):
-        for each in fillings(kinds, size):
+        for attempt in fillings(kinds, size):
             if search.evaluations >= allowed or looked >= MAX_FILLINGS:
                 return _Found(filling, outcome, size, False)
             looked += 1
-            reached = search.outcome(each)
+            reached = search.outcome(attempt)
             if reached != start:
-                return _Found(each, reached, size, True)
+                return _Found(attempt, reached, size, True)
     return _Found(filling, outcome, below, True)
 
 
@@ -386,11 +386,13 @@ def _cells_beside(plan: Plan, hypothesis: Hypothesis, own: Sequence[Key]) -> set
     """The other cells of hypotheses whose p-values an item of this one may bear on: on its arms, or under `max_t`."""
     shared = plan.multiplicity is not None and plan.multiplicity.policy == "max_t"
     cells: set[Key] = set()
-    for each in plan.hypotheses or ():
+    for other in plan.hypotheses or ():
         keys = {
-            (each.population, arm, endpoint) for arm in each.arms for endpoint in plan.endpoints_asked(each)
+            (other.population, arm, endpoint)
+            for arm in other.arms
+            for endpoint in plan.endpoints_asked(other)
         }
-        if each.population == hypothesis.population and (shared or keys & set(own)):
+        if other.population == hypothesis.population and (shared or keys & set(own)):
             cells |= keys - set(own)
     return cells
 

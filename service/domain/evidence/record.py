@@ -176,7 +176,7 @@ def _preregistration(known: Known) -> Piece:
 
 
 def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
-    named = bool(primary) and all(any(_is_paired(use) for use in _p_tests(each)) for each in primary)
+    named = bool(primary) and all(any(_is_paired(use) for use in _p_tests(setting)) for setting in primary)
     return piece(
         "paired_test",
         [
@@ -186,11 +186,15 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
                 message("evidence.paired_p"),
             ),
             yes(
-                bool(primary) and all(asserts_claim(each) for each in primary),
+                bool(primary) and all(asserts_claim(setting) for setting in primary),
                 message("evidence.claim_borne_out"),
             ),
             _computed(
-                known, [(each, _tested(each), {use.use.id for use in _p_tests(each)}) for each in primary]
+                known,
+                [
+                    (setting, _tested(setting), {use.use.id for use in _p_tests(setting)})
+                    for setting in primary
+                ],
             ),
         ],
         least=2,
@@ -222,14 +226,14 @@ def _is_equivalence(use: Use) -> bool:
 def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     sesoi = known.record.plan.sesoi or {}
     margins = bool(primary) and all(
-        each.hypothesis.endpoint in sesoi or each.reference is not None for each in primary
+        setting.hypothesis.endpoint in sesoi or setting.reference is not None for setting in primary
     )
     # an interval of one arm shows both that it reaches its reference and that it falls short of it
     tests = {
-        each.index: {id for id, use in each.uses.items() if _is_equivalence(use)}
-        if each.reference is None
-        else {use.use.id for use in _p_tests(each)}
-        for each in primary
+        setting.index: {id for id, use in setting.uses.items() if _is_equivalence(use)}
+        if setting.reference is None
+        else {use.use.id for use in _p_tests(setting)}
+        for setting in primary
     }
     return piece(
         "equivalence",
@@ -241,10 +245,10 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 message("evidence.equivalence_named"),
             ),
             yes(
-                all(asserts_claim(each) for each in primary if WANTED[each.hypothesis.claim]),
+                all(asserts_claim(setting) for setting in primary if WANTED[setting.hypothesis.claim]),
                 message("evidence.margin_shown"),
             ),
-            _computed(known, [(each, _tested(each), tests[each.index]) for each in primary]),
+            _computed(known, [(setting, _tested(setting), tests[setting.index]) for setting in primary]),
         ],
         least=3,
     )
@@ -252,15 +256,18 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
 
 def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
     suited = {
-        each.index: {use.use.id for use in each.uses.values() if _respects(each, use)} for each in primary
+        setting.index: {use.use.id for use in setting.uses.values() if _respects(setting, use)}
+        for setting in primary
     }
     grouped = [
-        each for each in primary if each.population is not None and each.population.clusters is not None
+        setting
+        for setting in primary
+        if setting.population is not None and setting.population.clusters is not None
     ]
     stated = bool(primary) and all(
-        each.population is not None
-        and (each.population.clusters is not None or each.population.independence is not None)
-        for each in primary
+        setting.population is not None
+        and (setting.population.clusters is not None or setting.population.independence is not None)
+        for setting in primary
     )
     # The record shows which items share a cluster; why the others are independent is the author's word.
     declared = (
@@ -280,8 +287,8 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
             _computed(
                 known,
                 [
-                    (each, "ci" if each.reference is None else _tested(each), suited[each.index])
-                    for each in primary
+                    (setting, "ci" if setting.reference is None else _tested(setting), suited[setting.index])
+                    for setting in primary
                 ],
             ),
         ],
@@ -325,8 +332,8 @@ def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> 
         return yes(None, message("evidence.computed_later"))
     judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
     held = all(
-        any(_has(Answer.of(judged[each.hypothesis.id].analyses, test).analysis, name) for test in tests)
-        for each, name, tests in wanted
+        any(_has(Answer.of(judged[setting.hypothesis.id].analyses, test).analysis, name) for test in tests)
+        for setting, name, tests in wanted
     )
     return yes(held and bool(wanted), message("evidence.computed"))
 

@@ -29,7 +29,7 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
                 "findings.about_shown",
                 what=say(f"verdicts.about_{about}"),
                 shown=say(f"verdicts.about_{other}"),
-                tests=", ".join(f"`{each}`" for each in tests),
+                tests=", ".join(f"`{test}`" for test in tests),
                 about=other,
             ),
         )
@@ -59,7 +59,7 @@ def _shown_alone(setting: Setting) -> tuple[About, list[str]] | None:
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return None
     for way in states(setting.rule, Reader.of(setting)):
-        tests = sorted({each.of for each in way.shown if each.of is not None})
-        if tests and len(tests) == len({each.of for each in way.shown}):
+        tests = sorted({fact.of for fact in way.shown if fact.of is not None})
+        if tests and len(tests) == len({fact.of for fact in way.shown}):
             return _about(setting, tests[0]), tests
     return None

@@ -20,7 +20,7 @@ def assumption_findings(plan: Plan) -> Iterator[Finding]:
     known = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for name in stated or {}:
         if name not in known:
-            names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
+            names = ", ".join(f"'{other}'" for other in sorted(known)) or "none"
             message = say("findings.unknown_name", noun=say("findings.hypothesis"), name=name, known=names)
             yield error("UNKNOWN_NAME", f"assumptions.hypotheses.{name}", message)
 
@@ -30,7 +30,7 @@ def amounts_findings(plan: Plan) -> Iterator[Finding]:
     stated = plan.assumptions
     if stated is None:
         return
-    own = {f"hypotheses.{name}.": each for name, each in (stated.hypotheses or {}).items()}
+    own = {f"hypotheses.{name}.": assumed for name, assumed in (stated.hypotheses or {}).items()}
     for where, assumed in {"": stated, **own}.items():
         for name in assumed.amounts or {}:
             endpoint = plan.endpoint(name)

@@ -28,7 +28,7 @@ def level_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
 ) -> Iterator[Finding]:
     """A warning for every rule above its alpha, and for a family that nothing corrects."""
-    level_by_hypothesis = {each.hypothesis.id: level_of(plan, facts, each) for each in looked_up}
+    level_by_hypothesis = {setting.hypothesis.id: level_of(plan, facts, setting) for setting in looked_up}
     for setting in looked_up:
         level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
@@ -54,8 +54,8 @@ def level_findings(
                 yield warning(
                     "LEVEL_UNKNOWN", f"{setting.path}.rule", say("findings.level_unknown", why=unknown)
                 )
-    family = [each for each in looked_up if each.hypothesis.id in members(plan)]
-    levels = [level_by_hypothesis[each.hypothesis.id] for each in family]
+    family = [setting for setting in looked_up if setting.hypothesis.id in members(plan)]
+    levels = [level_by_hypothesis[setting.hypothesis.id] for setting in family]
     yield from _family(plan, levels)
     yield from _corrected(plan, family, levels)
 
@@ -150,7 +150,7 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     error = math.hypot(*(level.standard_error or 0.0 for level in levels))
     if not exceeds(most, error, alpha):
         return
-    alone = 1 - math.prod(1 - each for each in known)
+    alone = 1 - math.prod(1 - level for level in known)
     left_out = len(levels) - len(known)
     key = "findings.family_uncorrected_in_part" if left_out else "findings.family_uncorrected"
     yield warning(
@@ -168,7 +168,7 @@ def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> It
     if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
     alpha = max(level.alpha for level in levels)
-    most = max((_by_policy(each) for each in family), default=0.0)
+    most = max((_by_policy(level) for level in family), default=0.0)
     known = [level.level for level in levels if level.level is not None]
     error = 0.0
     if len(known) == len(levels) and sum(known) < most:

@@ -74,10 +74,10 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += sequential_findings(plan, setting)
         findings += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))
-        if not any(each.severity == "error" for each in attained):
+        if not any(finding.severity == "error" for finding in attained):
             attained += power_findings(plan, facts, setting)
         findings += attained
-        if not any(each.code == "RULE_NEVER_PASSES" for each in attained):
+        if not any(finding.code == "RULE_NEVER_PASSES" for finding in attained):
             findings += contradiction_findings(setting)
         findings += word_findings(setting)
     findings += level_findings(plan, facts, looked_up)
@@ -134,7 +134,7 @@ def _names(plan: Plan) -> Iterator[Finding]:
         yield from _known("hypothesis", name, hypotheses, "multiplicity.family")
     for index, use in enumerate(plan.tests or ()):
         if registered(use) is None:
-            versions = [str(each.version) for each in registry.every() if each.name == use.test]
+            versions = [str(test.version) for test in registry.every() if test.name == use.test]
             has = (
                 f"versions {', '.join(versions)}" if versions else f"the tests {', '.join(registry.latest())}"
             )
@@ -171,7 +171,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 def _known(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding]:
     if name not in known:
-        names = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
+        names = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
         meant = nearest(name, known)
         if meant is None:
             yield error(

@@ -46,7 +46,7 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
-    binary = all(each.kind == "binary" and each.replicates == 1 for each in (endpoint, audit))
+    binary = all(one.kind == "binary" and one.replicates == 1 for one in (endpoint, audit))
     return binary and audit.role == "secondary"
 
 
@@ -138,8 +138,8 @@ def _apart(plan: Plan, setting: Setting) -> str | None:
             population=first.hypothesis.population,
         )
     sides = [
-        {side_of(use) == "two-sided" for _, use in member_uses(each) if use is not None}
-        for each in (first, setting)
+        {side_of(use) == "two-sided" for _, use in member_uses(one) if use is not None}
+        for one in (first, setting)
     ]
     if sides[0] and sides[1] and len(sides[0] | sides[1]) > 1:
         return say("findings.signs_of_sides")

@@ -72,9 +72,9 @@ def _low(lead: LeadPower, least: float) -> str:
 def _elsewhere(lead: LeadPower) -> str:
     """The chance at larger differences, under the reference."""
     said = [
-        f"{_chance(each, each.power)} with {size_of(each)}"
-        for each in lead.curve
-        if each.power is not None and abs(each.truth) > abs(lead.reference.truth)
+        f"{_chance(point, point.power)} with {size_of(point)}"
+        for point in lead.curve
+        if point.power is not None and abs(point.truth) > abs(lead.reference.truth)
     ]
     if not said:
         return ""

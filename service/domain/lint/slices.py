@@ -32,7 +32,7 @@ def slice_findings(
     slices = plan.slices
     if slices is None:
         return
-    known = {each.hypothesis.id for each in looked_up}
+    known = {setting.hypothesis.id for setting in looked_up}
     for name in slices.hypotheses or ():
         if name not in known:
             yield error(
@@ -45,7 +45,7 @@ def slice_findings(
                     known=", ".join(sorted(known)) or "none",
                 ),
             )
-    asked = [each for each in looked_up if asked_of(plan, each.hypothesis) is not None]
+    asked = [setting for setting in looked_up if asked_of(plan, setting.hypothesis) is not None]
     if not asked and known:
         yield error("SLICES", "slices", say("findings.slices_none"))
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
@@ -105,11 +105,11 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         return
     unit = "clusters" if kind == "clusters" else "items"
 
-    def size(each: StratumFacts) -> int:
-        return each.n_clusters or 0 if kind == "clusters" else each.n
+    def size(stratum: StratumFacts) -> int:
+        return stratum.n_clusters or 0 if kind == "clusters" else stratum.n
 
     least = least_ever(kind, margin, slices.alpha)
-    never = [each for each in facts.strata if size(each) < least]
+    never = [stratum for stratum in facts.strata if size(stratum) < least]
     if never:
         best = say("findings.candidate_wins_all" if kind == "score" else "findings.whatever_results")
         yield error(
@@ -134,7 +134,9 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
     if kind != "score":
         return
     small = [
-        each for each in facts.strata if each.n >= least and not passes_alike(each.n, margin, slices.alpha)
+        stratum
+        for stratum in facts.strata
+        if stratum.n >= least and not passes_alike(stratum.n, margin, slices.alpha)
     ]
     if small:
         alike = least_alike(margin, slices.alpha)
@@ -146,7 +148,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
 
 
 def _listed(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
-    told = [f"'{each.stratum[:60]}' ({size(each)})" for each in strata[:NAMED]]
+    told = [f"'{stratum.stratum[:60]}' ({size(stratum)})" for stratum in strata[:NAMED]]
     rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
     names = f"{', '.join(told)}{rest}"
     return say("findings.one_slice" if len(strata) == 1 else "findings.some_slices", names=names)

@@ -44,7 +44,9 @@ def of_deviation(number: int) -> Fork:
 
 def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
     """A choice per swept threshold with results at another value; and the values that have none."""
-    sweeps = declared(plan, {n: each for n, each in changes.items() if isinstance(each, ThresholdChange)})
+    sweeps = declared(
+        plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
+    )
     values: dict[tuple[str, str | None], list[float]] = {}
     run: dict[tuple[str, str | None], float] = {}
     for sweep in sweeps:
@@ -80,7 +82,7 @@ def _has_results_at(plan: Plan, threshold: str, population: str | None, value: f
 
 def has_results(plan: Plan, population: str, endpoint: str) -> bool:
     """Whether the plan has results of an endpoint on a population."""
-    return any(each.id == endpoint for each in plan.endpoints_of(population))
+    return any(measured.id == endpoint for measured in plan.endpoints_of(population))
 
 
 def _format_threshold(threshold: str, value: float) -> str:
@@ -98,7 +100,7 @@ def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
             seen.add(picked)
             yield picked
     for number in range(2, len(choices) + 1):
-        yield from (each for each in _departing(choices, number) if each not in seen)
+        yield from (choice for choice in _departing(choices, number) if choice not in seen)
 
 
 def _departing(choices: Sequence[Choice], number: int) -> Iterator[Picked]:

@@ -58,9 +58,9 @@ def multiverse(
     budget: float = BUDGET,
 ) -> Multiverse:
     """Every hypothesis under the choices that these deviations, by number, and the declared sweeps open."""
-    refusals = {number: why_not(rows.plan, each) for number, each in changes.items()}
+    refusals = {number: why_not(rows.plan, change) for number, change in changes.items()}
     choices = [
-        Choice(of_deviation(number), each) for number, each in changes.items() if refusals[number] is None
+        Choice(of_deviation(number), change) for number, change in changes.items() if refusals[number] is None
     ]
     swept, lacking = of_sweeps(rows.plan, changes)
     choices += swept
@@ -151,7 +151,7 @@ def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict])
         position="as_planned",
         choices=_chosen(choices, tuple(0 for _ in choices)),
         departures=0,
-        hypotheses={each.id: _found(each) for each in planned},
+        hypotheses={verdict.id: _found(verdict) for verdict in planned},
     )
 
 
@@ -188,7 +188,7 @@ def _summary(
         total=total if total <= LARGEST_COUNT else None,
         cap=cap,
         computed=len(universes),
-        hypotheses=tuple(_over(each, forks, universes, total) for each in planned),
+        hypotheses=tuple(_over(verdict, forks, universes, total) for verdict in planned),
         universes=tuple(universes),
         not_computed=not_computed,
         values_without_results=lacking,
@@ -201,15 +201,15 @@ def _over(
     planned: HypothesisVerdict, forks: Sequence[Fork], universes: Sequence[Universe], total: int
 ) -> HypothesisUniverses:
     here = [(universe, universe.hypotheses[planned.id]) for universe in universes]
-    judged = [(each, seen) for each, seen in here if seen.outcome is not None]
+    judged = [(universe, seen) for universe, seen in here if seen.outcome is not None]
     passes = sum(seen.passes is True for _, seen in judged)
     options = {fork.id: fork.options for fork in forks}
     decided_by = tuple(
         dict.fromkeys(
             name.replace("-", " ") if chosen == DEVIATED else chosen
-            for each, seen in judged
-            if each.departures == 1 and (seen.passes is True) != (_passes(planned) is True)
-            for name, chosen in each.choices.items()
+            for universe, seen in judged
+            if universe.departures == 1 and (seen.passes is True) != (_passes(planned) is True)
+            for name, chosen in universe.choices.items()
             if chosen != options[name][0]
         )
     )

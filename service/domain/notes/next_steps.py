@@ -146,7 +146,7 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
     if lacking and verdict.outcome == "not_supported":
         steps.append(message("notes.results_lacking", count=lacking))
     first, *more = steps
-    return listed([message("notes.next", step=first), *(message("notes.then", step=each) for each in more)])
+    return listed([message("notes.next", step=first), *(message("notes.then", step=step) for step in more)])
 
 
 def _of_one_arm(verdict: HypothesisVerdict) -> Message:

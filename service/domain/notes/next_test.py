@@ -16,7 +16,7 @@ def open_step(plan: Plan, verdict: HypothesisVerdict) -> Message:
     why = {clause.reason or "" for clause in verdict.clauses if clause.holds is None}
     if why == {DRAWN}:
         return message("notes.drawn_too_near")
-    if why and all(each.startswith(KNOWN_AS) for each in why):
+    if why and all(reason.startswith(KNOWN_AS) for reason in why):
         return message("notes.known_as_bound")
     test = defined_test(plan, verdict)
     return message("notes.nothing_defined") if test is None else message("notes.defined_test", test=test)

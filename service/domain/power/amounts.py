@@ -196,15 +196,15 @@ class Amounts:
         clustered = codes is not None
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         before, after = (
-            np.add.reduceat(each, starts, axis=1) if clustered else each
-            for each in _drawn(
+            np.add.reduceat(amounts, starts, axis=1) if clustered else amounts
+            for amounts in _drawn(
                 n_sets, int(sizes.sum()), codes, World(ratio, cv, self.correlation, icc), stream
             )
         )
         units = Units(sizes, after - before, None, clustered, SEED, {}, (before, after))
         sets = SimulatedSets(self.setting, None, units)
         truths = {clause: sets.truths(clause) for clause in dict.fromkeys(self.setting.clauses)}
-        known = {clause: each for clause, each in truths.items() if each is not None}
+        known = {clause: truth for clause, truth in truths.items() if truth is not None}
         if len(known) < len(truths) or self.setting.rule is None:
             return Chance(None, reason=NOT_SIMULATED.format(self.endpoint))
         power = float((combine_sets(self.setting.rule, known) == TRUE).mean())
@@ -291,7 +291,7 @@ def _drawn(
     sigma = math.sqrt(math.log1p(world.cv * world.cv))
     shared, *own = _fields(n_sets, n, codes, world.icc, stream)
     common, rest = math.sqrt(world.correlation), math.sqrt(1 - world.correlation)
-    before, after = (np.exp(sigma * (common * shared + rest * each) - sigma * sigma / 2) for each in own)
+    before, after = (np.exp(sigma * (common * shared + rest * noise) - sigma * sigma / 2) for noise in own)
     return before, world.ratio * after
 
 
@@ -300,9 +300,9 @@ def _fields(
 ) -> Iterator[Floats]:
     generator = np.random.default_rng([SEED, stream])
     for _ in range(3):
-        each = generator.standard_normal((n_sets, n))
+        noise = generator.standard_normal((n_sets, n))
         if codes is None:
-            yield each
+            yield noise
             continue
         cluster = generator.standard_normal((n_sets, int(codes[-1]) + 1))[:, codes]
-        yield math.sqrt(icc) * cluster + math.sqrt(1 - icc) * each
+        yield math.sqrt(icc) * cluster + math.sqrt(1 - icc) * noise

@@ -98,8 +98,8 @@ def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None
             bounds[str(clause.field)] = Bounds(Fraction(-1), Fraction(1), "proportions differ by at most 1")
         elif clause.field.path == ("p_value",) and use is not None:
             least, why = least_p(use, size, setting.population)
-            asked = [each for each in setting.clauses if each.field == clause.field]
-            if family is not None and all(asks_small_p(each) for each in asked):
+            asked = [other for other in setting.clauses if other.field == clause.field]
+            if family is not None and all(asks_small_p(other) for other in asked):
                 least, why = family.adjusted(setting.hypothesis.id, least, why)
             bounds[str(clause.field)] = Bounds(least, Fraction(1), why)
         elif clause.field.path[-1] in COUNTS:
@@ -157,7 +157,7 @@ def _by_field(parts: Sequence[Rule]) -> list[list[Clause]]:
 
 
 def _contradict(group: list[Clause], bounds: Mapping[str, Bounds]) -> bool:
-    return not any(all(holds(each, point) for each in group) for point in _points(group, bounds))
+    return not any(all(holds(clause, point) for clause in group) for point in _points(group, bounds))
 
 
 def _redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> Iterator[Finding]:

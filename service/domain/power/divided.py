@@ -33,7 +33,7 @@ def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
     if policy in ("none", "bonferroni"):
         return ()
-    known = {each.hypothesis.id: each for each in chosen}
+    known = {setting.hypothesis.id: setting for setting in chosen}
     return tuple(name for name in members(plan) if name not in known or _unseen(known[name]))
 
 

@@ -189,8 +189,8 @@ def _grown(power: HypothesisPower, population: Population, units: int) -> Hypoth
     if population.clusters is not None:
         planned = known.cluster_sizes if known and known.cluster_sizes else ()
         g = population.clusters.n
-        each = planned or tuple(population.n // g + (at < population.n % g) for at in range(g))
-        sizes = tuple(int(size) for size in np.resize(np.array(each), units))
+        planned_sizes = planned or tuple(population.n // g + (at < population.n % g) for at in range(g))
+        sizes = tuple(int(size) for size in np.resize(np.array(planned_sizes), units))
         update = {"n": sum(sizes), "clusters": population.clusters.model_copy(update={"n": units})}
     larger = population.model_copy(update=update)
     facts = ManifestFacts(
@@ -211,7 +211,7 @@ def _grown(power: HypothesisPower, population: Population, units: int) -> Hypoth
         power.worlds,
         larger.n,
         power.budget,
-        tuple(each.grown(larger, {**power.facts, larger.id: facts}) for each in power.beside),
+        tuple(beside.grown(larger, {**power.facts, larger.id: facts}) for beside in power.beside),
     )
 
 

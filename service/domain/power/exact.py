@@ -40,7 +40,7 @@ class ExactPower:
         return intact * least, intact * most
 
     def _region(self, n: int, discordance: float) -> Region:
-        if n == self.n and any(abs(discordance - each) < KNOWN for each in self.discordances):
+        if n == self.n and any(abs(discordance - known) < KNOWN for known in self.discordances):
             return self.rule.likely(n, self.discordances)
         key = (n, round(discordance, 12))
         if key not in self._around:

@@ -84,7 +84,7 @@ class HypothesisPower:
     @property
     def stated(self) -> bool:
         """True when the plan leaves nothing to a range, here or in what it interacts with."""
-        others = [each for name, each in self.worlds.items() if name != self.name]
+        others = [world for name, world in self.worlds.items() if name != self.name]
         return self.own.stated and all(other.stated and other.effect_stated for other in others)
 
     def enumerable(self, world: World) -> bool:
@@ -118,9 +118,10 @@ class HypothesisPower:
         """True differences beside the one that power is told at first, as far as the reference has room for them."""
         own = self.own
         return tuple(
-            each
-            for each in own.listed
-            if abs(each - own.lead[1]) > LEAST_GAP and (not own.binary or abs(each) <= own.reference + KNOWN)
+            truth
+            for truth in own.listed
+            if abs(truth - own.lead[1]) > LEAST_GAP
+            and (not own.binary or abs(truth) <= own.reference + KNOWN)
         )
 
     @property
@@ -152,7 +153,7 @@ class HypothesisPower:
         else:
             said.append("items are independent")
         if any(world.missing):
-            before, after = (f"{100 * each:g}" for each in world.missing)
+            before, after = (f"{100 * share:g}" for share in world.missing)
             said.append(f"{before} % of the baseline's and {after} % of the candidate's results are not ok")
         else:
             said.append("all of them are in")
@@ -163,7 +164,7 @@ class HypothesisPower:
                 f"p-values of {', '.join(never)} are not simulated and count as 1 in the family: power is no less than "
                 "this"
             )
-        said += [beside_words(each) for each in self.beside]
+        said += [beside_words(power) for power in self.beside]
         if not self.exact_only:
             said.append(
                 f"{self.table_sets} data sets per entry, with {RESAMPLES} shared resamples where bootstraps are not "
@@ -204,8 +205,8 @@ class HypothesisPower:
         power, error = power_at.power, power_at.standard_error or 0.0
         if power is None or not self.beside:
             return power_at
-        for each in self.beside:
-            chance = self._chance(each, corner)
+        for part in self.beside:
+            chance = self._chance(part, corner)
             if chance.power is None:
                 return power_at.model_copy(
                     update={"power": None, "standard_error": None, "reason": chance.reason}
@@ -222,8 +223,8 @@ class HypothesisPower:
         return self._chances[key]
 
     def _at(self, world: World, corner: Corner, others: Others, n_sets: int) -> PowerAt:
-        rest = {name: each for name, each in self.worlds.items() if name != self.name}
-        stated = all(each.effect_stated for each in rest.values())
+        rest = {name: other for name, other in self.worlds.items() if name != self.name}
+        stated = all(other.effect_stated for other in rest.values())
         where = PowerAt(
             discordance=world.scale if self.own.binary else None,
             spread=None if self.own.binary else world.scale,
@@ -239,8 +240,8 @@ class HypothesisPower:
         if self.enumerable(world):
             return self._enumerated(where, world)
         worlds = {
-            name: each.at(corner, each.goal if others == "at_goal" else each.not_true)
-            for name, each in rest.items()
+            name: other.at(corner, other.goal if others == "at_goal" else other.not_true)
+            for name, other in rest.items()
         }
         return self._simulated(where, {**worlds, self.name: world}, n_sets)
 
@@ -328,7 +329,7 @@ class HypothesisPower:
 
 def _shared(together: Sequence[Setting]) -> str:
     """Which of the hypotheses are taken to be independent although they share an arm."""
-    arms = [{(each.hypothesis.population, arm) for arm in each.hypothesis.arms} for each in together]
+    arms = [{(setting.hypothesis.population, arm) for arm in setting.hypothesis.arms} for setting in together]
     crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])
     if crossed:
         return "hypotheses that share one arm are taken as independent, which they are not quite"

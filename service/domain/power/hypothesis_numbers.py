@@ -43,7 +43,7 @@ def worked_out(
     known = {
         population.id: facts[population.id] for population in part.populations or () if population.id in facts
     }
-    texts = [(key, each.model_dump_json()) for key, each in sorted(known.items())]
+    texts = [(key, facts.model_dump_json()) for key, facts in sorted(known.items())]
     asked = (work.__qualname__, part.canonical_text(), texts, name, args, sorted(kwargs.items()))
     key = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).digest()
     numbers = _known.get(key)
@@ -57,7 +57,7 @@ def worked_out(
 def _part(plan: Plan, together: set[str]) -> Plan:
     """The plan with these hypotheses and their populations; its family keeps all its members."""
     kept = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
-    populations = {each.population for each in kept}
+    populations = {setting.population for setting in kept}
     return plan.model_copy(
         update={
             "hypotheses": kept,
@@ -81,7 +81,7 @@ def ready(plan: Plan, setting: Setting) -> bool:
         return False
     if not {clause.field.test for clause in setting.clauses} - {None} <= set(setting.uses):
         return False
-    by_looks = any(parameter(each.use, "method") == "group_sequential" for each in setting.uses.values())
+    by_looks = any(parameter(use.use, "method") == "group_sequential" for use in setting.uses.values())
     if by_looks and not isinstance(plan.stopping, GroupSequential):
         return False
     findings = (

@@ -56,7 +56,7 @@ class LeastFamily:
     @property
     def other_policies(self) -> tuple[MultiplicityPolicy, ...]:
         """Those that hold the same error rate and may ask for less."""
-        return tuple(each for each in ("fixed_sequence",) if each != self.policy)
+        return tuple(policy for policy in ("fixed_sequence",) if policy != self.policy)
 
     @cached_property
     def family(self) -> Family:

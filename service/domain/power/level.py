@@ -128,7 +128,7 @@ def _of_several(
         own = own_part(setting, parts.own)
         levels.append(_level(own.plan, facts, own))
     unknown = next((level for level in levels if level.level is None), None)
-    return unknown or max(levels, key=lambda each: (each.level or 0.0) / each.alpha)
+    return unknown or max(levels, key=lambda level: (level.level or 0.0) / level.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:
@@ -160,9 +160,9 @@ def _truths(setting: Setting) -> Iterator[float]:
         yield 0.0
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
-    shown = {each for facts in states(setting.rule, Reader.of(setting)) for each in facts.shown}
+    shown = {fact for facts in states(setting.rule, Reader.of(setting)) for fact in facts.shown}
     # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
-    margins = [margin for each in shown if (margin := target.held_to(each)) is not None]
+    margins = [margin for fact in shown if (margin := target.held_to(fact)) is not None]
     margin = max(margins, default=target.margin)
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
@@ -201,16 +201,16 @@ def _chance(region: Region, share: float, truth: float) -> float | None:
 def _greatest(chance: Chance, low: float, high: float, steps: int) -> tuple[float, float] | None:
     """The greatest value on an even grid and between its neighbours, and where; None where one is not known."""
     grid = [low + (high - low) * step / max(steps - 1, 1) for step in range(steps)]
-    values = [chance(each) for each in grid]
-    known = [(value, each) for value, each in zip(values, grid, strict=True) if value is not None]
+    values = [chance(at) for at in grid]
+    known = [(value, at) for value, at in zip(values, grid, strict=True) if value is not None]
     if len(known) < len(grid):
         return None
     best = max(known)
     width = (high - low) / max(steps - 1, 1)
     for _ in range(REFINED // 2):
         width /= 2
-        for each in (best[1] - width, best[1] + width):
-            value = chance(each) if low <= each <= high else None
+        for at in (best[1] - width, best[1] + width):
+            value = chance(at) if low <= at <= high else None
             if value is not None:
-                best = max(best, (value, each))
+                best = max(best, (value, at))
     return best

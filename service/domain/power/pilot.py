@@ -90,13 +90,15 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
     for index, (pilot, hypotheses) in enumerate(zip(pilots, served, strict=True)):
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
-    estimates = tuple(_estimates(plan, pilot, each) for pilot, each in zip(pilots, served, strict=True))
+    estimates = tuple(
+        _estimates(plan, pilot, hypotheses) for pilot, hypotheses in zip(pilots, served, strict=True)
+    )
     stated = plan.assumptions or Assumptions()
     names = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     if len(estimates) == 1 and set(estimates[0].hypotheses) == names:
         update: dict[str, Any] = _assumed(estimates[0], plan)
-        own = {name: _without(each, update) for name, each in (stated.hypotheses or {}).items()}
-        kept = {name: each for name, each in own.items() if each != Assumed()}
+        own = {name: _without(assumed, update) for name, assumed in (stated.hypotheses or {}).items()}
+        kept = {name: assumed for name, assumed in own.items() if assumed != Assumed()}
         return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), estimates
     each_own = dict(stated.hypotheses or {})
     for one in estimates:
@@ -110,13 +112,13 @@ def differences_of(
 ) -> dict[str, tuple[float, ...]]:
     """The differences of scores by hypothesis, in whose shape levels are told, of pilots that are large enough."""
     shapes: dict[str, tuple[float, ...]] = {}
-    for pilot, each in zip(pilots, estimates, strict=True):
-        if each.discordance is None and each.n_pairs >= LEAST_FOR_SHAPE:
+    for pilot, estimate in zip(pilots, estimates, strict=True):
+        if estimate.discordance is None and estimate.n_pairs >= LEAST_FOR_SHAPE:
             pairs = zip(pilot.baseline, pilot.candidate, strict=True)
             told = tuple(
                 after - before for before, after in pairs if before is not None and after is not None
             )
-            shapes |= dict.fromkeys(each.hypotheses, told)
+            shapes |= dict.fromkeys(estimate.hypotheses, told)
     return shapes
 
 
@@ -183,17 +185,17 @@ def _check(
 
 def _odd(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
     if endpoint.collapsed_kind == "binary":
-        return [row for row, each in enumerate(values) if each not in (None, 0.0, 1.0)]
+        return [row for row, value in enumerate(values) if value not in (None, 0.0, 1.0)]
     ends = endpoint.bounds
     low, high = (0.0, 1.0) if endpoint.kind == "binary" else (ends.low, ends.high) if ends else (None, None)
     if low is None or high is None:
         return []
-    return [row for row, each in enumerate(values) if each is not None and not low <= each <= high]
+    return [row for row, value in enumerate(values) if value is not None and not low <= value <= high]
 
 
 def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
     before, after = (
-        np.array([np.nan if each is None else each for each in column])
+        np.array([np.nan if value is None else value for value in column])
         for column in (pilot.baseline, pilot.candidate)
     )
     there = ~(np.isnan(before) | np.isnan(after))
@@ -202,7 +204,7 @@ def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) 
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
     codes = None
     if pilot.clusters is not None:
-        codes = codes_of(tuple(each for each, kept in zip(pilot.clusters, there, strict=True) if kept))
+        codes = codes_of(tuple(label for label, kept in zip(pilot.clusters, there, strict=True) if kept))
     icc = None if codes is None or int(codes.max()) < 1 else anova_icc(d, codes)
     effective = len(d) / _inflation(codes, icc)
     return PilotEstimates(

@@ -257,10 +257,10 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
     if reference.power is None:
         return changes | {"lead": LeadPower(effect="ratio", reference=reference)}
     changes["method"] = "simulated"
-    ends = [each for each in (entry("low"), entry("high")) if each.power is not None]
+    ends = [row for row in (entry("low"), entry("high")) if row.power is not None]
     lead = LeadPower(effect="ratio", reference=reference)
     if len(ends) == 2:
-        ends.sort(key=lambda each: each.power or 0.0)
+        ends.sort(key=lambda row: row.power or 0.0)
         changes |= {"low": ends[0], "high": ends[1]}
         lead = lead.model_copy(update={"low": ends[0], "high": ends[1]})
     changes["lead"] = lead
@@ -302,7 +302,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
             return rows
         shaped = _over_shapes(power, within, cut)
         if power.stated:
-            known = sorted([rows["reference"], *shaped], key=lambda each: each.power or 0.0)
+            known = sorted([rows["reference"], *shaped], key=lambda row: row.power or 0.0)
             return rows | ({"low": known[0], "high": known[-1]} if shaped else {})
         ends = (
             within(lambda: power.at("low", truth=truth, n_sets=n_sets), cut),
@@ -317,7 +317,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
             if abs(truth) <= scale + LEAST_GAP
         ]
         known = [end for end in (*ends, rows["reference"], *inner, *shaped) if end.power is not None]
-        known.sort(key=lambda each: each.power or 0.0)
+        known.sort(key=lambda row: row.power or 0.0)
         return rows | {"low": known[0], "high": known[-1]}
 
     effect, truth = own.lead
@@ -333,7 +333,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         reference=lead["reference"],
         low=lead.get("low"),
         high=lead.get("high"),
-        curve=tuple(each for each in curve if each.power is not None),
+        curve=tuple(row for row in curve if row.power is not None),
         asks_observed=asked_of_the_observed(power.setting, truth),
     )
     if power.budget.cut:

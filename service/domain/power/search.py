@@ -77,7 +77,7 @@ def first_reached(
 
 def steady(power: Callable[[int], float], n: int, tooth: int, target: float) -> tuple[int, tuple[int, ...]]:
     """A size from which power stays at the target at all larger sizes looked at, and these."""
-    sizes = tuple(sorted({n + max(1, round(2 * tooth * each / LOOKS)) for each in range(1, LOOKS + 1)}))
+    sizes = tuple(sorted({n + max(1, round(2 * tooth * step / LOOKS)) for step in range(1, LOOKS + 1)}))
     short = [size for size in sizes if power(size) < target]
     least = n if not short else next((siz for siz in sizes if siz > short[-1]), sizes[-1])
     return least, sizes

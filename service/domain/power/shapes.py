@@ -257,7 +257,7 @@ def every_shape() -> tuple[Shape, ...]:
 
 def shape_named(name: ShapeName) -> Shape:
     """One of `every_shape`."""
-    return next(each for each in every_shape() if each.name == name)
+    return next(shape for shape in every_shape() if shape.name == name)
 
 
 def shape_of_pilot(differences: Sequence[float]) -> Shape | None:

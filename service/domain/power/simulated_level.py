@@ -189,7 +189,7 @@ def _nulls(
 ) -> Iterator[Null]:
     iccs = ICCS if clustered else (0.0,)
     if binary:
-        for share, icc, truth in product([max(each, 2 * unit) for each in SHARES], iccs, truths):
+        for share, icc, truth in product([max(share, 2 * unit) for share in SHARES], iccs, truths):
             yield Null(World(truth, share, icc))
         return
     ends = None if setting.endpoint is None else extremes(setting.endpoint)
@@ -211,9 +211,9 @@ def centre_of(setting: Setting, unit: float) -> Centre:
     """Where a shape lies by the effect that the rule shows: the mean, unless all of it is about one other effect."""
     assert setting.rule is not None  # noqa: S101 - callers have one
     reader = Reader(setting.uses, Fraction(repr(unit)))
-    tests = {each.of for way in states(setting.rule, reader) for each in way.shown}
+    tests = {fact.of for way in states(setting.rule, reader) for fact in way.shown}
     bearing = Target.of(setting).bearing
-    tests = tests if bearing is None else {each for each in tests if each in bearing}
+    tests = tests if bearing is None else {test for test in tests if test in bearing}
     effects = {Effect() if name is None else effect_of(setting.uses[name]) for name in tests}
     effect = next(iter(effects)) if len(effects) == 1 else Effect()
     match effect.kind:
@@ -276,9 +276,9 @@ def _greatest(
     level = anew[at]
     null = nulls[at]
     by_world: dict[str, float] = {}
-    for each, value in zip(nulls, values, strict=True):
-        if each.shape is not None:
-            by_world[each.shape.name] = max(by_world.get(each.shape.name, 0.0), value)
+    for tried, value in zip(nulls, values, strict=True):
+        if tried.shape is not None:
+            by_world[tried.shape.name] = max(by_world.get(tried.shape.name, 0.0), value)
     return base.model_copy(
         update={
             "level": level,
@@ -289,7 +289,7 @@ def _greatest(
             "icc": null.world.icc if clustered else None,
             "truth": null.world.truth,
             "world": None if null.shape is None else null.shape.name,
-            "worlds": {name: round(each, 4) for name, each in by_world.items()} or None,
+            "worlds": {name: round(worst, 4) for name, worst in by_world.items()} or None,
         }
     )
 

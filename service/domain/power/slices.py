@@ -64,7 +64,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         reason = NO_SESOI
     elif worlds.missing is not None and any(worlds.missing):
         reason = NOT_MISSING
-    elif not 0 < margin < 1 or _seconds({each.n for each in strata}, margin) > MOST_SECONDS:
+    elif not 0 < margin < 1 or _seconds({stratum.n for stratum in strata}, margin) > MOST_SECONDS:
         reason = TOO_LONG
     if reason is not None or worlds is None or not strata:
         return SlicesPower(reason=reason)
@@ -81,7 +81,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 def _entry(
     strata: tuple[StratumFacts, ...], truth: float, discordance: float, good: int, margin: float, alpha: float
 ) -> SlicesPowerAt:
-    chances = [slice_power(each.n, good * truth, discordance, margin, alpha) for each in strata]
+    chances = [slice_power(stratum.n, good * truth, discordance, margin, alpha) for stratum in strata]
     weakest = int(np.argmin(chances))
     return SlicesPowerAt(
         discordance=discordance,

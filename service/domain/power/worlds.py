@@ -88,7 +88,7 @@ class Worlds:
     def listed(self) -> tuple[float, ...]:
         """True differences that power is told at: none, one and two SESOIs, and that of the goal."""
         listed = [times * self.sesoi * self.sign for times in (0, 1, 2)]
-        if all(abs(self.goal - each) > LEAST_GAP for each in listed):
+        if all(abs(self.goal - truth) > LEAST_GAP for truth in listed):
             listed.append(self.goal)
         return tuple(listed)
 
@@ -145,7 +145,7 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
         scales = tuple(share * (endpoint.bounds.high - endpoint.bounds.low) for share in SHARES_OF_SCALE)
         reference = scales[1]
     else:
-        scales = tuple(each * sesoi for each in SPREADS)
+        scales = tuple(spread * sesoi for spread in SPREADS)
         reference = scales[2]
     null = {"equivalence": sesoi, "non_inferiority": -sesoi * sign}.get(claim, 0.0)
     lead: tuple[LeadEffect, float] = LEADS[claim][0], LEADS[claim][1] * sesoi * sign

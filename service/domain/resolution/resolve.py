@@ -27,7 +27,7 @@ def resolve(request: ResolutionRequest) -> Resolution:
             squares overflow.
     """
     before, after = (
-        np.array([np.nan if each is None else each for each in column])
+        np.array([np.nan if value is None else value for value in column])
         for column in (request.baseline, request.candidate)
     )
     there = ~(np.isnan(before) | np.isnan(after))
@@ -55,7 +55,7 @@ def resolve(request: ResolutionRequest) -> Resolution:
     if request.clusters is None:
         reasons |= dict.fromkeys(("n_clusters", "icc"), "no clusters were sent")
     else:
-        codes = codes_of([each for each, kept in zip(request.clusters, there, strict=True) if kept])
+        codes = codes_of([label for label, kept in zip(request.clusters, there, strict=True) if kept])
         sizes = np.bincount(codes).astype(np.float64)
         g = len(sizes)
         if g < 2:
@@ -81,7 +81,7 @@ def resolve(request: ResolutionRequest) -> Resolution:
 
 def sentence(reach: list[Reach], *, binary: bool) -> str:
     """Of each unit what it resolves."""
-    return listed((_describe_reach(each, binary=binary) for each in reach), "lists.sentences").text(spoken())
+    return listed((_describe_reach(one, binary=binary) for one in reach), "lists.sentences").text(spoken())
 
 
 def counted(count: int, unit: str) -> Message:
@@ -103,10 +103,10 @@ def _describe_reach(reach: Reach, *, binary: bool) -> Message:
     against = (
         message(
             "resolution.against",
-            power=percent(each.power),
-            effect=amount_of(each.effect, binary=binary),
+            power=percent(point.power),
+            effect=amount_of(point.effect, binary=binary),
         )
-        for each in reach.power
+        for point in reach.power
     )
     # a larger difference makes more items discordant, and t gives smaller p-values than signs do
     given = "discordant" if binary and reach.unit == "items" else "signs"

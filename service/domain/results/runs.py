@@ -107,9 +107,9 @@ def violations(
     """
     batches_by_kind: dict[Violation, list[NamedBatch]] = {}
     for batch in batches:
-        for each in _broken(plan, locked_at, batch, runs):
-            batches_by_kind.setdefault(each, []).append(batch)
-    return {each: batches_by_kind[each] for each in VIOLATIONS if each in batches_by_kind}
+        for violation in _broken(plan, locked_at, batch, runs):
+            batches_by_kind.setdefault(violation, []).append(batch)
+    return {violation: batches_by_kind[violation] for violation in VIOLATIONS if violation in batches_by_kind}
 
 
 def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:

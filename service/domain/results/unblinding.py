@@ -92,8 +92,8 @@ def require_more(known: Iterable[Unblinding], asked: UnblindingRequest) -> None:
     Raises:
         Conflict: `already_unblinded`.
     """
-    for each in known:
-        if each.population in (None, asked.population) and each.endpoint in (None, asked.endpoint):
+    for opening in known:
+        if opening.population in (None, asked.population) and opening.endpoint in (None, asked.endpoint):
             raise Conflict(
                 "these results have been opened already; GET .../results shows them", code="already_unblinded"
             )

@@ -134,7 +134,7 @@ def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
     """An arm's column as the test takes it: a single value of an item is its only run."""
     if not takes_runs(test):
         return column
-    return [each if isinstance(each, list) else [each] for each in column]
+    return [value if isinstance(value, list) else [value] for value in column]
 
 
 def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:

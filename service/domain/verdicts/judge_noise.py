@@ -62,8 +62,8 @@ def judge_noise(
     if len(arms) < 2:
         return _without(audit.id, None, say("reasons.judge_of_one_arm"))
     cells = [
-        outcomes.cells.get((hypothesis.population, arm, each.id))
-        for each in (endpoint, audit)
+        outcomes.cells.get((hypothesis.population, arm, measured.id))
+        for measured in (endpoint, audit)
         for arm in arms
     ]
     known = [cell for cell in cells if cell is not None]

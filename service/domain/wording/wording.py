@@ -88,7 +88,7 @@ def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...
             )
         if len(problems) >= MAX_FINDINGS:
             break
-    return tuple(sorted(problems, key=lambda each: (each.start, each.code))[:MAX_FINDINGS])
+    return tuple(sorted(problems, key=lambda problem: (problem.start, problem.code))[:MAX_FINDINGS])
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -158,7 +158,7 @@ def _switched(sentence: str, shown: Shown) -> Iterator[_Found]:
     claim = _CLAIM.search(sentence)
     if claim is None or _SET_ASIDE.search(sentence):
         return
-    if any(_names(sentence, each) for each in shown.primary):
+    if any(_names(sentence, primary) for primary in shown.primary):
         return
     for endpoint in shown.secondary:
         named = _names(sentence, endpoint)

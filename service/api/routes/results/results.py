@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from asyncio import wrap_future
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Literal
@@ -15,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.results import results as actions
 from service.actions.results import voids
-from service.actions.results.group_commit import Waiting
+from service.actions.results.group_commit import Answer, Waiting
 from service.actions.results.posting import ROW_BYTES, BatchReceipt, Submission
 from service.actions.results.progress import missing as missing_rows
 from service.actions.results.progress import progress
@@ -123,19 +125,53 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
     """
     caller, shared = await _submitter(request), services(request)
     once = await required_once(request, header(request, b"idempotency-key"))
-    terms = await _asked(shared, caller, prereg_id)
+    terms = await _read_terms(shared, caller, prereg_id)
     if isinstance(terms, NotFound):  # before the body is read: nothing can have been stored
         raise terms
-    content = await _results_body(request)
+    content, post = await _results_body(request), _Post(shared, caller, once, prereg_id, terms)
+    most = shared.settings.max_rows
     if not _quick(content):
-        most = shared.settings.max_rows
         batches = [await content.read(request, aside.results, content.media_type, most, keep=False)]
-        return await to_thread.run_sync(_post_large, shared, caller, once, prereg_id, batches, terms)
+        return await to_thread.run_sync(_post_large, post, batches)
+
+    def read() -> Submission:
+        return post.place(ingest.parse(content.body, content.media_type, max_items=most))
+
     async with shared.posts:
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
-        read = partial(_post_small, shared, caller, once, prereg_id, content, terms)
-        waiting = _waiting(caller, prereg_id, terms, size, read)
-        return sent(await wrap_future(shared.posting.submit(waiting)))
+        return sent(await wrap_future(post.queue(size, read)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A request that posts a batch: whose it is, to which record, and what its rows are placed by."""
+
+    shared: Services
+    caller: Key
+    once: Once
+    prereg_id: str
+    terms: actions.Terms | ForelockError
+
+    def place(self, batch: ReceivedBatch) -> Submission:
+        """Before the write begins; what is wrong with the batch is told after a stored answer."""
+        attempt = self.once.attempt(fingerprint_parts(batch))
+        return Submission.of(self.caller, self.prereg_id, batch, self.terms, attempt)
+
+    def queue(self, size: int, read: Callable[[], Submission]) -> Future[Answer]:
+        """Wait for the turn of a batch of about so many bytes, which is read when it comes."""
+        alone = isinstance(self.terms, actions.Terms) and self.terms.sequential
+        waiting = Waiting((self.caller.project_id, self.prereg_id), size, alone, read)
+        return self.shared.posting.submit(waiting)
+
+
+def _post_large(post: _Post, batches: list[ReceivedBatch]) -> Response:
+    """In a thread, which waits with the batch: no more large ones are stored than there are threads.
+
+    The one batch is taken out of its list: nobody else holds it then, and its ids, most of its memory, are let go once
+    their places are known.
+    """
+    submission = post.place(batches.pop())
+    return sent(post.queue(submission.size, lambda: submission).result())
 
 
 def receipt(accepted: BatchReceipt) -> StoredResponse:
@@ -165,7 +201,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
     of many batches is known to be right before the first is posted.
     """
     caller, shared = await _submitter(request), services(request)
-    terms = await _asked(shared, caller, prereg_id)
+    terms = await _read_terms(shared, caller, prereg_id)
     if isinstance(terms, ForelockError):
         raise terms
     content = await _results_body(request)
@@ -192,70 +228,21 @@ def _quick(content: Content) -> bool:
     return columns or content.size <= GATHERED_BYTES // 8
 
 
-def _post_large(
-    shared: Services,
-    caller: Key,
-    once: Once,
-    prereg_id: str,
-    batches: list[ReceivedBatch],
-    terms: actions.Terms | ForelockError,
-) -> Response:
-    """In a thread, which waits with the batch: no more large ones are stored than there are threads.
-
-    The one batch is taken out of its list: nobody else holds it then, and its ids, most of its memory, are let go once
-    their places are known.
-    """
-    submission = _submission(caller, once, prereg_id, batches.pop(), terms)
-    waiting = _waiting(caller, prereg_id, terms, submission.size, lambda: submission)
-    return sent(shared.posting.submit(waiting).result())
-
-
-def _waiting(
-    caller: Key,
-    prereg_id: str,
-    terms: actions.Terms | ForelockError,
-    size: int,
-    read: Callable[[], Submission],
-) -> Waiting:
-    alone = isinstance(terms, actions.Terms) and terms.sequential
-    return Waiting((caller.project_id, prereg_id), size, alone, read)
-
-
-async def _asked(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
+async def _read_terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
     """The terms of the record that a request names, whose body is not read yet."""
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     terms = shared.plans.at_hand(caller, prereg_id)
-    return await to_thread.run_sync(_terms, shared, caller, prereg_id) if terms is None else terms
+    return await to_thread.run_sync(_terms_or_refusal, shared, caller, prereg_id) if terms is None else terms
 
 
-def _terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
+def _terms_or_refusal(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
     """What batches are checked against. A refusal waits: a stored answer to a retry comes first."""
     try:
         with shared.database.read() as session:
             return shared.plans.read(session, caller, prereg_id)
     except ForelockError as refused:
         return refused.with_traceback(None)
-
-
-def _post_small(
-    shared: Services,
-    caller: Key,
-    once: Once,
-    prereg_id: str,
-    content: Content,
-    terms: actions.Terms | ForelockError,
-) -> Submission:
-    """Read a batch when its turn comes."""
-    batch = ingest.parse(content.body, content.media_type, max_items=shared.settings.max_rows)
-    return _submission(caller, once, prereg_id, batch, terms)
-
-
-def _submission(
-    caller: Key, once: Once, prereg_id: str, batch: ReceivedBatch, terms: actions.Terms | ForelockError
-) -> Submission:
-    """Place a batch before the write begins; what is wrong with it is told after a stored answer."""
-    return Submission.of(caller, prereg_id, batch, terms, once.attempt(fingerprint_parts(batch)))
 
 
 @routes.get(

@@ -95,7 +95,7 @@ def region(rule: Rule, lines: Lines, n: int, m: Ints, fixed: Mapping[Clause, int
     """
     costly = {text for text, line in lines.items() if _costly(line)}
     once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
-    later = dict.fromkeys((each for each in once if str(each.field) in costly), FREE)
+    later = dict.fromkeys((clause for clause in once if str(clause.field) in costly), FREE)
     cut = _cut(rule, lines, n, m, {**fixed, **later})
     return _cut(rule, lines, n, m, fixed, cut, tuple(later)) if later else cut
 
@@ -115,8 +115,8 @@ def _cut(
     within = (np.zeros_like(m), m + 1) if before is None else before.open_stretch()
     looks = {clause: [_Look(*part) for part in _parts(clause, lines[str(clause.field)])] for clause in once}
     for clause in once if before is None else later:
-        for each in looks[clause]:
-            columns += each.cut(m, within)
+        for look in looks[clause]:
+            columns += look.cut(m, within)
     cuts = np.sort(np.clip(np.stack(columns, axis=1), 0, (m + 1)[:, None]), axis=1)
     truths = np.zeros((len(m), cuts.shape[1] - 1), dtype=np.uint8)
     settled = truths > 0 if before is None else before.settled_in(cuts, truths)
@@ -126,7 +126,7 @@ def _cut(
         clause: np.full(len(b), possible, dtype=np.uint8) for clause, possible in fixed.items()
     }
     for clause in once:
-        sets[clause] = _joined(clause, [each.truths(m, row, b) for each in looks[clause]], len(b))
+        sets[clause] = _joined(clause, [look.truths(m, row, b) for look in looks[clause]], len(b))
     truths[row, piece] = combine_sets(rule, sets)
     return Region(n, m, cuts, truths)
 
@@ -134,8 +134,8 @@ def _cut(
 def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
     """A clause's truth in each cell."""
     truths = [
-        compared(each.sides(b, m, limit, LEVELS[operator]), operator)
-        for each, limit, operator in _parts(clause, line)
+        compared(side.sides(b, m, limit, LEVELS[operator]), operator)
+        for side, limit, operator in _parts(clause, line)
     ]
     return _joined(clause, truths, len(b))
 

@@ -69,7 +69,7 @@ class Arm:
             equal = np.full(g, size.n // g) + (np.arange(g) < size.n % g)
             sizes = np.array(known.cluster_sizes if known and known.cluster_sizes else equal, dtype=np.int64)
         asked = (parameter(use.use, "k") for use in setting.uses.values())
-        ks = [k for each in asked if isinstance(each, list) for k in each if isinstance(k, int)]
+        ks = [k for counts in asked if isinstance(counts, list) for k in counts if isinstance(k, int)]
         return cls(
             endpoint,
             size.n,

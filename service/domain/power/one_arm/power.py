@@ -202,12 +202,14 @@ def one_arm_power(
     }
     if not power.stated:
         ends = sorted(
-            (power.at(mean, "low"), power.at(mean, "high"), reference), key=lambda each: each.power or 0.0
+            (power.at(mean, "low"), power.at(mean, "high"), reference), key=lambda row: row.power or 0.0
         )
         changes |= {"low": ends[0], "high": ends[-1]}
         lead = lead.model_copy(update={"low": ends[0], "high": ends[-1]})
     curve = tuple(
-        at for each in power.means() if abs(each - mean) > 1e-12 and (at := power.at(each)).power is not None
+        at
+        for other in power.means()
+        if abs(other - mean) > 1e-12 and (at := power.at(other)).power is not None
     )
     changes["lead"] = lead.model_copy(update={"curve": curve})
     if whole:

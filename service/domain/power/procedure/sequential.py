@@ -160,7 +160,7 @@ class Path:
     @cached_property
     def _z(self) -> Floats:
         if self.order.counted and self.side.won is not None:
-            won, lost = (np.cumsum(each, axis=1)[:, self.order.looks - 1] for each in self.side.won)
+            won, lost = (np.cumsum(wins, axis=1)[:, self.order.looks - 1] for wins in self.side.won)
             return kernel.counted_z(won, lost)
         return kernel.looks_z(self.side.sums, self.order.sizes, self.order.looks.tolist())
 
@@ -267,7 +267,7 @@ class SequentialEvidence:
 
     def side(self, clause: Clause, way: int) -> Sides | None:
         """As far as the fields that tell it are simulated."""
-        return side_of(clause, self.setting, lambda each: self.truths(each, way))
+        return side_of(clause, self.setting, lambda part: self.truths(part, way))
 
     @property
     def fallback(self) -> Fallback | None:

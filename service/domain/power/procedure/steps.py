@@ -44,6 +44,9 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
     crossings = {alpha * share for alpha in asked for share in shares}
     if policy == "max_t":  # 1 - (1 - p)^k = alpha
         crossings |= {
-            Fraction(-math.expm1(math.log1p(-float(each)) / k)) for each in asked if each < 1 for k in ranks
+            Fraction(-math.expm1(math.log1p(-float(alpha)) / k))
+            for alpha in asked
+            if alpha < 1
+            for k in ranks
         }
     return tuple(sorted(crossing for crossing in crossings if 0 < crossing < 1))

@@ -57,7 +57,7 @@ class Facts:
     @property
     def impossible(self) -> bool:
         """True when no difference lies within the limits, or one test of another effect shows it on both sides."""
-        if any(self._denied(each) for each in self.shown if each.of is not None):
+        if any(self._denied(fact) for fact in self.shown if fact.of is not None):
             return True
         if self.low is None or self.high is None:
             return False
@@ -100,7 +100,7 @@ class Facts:
         """The same of baseline minus candidate."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
         shown, may = (
-            frozenset(replace(each, side=sides[each.side], at=-each.at) for each in known)
+            frozenset(replace(fact, side=sides[fact.side], at=-fact.at) for fact in known)
             for known in (self.shown, self.may)
         )
         return Facts(
@@ -192,7 +192,7 @@ def _every(parts: Iterable[States]) -> States:
 
 
 def _some(parts: Iterable[States]) -> States:
-    return _bounded(each for part in parts for each in part)
+    return _bounded(state for part in parts for state in part)
 
 
 def _bounded(facts: Iterable[Facts]) -> States:

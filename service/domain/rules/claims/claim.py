@@ -73,7 +73,7 @@ class Target:
 
     def _strictest(self, margin: Fraction | None) -> Fraction | None:
         stated = self.size if self.claim == "minimum_effect" else self.loss
-        known = [each for each in (margin, stated) if each is not None]
+        known = [size for size in (margin, stated) if size is not None]
         return (max if self.claim == "minimum_effect" else min)(known, default=None)
 
     def gap(self, facts: Facts) -> Gap | None:
@@ -102,7 +102,7 @@ class Target:
     @staticmethod
     def _borne_out(mine: Facts, tests: frozenset[str]) -> Facts:
         """What tests of the effect show that the claim is about."""
-        return replace(mine, shown=frozenset(each for each in mine.shown if each.of in tests))
+        return replace(mine, shown=frozenset(fact for fact in mine.shown if fact.of in tests))
 
     def missed(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
@@ -130,32 +130,32 @@ class Target:
         return (against if self.good == 1 else against.turned()).shown
 
     def _against(self, mine: Facts) -> Iterator[Shown]:
-        for each in mine.shown | mine.may:
-            margin = self.held_to(each)
+        for fact in mine.shown | mine.may:
+            margin = self.held_to(fact)
             match self.claim:
                 case "superiority" | "at_least":
-                    denied = each.side == -1 and each.at <= (self.size or 0)
+                    denied = fact.side == -1 and fact.at <= (self.size or 0)
                 case "minimum_effect":
-                    denied = each.side == -1 and each.at <= max(margin or 0, self.size or 0)
+                    denied = fact.side == -1 and fact.at <= max(margin or 0, self.size or 0)
                 case _:
                     sides = {side for side, _ in WANTED[self.claim]}
-                    denied = margin is not None and -each.side in sides and each.side * each.at >= margin
+                    denied = margin is not None and -fact.side in sides and fact.side * fact.at >= margin
             if denied:
-                yield each
+                yield fact
 
     def shows_size(self, facts: Facts) -> bool:
         """True when the effect itself is shown to reach the size that the statement names."""
         mine = facts if self.good == 1 else facts.turned()
         if self.bearing is not None:
             mine = self._borne_out(mine, self.bearing)
-        return self.size is None or any(each.side == 1 and each.at >= self.size for each in mine.shown)
+        return self.size is None or any(fact.side == 1 and fact.at >= self.size for fact in mine.shown)
 
     def _showing(self, mine: Facts, side: Side, k: int) -> Iterator[Fraction | None]:
         """The margins of what shows a bound at or inside `k` margins: the test's own where it has one."""
-        for each in mine.shown:
-            margin = self.held_to(each)
-            needed = each.at >= 0 if margin is None else side * each.at >= side * k * margin
-            if each.side == side and (needed or (margin is None and k < 1)):
+        for fact in mine.shown:
+            margin = self.held_to(fact)
+            needed = fact.at >= 0 if margin is None else side * fact.at >= side * k * margin
+            if fact.side == side and (needed or (margin is None and k < 1)):
                 yield margin
 
 

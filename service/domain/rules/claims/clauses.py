@@ -233,7 +233,7 @@ class _Clause:
         """Of a large one-sided p: the test may show the other side, where p is near 1."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
         return tuple(
-            Facts(may=frozenset(replace(each, side=sides[each.side]) for each in way.shown))
+            Facts(may=frozenset(replace(fact, side=sides[fact.side]) for fact in way.shown))
             for way in self._ways(ways, LEAST_ERROR, fixes=False)
         )
 
@@ -252,7 +252,7 @@ def _along(way: Facts) -> Facts:
 
     The verdict sees to the odd plan whose rows went on past the look that ended the test.
     """
-    sides = {each.side for each in way.shown if each.at == 0}
+    sides = {fact.side for fact in way.shown if fact.at == 0}
     low, high = (Limit(ZERO, strict=False) if sides == {side} else None for side in (1, -1))
     return way.meet(Facts(low=low, high=high))
 
@@ -266,7 +266,7 @@ def _limits(clause: Clause) -> tuple[Limit | None, Limit | None]:
     """The limits that the clause sets its own field, from below and from above."""
     match clause:
         case Within():
-            low, high = (Limit(each.exact(), not clause.closed) for each in (clause.low, clause.high))
+            low, high = (Limit(end.exact(), not clause.closed) for end in (clause.low, clause.high))
             return low, high
         case Comparison():
             limit = Limit(clause.value.exact(), clause.operator in (">", "<"))

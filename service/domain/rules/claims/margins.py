@@ -69,7 +69,9 @@ def stated_margin(statement: str, *, binary: bool, expected: Fraction | None = N
             if match[2] or not binary or size < 1:
                 margins.append(size / (100 if binary and match[2] else 1))
     if binary:
-        margins += [Fraction(match[1]) / 100 for each in CHINESE_MOST for match in each.finditer(statement)]
+        margins += [
+            Fraction(match[1]) / 100 for pattern in CHINESE_MOST for match in pattern.finditer(statement)
+        ]
     margins = [margin for margin in margins if margin > 0]
     return expected if expected in margins else max(margins, default=None)
 
@@ -91,7 +93,7 @@ def stated_size(statement: str, *, binary: bool) -> Fraction | None:
                 stated.append(bare)
     if binary:
         stated += [Fraction(match[1]) / 100 for match in CHINESE.finditer(statement)]
-    sizes = [each for each in stated if each > 0]
+    sizes = [size for size in stated if size > 0]
     return min(sizes, default=None)
 
 

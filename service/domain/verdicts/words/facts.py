@@ -164,11 +164,11 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
     """The facts of a hypothesis' verdict, of this version or an earlier one."""
     endpoint = plan.endpoint(verdict.endpoint)
     parsed = [(parse(clause.text), clause) for clause in verdict.clauses]
-    clauses = [(clause, each) for clause, each in parsed if isinstance(clause, Comparison | Within | Is)]
+    clauses = [(clause, judged) for clause, judged in parsed if isinstance(clause, Comparison | Within | Is)]
     compared = tuple(_compared(verdict, clauses))
     others = {test for test in verdict.analyses if plan.reads(test, verdict.endpoint) != verdict.endpoint}
-    own = [(clause, each) for clause, each in clauses if clause.field.test not in others]
-    own_p = tuple(each for each in compared if each.field.partition(".")[0] not in others)
+    own = [(clause, judged) for clause, judged in clauses if clause.field.test not in others]
+    own_p = tuple(p_value for p_value in compared if p_value.field.partition(".")[0] not in others)
     member = verdict.family
     policy = None if member is None or member.policy == "none" else adjusted_by(member)
     fallback = verdict.fallback or _earlier_fallback(plan, verdict)
@@ -219,14 +219,14 @@ def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:
 
 def _other_margins(setting: Setting | None) -> Iterator[OtherMargin]:
     """Of the tests that the rule, or the equivalence test beside it, rests on."""
-    for each in () if setting is None else margins_of(setting.plan, setting):
-        if each.differs and not each.use.beside:
+    for margin in () if setting is None else margins_of(setting.plan, setting):
+        if margin.differs and not margin.use.beside:
             yield OtherMargin(
-                each.use.use.id,
-                float(each.value),
-                float(each.sesoi) if each.from_sesoi and each.sesoi is not None else None,
-                float(each.stated) if each.from_statement and each.stated is not None else None,
-                each.reason,
+                margin.use.use.id,
+                float(margin.value),
+                float(margin.sesoi) if margin.from_sesoi and margin.sesoi is not None else None,
+                float(margin.stated) if margin.from_statement and margin.stated is not None else None,
+                margin.reason,
             )
 
 
@@ -274,20 +274,20 @@ def _ratios(
 
 
 def _compared(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
-    for clause, each in clauses:
-        known = isinstance(each.observed, float | int) and not isinstance(each.observed, bool)
-        if not asks_small_p(clause) or each.holds is None or not known:
+    for clause, judged in clauses:
+        known = isinstance(judged.observed, float | int) and not isinstance(judged.observed, bool)
+        if not asks_small_p(clause) or judged.holds is None or not known:
             continue
         answer = Answer.of(verdict.analyses, clause.field.test)
         yield ComparedP(
             field=str(clause.field),
-            p=float(each.observed),  # type: ignore[arg-type]
+            p=float(judged.observed),  # type: ignore[arg-type]
             below=answer.analysis.is_bound(clause.field.path),
             signs=answer.beyond_resamples(*clause.field.path),
-            unadjusted=each.unadjusted,
+            unadjusted=judged.unadjusted,
             operator=clause.operator,
             threshold=float(clause.value.exact()),
-            holds=each.holds,
+            holds=judged.holds,
         )
 
 
@@ -309,10 +309,10 @@ def _one_sided(
     field, side = {"non_inferiority": ("noninferior", -good), "minimum_effect": ("minimum_effect", good)}.get(
         verdict.claim, ("", 0)
     )
-    for clause, each in clauses:
+    for clause, judged in clauses:
         analysis, path = Answer.of(verdict.analyses, clause.field.test).analysis, clause.field.path
         margin, test = analysis.number("margin"), clause.field.test
-        if each.holds is not True or margin is None or test is None or not field:
+        if judged.holds is not True or margin is None or test is None or not field:
             continue
         by = None
         if isinstance(clause, Is) and clause.value and path in ((field,), ("equivalent",)):
@@ -334,8 +334,8 @@ def _margin(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
     """The margin of a true rule of equivalence: of an interval within bounds, of two ends, or of a test."""
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
-    for clause, each in clauses:
-        if each.holds is not True:
+    for clause, judged in clauses:
+        if judged.holds is not True:
             continue
         analysis = Answer.of(verdict.analyses, clause.field.test).analysis
         path = clause.field.path
@@ -367,25 +367,25 @@ def _disagreement(
         return None
     alpha = 1 - read.level
     excludes = read.reading in ("positive", "negative")
-    for each in compared:
-        test, _, path = each.field.partition(".")
+    for p_value in compared:
+        test, _, path = p_value.field.partition(".")
         answer = Answer.of(verdict.analyses, test)
         alternative = answer.analysis.member("alternative")
         if path != "p_value" or alternative not in ("two-sided", "greater", "less"):
             continue
-        own = each.p if each.unadjusted is None else each.unadjusted
+        own = p_value.p if p_value.unadjusted is None else p_value.unadjusted
         method = str(answer.analysis.member("method") or answer.test or test)
-        if each.holds == excludes:
+        if p_value.holds == excludes:
             continue
-        if each.unadjusted is not None and (own < each.threshold) == excludes:
-            return "corrected", each, method
+        if p_value.unadjusted is not None and (own < p_value.threshold) == excludes:
+            return "corrected", p_value, method
         one_sided = alternative != "two-sided"
-        same_level = abs(alpha - each.threshold) <= 1e-9
+        same_level = abs(alpha - p_value.threshold) <= 1e-9
         if ((2 * min(own, 1 - own) if one_sided else own) < alpha) != excludes or (
             same_level and not one_sided
         ):
-            return "methods", each, method
-        return "sides" if same_level else "levels", each, method
+            return "methods", p_value, method
+        return "sides" if same_level else "levels", p_value, method
     return None
 
 
@@ -433,8 +433,8 @@ def _apart(
         yield from (-read.sesoi, read.sesoi)
     if fallback is not None and fallback.margin is not None:
         yield from (-fallback.margin, fallback.margin)
-    for each in verdict.clauses:
-        clause = parse(each.text)
+    for judged in verdict.clauses:
+        clause = parse(judged.text)
         if (
             isinstance(clause, Is)
             or not hasattr(clause, "field")
@@ -442,7 +442,7 @@ def _apart(
             or clause.field.test in others
         ):
             continue
-        limit = each.threshold
+        limit = judged.threshold
         values = (limit.low, limit.high) if isinstance(limit, Span) else (limit,)
         yield from (float(value) for value in values if value is not None)
 

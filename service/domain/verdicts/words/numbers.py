@@ -20,7 +20,7 @@ def points(value: float, *apart: float) -> str:
 
     Digits are added until rounding puts it on the side of every `apart` on which it lies.
     """
-    return _told_apart(100 * value, [100 * each for each in apart], 2, lambda x, digits: f"{x:+.{digits}f}")
+    return _told_apart(100 * value, [100 * other for other in apart], 2, lambda x, digits: f"{x:+.{digits}f}")
 
 
 def score(value: float, *apart: float) -> str:
@@ -59,7 +59,7 @@ def _told_apart(
     for more in range(digits, MOST_DIGITS + 1):
         text = told(value, more)
         if all(
-            abs(value - each) <= tie or _side(float(text) - each) == _side(value - each) for each in apart
+            abs(value - other) <= tie or _side(float(text) - other) == _side(value - other) for other in apart
         ):
             break
     return text.lstrip("+-") if float(text) == 0 else text

@@ -67,7 +67,9 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     if signs is not None and signs.reason is not None:
         return message("multiplicity.apart", family=family, policy=policy, reason=signs.reason).text("en")
     named = [
-        each for name in members(plan) if (each := plan.hypothesis(name)) and each.equivalence is not None
+        hypothesis
+        for name in members(plan)
+        if (hypothesis := plan.hypothesis(name)) and hypothesis.equivalence is not None
     ]
     key = "multiplicity.both" if named and policy in CLOSED else "multiplicity.rules"
     signed = "_by_signs" if policy == "max_t" else ""
@@ -122,7 +124,7 @@ def _why(verdict: HypothesisVerdict) -> Message:
     failing = [clause.text for clause in verdict.clauses if clause.holds is False]
     false = message("verdicts.rule_false", rule=verdict.rule)
     if failing:
-        codes = listed((message("verdicts.code", text=each) for each in failing), "lists.comma")
+        codes = listed((message("verdicts.code", text=text) for text in failing), "lists.comma")
         false = message("verdicts.rule_false_by", rule=verdict.rule, clauses=codes, count=len(failing))
     return message("verdicts.equivalent_beside", false=false) if verdict.outcome == "equivalent" else false
 
@@ -186,28 +188,28 @@ def _level(level: float | None) -> Value:
     return "" if level is None else message("verdicts.level", level=percentage(level))
 
 
-def _compared(each: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
-    p: Value = probability(each.p, each.threshold)
+def _compared(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
+    p: Value = probability(compared.p, compared.threshold)
     adjusted: Value = ""
-    if each.unadjusted is not None:
+    if compared.unadjusted is not None:
         adjusted = message(
             "verdicts.adjusted",
             policy=str(facts.policy),
             family=message("verdicts.hypotheses", count=facts.size),
-            unadjusted=probability(each.unadjusted),
+            unadjusted=probability(compared.unadjusted),
         )
     elif facts.uncorrected:
         adjusted = message("verdicts.uncorrected", count=facts.uncorrected)
-    chance = None if each.signs is None else probability(each.signs, each.threshold)
+    chance = None if compared.signs is None else probability(compared.signs, compared.threshold)
     return message(
         "verdicts.compared",
-        field=each.field,
+        field=compared.field,
         resting=_resting(verdict),
-        p=message("verdicts.below_p", p=p) if each.below else p,
+        p=message("verdicts.below_p", p=p) if compared.below else p,
         signs="" if chance is None else message("verdicts.signs", chance=chance),
         adjusted=adjusted,
-        relation=message(RELATIONS[each.operator, each.holds]),
-        threshold=f"{each.threshold:g}",
+        relation=message(RELATIONS[compared.operator, compared.holds]),
+        threshold=f"{compared.threshold:g}",
     )
 
 
@@ -244,12 +246,12 @@ def _reading(read: IntervalRead, facts: Facts) -> Message:
 def _disagreement(facts: Facts, read: IntervalRead) -> Iterator[Message]:
     if facts.disagree is None:
         return
-    why, each, method = facts.disagree
+    why, compared, method = facts.disagree
     yield message(
         f"verdicts.differ_{why}",
         level=percentage(read.level or 0),
-        field=each.field,
-        threshold=f"{each.threshold:g}",
+        field=compared.field,
+        threshold=f"{compared.threshold:g}",
         interval=str(read.method),
         p=method,
     )

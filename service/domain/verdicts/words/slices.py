@@ -49,7 +49,7 @@ def _names(slices: SlicesFound) -> Value:
     """The slices that decide the outcome by name, the first few."""
     those = [slice_.slice for slice_ in slices.slices if slice_.outcome == slices.outcome]
     names = listed(
-        (message("verdicts.slice_name", name=_short(each)) for each in those[:NAMED]), "lists.comma"
+        (message("verdicts.slice_name", name=_short(name)) for name in those[:NAMED]), "lists.comma"
     )
     if len(those) <= NAMED:
         return names
