@@ -121,7 +121,14 @@ class Connection:
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise Unreachable(f"'{self.url}' is no address: {error}") from error
         except httpx.TransportError as error:
-            raise Unreachable(f"{self.url} does not answer: {error}") from error
+            raise self._silent(error) from error
+
+    def _silent(self, error: httpx.TransportError) -> Unreachable:
+        """What to say where nothing answers, with the way out where nothing listens."""
+        way_out = ""
+        if isinstance(error, httpx.ConnectError):
+            way_out = "; `forelock serve` starts one on this machine, and --url or FORELOCK_URL names another"
+        return Unreachable(f"{self.url} does not answer: {error}{way_out}")
 
     def _json(self, method: str, path: str, **arguments: Any) -> Json:
         return read_object(self._send(method, path, **arguments))
@@ -145,7 +152,7 @@ class Connection:
                 raise Unreachable(f"'{self.url}' is no address: {error}") from error
             except httpx.TransportError as error:
                 if last:
-                    raise Unreachable(f"{self.url} does not answer: {error}") from error
+                    raise self._silent(error) from error
                 self._sleep(_backoff(attempt))
                 continue
             if response.is_success:

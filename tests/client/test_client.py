@@ -156,8 +156,11 @@ def test_pauses_grow_to_a_limit(service):
 def test_a_silent_service_is_named(service):
     for _ in range(2):
         service.will_raise(httpx.ConnectError("refused"))
-    with pytest.raises(Unreachable, match=r"http://service\.test does not answer: refused"):
+    with pytest.raises(Unreachable) as refused:
         service.client(attempts=2).progress("p1")
+    assert refused.value.detail.startswith(
+        "http://service.test does not answer: refused; `forelock serve` starts"
+    )
 
 
 @pytest.mark.parametrize(

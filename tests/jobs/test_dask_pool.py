@@ -60,7 +60,7 @@ def test_nothing_is_started_before_the_first_call() -> None:
 def test_calls_run_in_other_processes_at_lower_priority(pool: DaskPool) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert pool.submit(os.getpid).result() != os.getpid()
-    assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == min(own + 10, 19)
+    assert pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == min(own + 5, 19)
 
 
 def test_what_dask_writes_down_of_itself_does_not_pile_up(pool: DaskPool) -> None:
