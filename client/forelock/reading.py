@@ -20,9 +20,18 @@ Json = dict[str, Any]
 
 
 def read(
-    client: Client | Local, one: OneImport, form: str, section: Json | None = None, arm: str | None = None
+    client: Client | Local,
+    one: OneImport,
+    form: str,
+    section: Json | None = None,
+    arm: str | None = None,
+    *,
+    surveyed: bool = False,
 ) -> Json:
     """`survey`, and under a section `table` or the `problem` that an import would meet.
+
+    Args:
+        surveyed: the caller has the survey, so that nothing is looked through once more where the files are read here.
 
     Raises:
         ForelockProblem: the files are not what the format says.
@@ -32,7 +41,7 @@ def read(
     for entry in entry_points(group="forelock.readers", name="read_paths"):
         read_paths = entry.load()
         try:
-            survey: Json = read_paths([str(path) for path in one.paths], form, text, arm)
+            survey: Json = read_paths([str(path) for path in one.paths], form, text, arm, surveyed=surveyed)
         except OSError as error:
             raise FileFault(f"{error.filename or one.name}: {error.strerror or 'cannot be read'}") from error
         if "survey" not in survey:

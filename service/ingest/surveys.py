@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ from service.ingest.table_columns import OWN_ARM, max_arms, taken
 
 Json = dict[str, Any]
 MOST_PATHS, MOST_SHOWN, MOST_DEPTH = 200, 20, 4
-_LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,300}")
+_LONGEST = 300
+_LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _SKIPPED = frozenset({"scores", "messages", "resps", "filtered_resps", "arguments", "target", "gradingResult"}) | {
     "namedScores", "metricsData", "assessments", "input", "response", "output", "error", "limit", "traceback", "stats",
 }  # fmt: skip
@@ -61,7 +63,6 @@ _MEASURE_NAMES = (
     "success",
     "includes",
 )
-_MAPPING: TypeAdapter[Any] = TypeAdapter(ImportMapping)
 
 
 def survey(files: Files, form: str) -> Json:
@@ -107,13 +108,26 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
     ]
 
 
+@cache
+def _any_mapping() -> TypeAdapter[Any]:
+    return TypeAdapter(ImportMapping)
+
+
 def mapping_from(section: Any) -> Readable:
     """An `import` section that is not in a plan yet."""
+    form = section.get("format") if isinstance(section, dict) else None
+    own = (
+        FORMATS.get(form) if isinstance(form, str) else None
+    )  # most are read by it alone: it is there already
     try:
-        mapping = _MAPPING.validate_json(json.dumps(section), strict=True)
+        mapping: Any = (
+            _any_mapping().validate_json(json.dumps(section), strict=True)
+            if own is None
+            else own.model_validate_json(json.dumps(section), strict=True)
+        )
     except ValidationError as invalid:
         first = invalid.errors(include_input=False, include_url=False)[0]
-        path = ".".join(["import", *(str(part) for part in first["loc"][1:])])
+        path = ".".join(["import", *(str(part) for part in first["loc"][own is None :])])
         raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
     if isinstance(mapping, UnreadImport):
         raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
@@ -121,22 +135,29 @@ def mapping_from(section: Any) -> Readable:
     return readable
 
 
-def read_paths(paths: Sequence[str], form: str, section: str | None, arm: str | None) -> Json:
+def read_paths(
+    paths: Sequence[str], form: str, section: str | None, arm: str | None, *, surveyed: bool = False
+) -> Json:
     """Survey files on disk, and read their table where a section is given: what `forelock import --check` asks.
 
     Answers a problem document in place of either that is refused.
+
+    Args:
+        surveyed: the caller has the survey, so that the files are not looked through once more.
     """
     with ExitStack() as open_files_:
         try:
             files = Files.at([Path(path) for path in paths], open_files_)
-            return read_files(files, form, None if section is None else json.loads(section), arm)
+            return read_files(
+                files, form, None if section is None else json.loads(section), arm, surveyed=surveyed
+            )
         except ForelockError as refused:
             return {"problem": refused.document()}
 
 
-def read_files(files: Files, form: str, section: Any, arm: str | None) -> Json:
+def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:
     """The survey, and with a section the table or the problem that an import would meet."""
-    answer: Json = {"survey": survey(files, form), "table": None, "problem": None}
+    answer: Json = {"survey": None if surveyed else survey(files, form), "table": None, "problem": None}
     if section is not None:
         try:
             answer["table"] = table(files, section, arm)
@@ -150,6 +171,7 @@ class _Look:
 
     def __init__(self, form: str) -> None:
         self._form, self._mapping, self._harness = form, FORMATS[form], harness_of(form)
+        self._is_table = form in TABLES
         self._n = 0
         self._events: Counter[str] = Counter()
         self._measures: dict[str, Json] = {}
@@ -165,15 +187,36 @@ class _Look:
         place = self._mapping.DEFAULTS.get("replicate")
         number = look_up(sample.fields, place) if place else 1
         self._replicates = max(self._replicates, number if type(number) is int else 1)
-        for name in list(sample.measures)[:MOST_PATHS]:
+        fields = sample.fields
+        rest = self._unknown_cells(fields) if self._is_table and len(fields) <= MOST_PATHS else fields
+        names = list(sample.measures)[:MOST_PATHS] if rest is fields else list(rest)
+        for name in names:
             if _can_be_written(name) and (name in self._measures or len(self._measures) < MOST_PATHS):
                 self._measure(name, sample.measures[name])
         default = self._mapping.DEFAULTS.get("item_id", "")
-        looked_up = look_up_id(sample.fields, default)
-        self._count(default, looked_up)
-        for path, value in _leaves(sample.fields, "", 0):
+        if rest is fields or default in rest:
+            self._count(default, look_up_id(fields, default))
+        for path, value in _leaves(rest, "", 0):
             if path != default:
                 self._count(path, value)
+
+    def _unknown_cells(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Counts the cells of a row that stood in their columns before; the others are for the whole look."""
+        rest = {}
+        for name, value in row.items():
+            known = self._paths.get(name)
+            if (
+                type(value) is str
+                and value
+                and known is not None
+                and value in known
+                and name in self._measures
+            ):
+                known[value] += 1
+                self._measures[name]["n"] += 1
+            else:
+                rest[name] = value
+        return rest
 
     def _measure(self, name: str, measured: Any) -> None:
         told = self._measures.setdefault(
@@ -185,7 +228,7 @@ class _Look:
         value = measured.value
         if isinstance(value, bool | str):
             text = value if isinstance(value, str) else str(value).lower()
-            number = _number(text) if self._form in TABLES and isinstance(measured.value, str) else None
+            number = _number(text) if self._is_table and isinstance(measured.value, str) else None
             if number is None:
                 text = shown(text)
                 if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
@@ -198,6 +241,10 @@ class _Look:
             told["greatest"] = value if told["greatest"] is None else max(told["greatest"], value)
 
     def _count(self, path: str, value: Any) -> None:
+        known = self._paths.get(path)
+        if type(value) is str and known is not None and value in known:
+            known[value] += 1
+            return
         if not isinstance(value, str | int) or isinstance(value, bool) or len(str(value)) > 512:
             return
         if path not in self._paths and len(self._paths) >= MOST_PATHS:
@@ -390,7 +437,13 @@ def _leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 def _can_be_written(name: Any) -> bool:
     """Whether a plan can name it: `Line` of plans, and no half of a surrogate pair."""
-    return isinstance(name, str) and _LINE.fullmatch(name) is not None
+    return isinstance(name, str) and len(name) <= _LONGEST and _is_line(name)
+
+
+@lru_cache(1 << 10)
+def _is_line(name: str) -> bool:
+    """Kept for the columns of a table, which are asked about again with every row."""
+    return _LINE.fullmatch(name) is not None
 
 
 def _number(text: str) -> float | None:

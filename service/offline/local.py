@@ -97,8 +97,10 @@ def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
 
 
 def _answer(compute: Callable[[], Any], language: Language = "en") -> Json:
+    from service.offline.lean import put_off
     from service.words import speaking
 
+    put_off()
     try:
         with speaking(language):
             answer: Json = compute().model_dump(mode="json")

@@ -48,3 +48,34 @@ def test_every_test_stands_in_the_module_of_its_name():
 def test_what_the_service_asks_for_is_what_the_tests_say_they_serve():
     said = {(service, test.name) for test in registry.latest().values() for service in test.serves}
     assert said == set(registry.SERVED_BY.items())
+
+
+def test_a_score_leaves_parts_unloaded_that_scipy_takes_up_by_name(tmp_path, monkeypatch):
+    import json
+
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    table = tmp_path / "one.csv"
+    table.write_text("item_id,value\n" + "".join(f"i{at},{at % 2}\n" for at in range(20)))
+    probe = PROBE.replace('["run", "mcnemar", sys.argv[1]]', '["score", sys.argv[1]]')
+    ran = subprocess.run(
+        [sys.executable, "-c", probe, str(table)], capture_output=True, text=True, check=True
+    )
+    status, modules = json.loads(ran.stdout.splitlines()[-1])
+    assert status == 0
+    assert not (HEAVY | {"numpy.f2py.crackfortran", "unittest.case", "yaml"}) & set(modules)
+
+
+def test_what_was_put_off_is_whole_once_somebody_looks():
+    probe = """
+from service.offline.lean import put_off
+put_off()
+import sys
+import numpy
+import scipy.special
+assert "numpy.f2py.crackfortran" not in sys.modules
+numpy.testing.assert_allclose(scipy.special.erf(0.0), 0.0)
+assert callable(numpy.f2py.main) and "numpy.f2py.crackfortran" in sys.modules
+put_off()
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True)

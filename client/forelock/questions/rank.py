@@ -134,8 +134,8 @@ def request_of(reading: Reading) -> Json:
     Raises:
         FileFault: items share a cluster that they do not all name.
     """
-    item_ids = _item_ids(reading)
     means = {system.name: system.means() for system in reading.systems}
+    item_ids = list(dict.fromkeys(item_id for own in means.values() for item_id in own))
     request: Json = {
         "arms": {name: [own.get(item_id) for item_id in item_ids] for name, own in means.items()}
     }

@@ -292,7 +292,7 @@ def _tables(
         for piece in side:
             section = sections[opened.key_of(piece)]
             named = None if "arm" in section else path
-            answer = read(asked_of, piece.one, piece.form, section, named)
+            answer = read(asked_of, piece.one, piece.form, section, named, surveyed=True)
             if answer["problem"] is not None:
                 raise open_ends(piece, answer["problem"], opened, asked, label or "cluster")
             for table in answer["table"]:

@@ -57,6 +57,9 @@ class System:
 
     def means(self) -> dict[str, float]:
         """By item the mean of the runs that have a value; items without any are left out."""
+        if len(set(self.item_ids)) == len(self.item_ids):
+            measured = zip(self.item_ids, self.values, strict=True)
+            return {item_id: float(value) for item_id, value in measured if value is not None}
         runs = {item_id: [v for v in values if v is not None] for item_id, values in self.runs().items()}
         return {item_id: math.fsum(values) / len(values) for item_id, values in runs.items() if values}
 

@@ -51,9 +51,10 @@ def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tup
     finders = [[finder(place) for place in each.split("|")] for each in places]
 
     def find(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
-        values = [_said(_first(alternatives, fields)) for alternatives in finders]
-        if not values or values[0] in (None, "", [], {}):
+        given = _said(_first(finders[0], fields)) if finders else None
+        if given in (None, "", [], {}):
             return None, None
+        values = [given, *(_said(_first(alternatives, fields)) for alternatives in finders[1:])]
         digest = hashlib.sha256(_text(values).encode("utf-8", "surrogatepass")).hexdigest()
         return digest[:16], _first_words(values[0])
 
@@ -61,7 +62,11 @@ def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tup
 
 
 def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> Any:
-    return next((value for find in finders if (value := find(fields)) is not None), None)
+    for find in finders:
+        value = find(fields)
+        if value is not None:
+            return value
+    return None
 
 
 def _said(value: Any) -> Any:

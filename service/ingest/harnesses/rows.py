@@ -19,7 +19,7 @@ from service.ingest.harnesses.imported import Imported, Rows
 from service.ingest.harnesses.limits import shown, unmapped
 from service.ingest.harnesses.numbers import DECIMAL, mended, numeric, percent
 from service.ingest.harnesses.opening import harness_of
-from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder, look_up
+from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder
 from service.ingest.harnesses.targets import Target
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
@@ -51,6 +51,7 @@ class Collector:
         self._replicate_path, self._by_order = (None, True) if path == "order" else (path, False)
         self._find_id, self._find_cluster = id_finder(self._item_path), finder(self._cluster_path or "")
         self._find_replicate = finder(self._replicate_path or "")
+        self._find_arm, self._arm_by_text = finder(mapping.arm or ""), dict[str, str | None]()
         self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
         self._numbers = {target.endpoint: numeric(target.values) for target in self._targets}
@@ -172,7 +173,9 @@ class Collector:
                     "import with arm=…, or write where the file says it",
                 )
             return wanted
-        value = look_up(fields, mapping.arm)
+        value = self._find_arm(fields)
+        if type(value) is str and value in self._arm_by_text:
+            return self._arm_by_text[value]
         names = mapping.arms or {}
         candidates = value if isinstance(value, list) else [value]
         texts = [
@@ -190,7 +193,10 @@ class Collector:
                 raise InvalidData.field(
                     "query.arm", "is not the arm that the file says it is", "import it as the arm that it is"
                 )
-            return known[0] if wanted in (None, known[0]) else None
+            arm = known[0] if wanted in (None, known[0]) else None
+            if type(value) is str and where != "the file" and len(self._arm_by_text) < 10_000:
+                self._arm_by_text[value] = arm
+            return arm
         if wanted is not None and where != "the file" and texts:
             return None
         if len(set(known)) > 1:

@@ -121,11 +121,12 @@ def finder(path: str) -> Callable[[Any], Any]:
     """`look_up` of one path, which takes a short way to where most of them lead."""
     head, _, rest = path.partition(".")
     is_short = rest != "" and "." not in rest
+    is_name = "." not in path
 
     def find(fields: Any) -> Any:
         if type(fields) is dict:
-            if path in fields:
-                return fields[path]
+            if is_name or path in fields:
+                return fields.get(path)
             inner = fields.get(head) if is_short else None
             if type(inner) is dict and rest in inner:
                 return inner[rest]

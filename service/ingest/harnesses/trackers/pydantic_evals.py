@@ -14,7 +14,6 @@ from service.ingest.harnesses.json_values import loads
 from service.ingest.harnesses.limits import MIB, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import mapping, objects, record, scored
-from service.ingest.harnesses.trackers.yaml_values import load_yaml
 
 _REPEAT = re.compile(r" \[([0-9]{1,6})/[0-9]{1,6}\]\Z")
 _LISTS = ("cases", "failures")
@@ -37,6 +36,8 @@ class PydanticEvalsReport(Reader):
                 elif end - begin <= MIB:
                     self.run[key] = loads(bytes(document[begin:end]), "the report")
         else:
+            from service.ingest.harnesses.trackers.yaml_values import load_yaml  # most files are no YAML
+
             report = load_yaml(document, "the report")
             for key, value in mapping(report).items():
                 (self._parts if key in _LISTS else self.run)[key] = value

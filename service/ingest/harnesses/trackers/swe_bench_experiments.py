@@ -12,7 +12,6 @@ from service.ingest.harnesses.json_values import loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import mapping
-from service.ingest.harnesses.trackers.yaml_values import load_yaml
 
 _EVENTS = ("no_generation", "no_logs")
 
@@ -31,6 +30,8 @@ class SweBenchSubmission(Reader):
         self.run = {}
         about = files.matching("metadata.yaml", "metadata.yml")
         if len(about) == 1:
+            from service.ingest.harnesses.trackers.yaml_values import load_yaml  # most files are no YAML
+
             self.run = mapping(load_yaml(files.read(about[0]), "metadata.yaml"))
         self._submitted = self._predictions(files)
 
