@@ -40,23 +40,26 @@ def columns(base, other, clusters=None):
 
 
 @pytest.mark.parametrize(
-    ("wins", "losses", "same", "word", "status"),
+    ("wins", "losses", "same", "begins", "status"),
     [
-        (30, 5, 100, "Better", 0),
-        (10, 10, 2000, "No worse", 0),
-        (5, 30, 100, "Worse", 10),
-        (6, 5, 50, "Cannot tell", 12),
+        (30, 5, 100, "cand.csv beat base.csv: +18.52 pp (95% CI +", 0),
+        (10, 10, 2000, "cand.csv is no worse than base.csv within 2.00 pp: 0 pp (95% CI -", 0),
+        (5, 30, 100, "cand.csv is worse than base.csv: -18.52 pp (95% CI -", 10),
+        (6, 5, 50, "Cannot tell whether cand.csv is no worse than base.csv within 2.00 pp: +1.64 pp (", 12),
     ],
 )
-def test_gate_says_it_in_words_and_ends_so(shell, wins, losses, same, word, status):
+def test_gate_says_it_in_words_and_ends_so(shell, wins, losses, same, begins, status):
     columns(*arms(wins, losses, same))
     ended, output, errors = shell("gate", "base.csv", "cand.csv", "--margin", "2pp")
     assert (ended, errors) == (status, "")
-    first, *_, last = output.strip().split("\n")
-    assert first.startswith(f"{word}: cand.csv differs from base.csv by ")
+    last = output.strip().split("\n")[-1]
+    assert " ".join(output.split()).startswith(begins)
     assert last == "exploratory: no plan was locked before these data"
     assert "\nnext: " in output
-    assert ("About " in output) == (word == "Cannot tell")
+    told = shell("gate", "base.csv", "cand.csv", "--margin", "2pp", "--explain")[1]
+    assert "differs from base.csv by" not in " ".join(output.split())
+    assert "differs from base.csv by" in " ".join(told.split())
+    assert ("About " in told) == (status == 12)
 
 
 def test_gate_takes_clusters_and_slices_by_the_last_part_of_their_place(shell):
@@ -170,9 +173,10 @@ def test_markdown_escapes_names_that_are_not_ours(shell):
     status, _, _ = shell("gate", "a|b.csv", "<c>.csv", "--markdown", "out.md")
     comment = Path("out.md").read_text()
     assert status == 0
-    assert r"\<c\>.csv differs from a\|b.csv" in comment
+    assert comment.startswith(r"### ✅ \<c\>.csv beat a\|b.csv: +")
+    assert comment.index(r"\<c\>.csv differs from a\|b.csv") > comment.index("<details>")
     found = json.loads(shell("gate", "a|b.csv", "<c>.csv", "--json")[1])
-    assert as_markdown(form_of(found)).startswith("### ✅ Better")
+    assert as_markdown(form_of(found)).startswith("### ✅ \\<c\\>.csv beat")
 
 
 def test_run_answers_here_what_the_service_would(shell):

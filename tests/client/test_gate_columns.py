@@ -58,7 +58,9 @@ def test_gate_takes_the_arms_and_runs_that_a_table_names_and_says_so(shell):
     Path("both.csv").write_text("\n".join(["id,model,epoch,value", *lines]))
     status, output, errors = shell("gate", "both.csv")
     assert (status, errors) == (12, "")
-    assert output.startswith("Cannot tell: a differs from b by 0")
+    assert output.startswith("Cannot tell whether a is better or worse than b: 0")
     assert "items by id, arms by model, runs of an item by epoch" in output
     assert "the baseline is 'b', which the file has first; --arms a,b turns them round" in output
-    assert shell("gate", "both.csv", "--arms", "a,b")[1].startswith("Cannot tell: b differs from a by 0")
+    assert shell("gate", "both.csv", "--arms", "a,b")[1].startswith(
+        "Cannot tell whether b is better or worse than a: 0"
+    )

@@ -51,8 +51,8 @@ def test_chinese_words_have_full_width_marks_and_one_name_a_thing():
     ("arguments", "said"),
     [
         (("gate", "a.csv", "b.csv", "--margin", "2pp", "--slice", "kind"),
-         ("b.csv 与 a.csv 之差为", "差异", "下一步：")),
-        (("score", "a.csv", "--at-least", "50%"), ("a.csv 为", "分数", "阈值", "不低于 50.00%")),
+         ("无法判定 b.csv 是否不劣于 a.csv（界限 2.00 个百分点）", "未被排除", "下一步：")),
+        (("score", "a.csv", "--at-least", "50%"), ("a.csv 达到 50.0%：", "分数", "阈值", "不低于 50.00%")),
         (("rank", "a.csv", "b.csv"), ("可以区分", "成对比较", "最好")),
         (("items", "a.csv", "b.csv"), ("以上只作描述，不作检验。",)),
         (("resolve", "a.csv", "b.csv"), ("80% 功效下的最小差异", "两组")),
@@ -69,13 +69,13 @@ def test_every_question_is_answered_in_chinese_where_that_is_asked(shell, argume
 
 def test_the_terminal_says_which_language_it_is_read_in(shell, monkeypatch):
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
-    assert "b.csv 与 a.csv 之差为" in shell("gate", "a.csv", "b.csv")[1]
-    assert "differs from" in shell("gate", "a.csv", "b.csv", "--lang", "en")[1]
+    assert "b.csv 比 a.csv 更好还是更差" in shell("gate", "a.csv", "b.csv")[1]
+    assert "Cannot tell" in shell("gate", "a.csv", "b.csv", "--lang", "en")[1]
     assert "differs from" in json.loads(shell("gate", "a.csv", "b.csv", "--json")[1])["sentence"]
     asked = json.loads(shell("gate", "a.csv", "b.csv", "--json", "--lang", "zh")[1])
     assert CHINESE.search(asked["sentence"])
     monkeypatch.setenv("LC_ALL", "C")
-    assert "differs from" in shell("gate", "a.csv", "b.csv")[1]
+    assert "Cannot tell" in shell("gate", "a.csv", "b.csv")[1]
 
 
 def test_numbers_are_the_same_in_every_language(shell):
@@ -101,4 +101,4 @@ def test_a_comment_is_in_the_language_of_the_answer(shell):
     shell("gate", "a.csv", "b.csv", "--lang", "zh", "--markdown", "out.md")
     comment = Path("out.md").read_text()
     assert "**下一步：**" in comment
-    assert "| 差异 |" in comment
+    assert "| 均值 |" in comment

@@ -24,12 +24,12 @@ def write(name, values, clusters=None, header=HEADER):
 @pytest.mark.parametrize(
     ("right", "options", "begins", "status"),
     [
-        (45, (), "Score: runs.csv has 90.0% (95% interval 78.2% to 96.7%; 50 items).", 0),
-        (45, ("--at-least", "75%"), "Meets 75.0%: runs.csv has 90.0%", 0),
-        (20, ("--at-least", "0.75"), "Falls short of 75.0%: runs.csv has 40.0%", 10),
-        (40, ("--at-least", "75%"), "Cannot tell whether it is at least 75.0%: runs.csv has 80.0%", 12),
-        (2, ("--at-most", "20%"), "Keeps to at most 20.0%: runs.csv has 4.0%", 0),
-        (40, ("--at-most", "20%"), "Exceeds 20.0%: runs.csv has 80.0%", 10),
+        (45, (), "runs.csv scores 90.0% (95% CI 78.2% to 96.7%)", 0),
+        (45, ("--at-least", "75%"), "runs.csv reaches 75.0%: 90.0%", 0),
+        (20, ("--at-least", "0.75"), "runs.csv falls short of 75.0%: 40.0%", 10),
+        (40, ("--at-least", "75%"), "Cannot tell whether runs.csv reaches 75.0%: 80.0%", 12),
+        (2, ("--at-most", "20%"), "runs.csv keeps to at most 20.0%: 4.0%", 0),
+        (40, ("--at-most", "20%"), "runs.csv exceeds 20.0%: 80.0%", 10),
     ],
 )
 def test_score_says_it_in_words_and_ends_so(shell, right, options, begins, status):
@@ -83,14 +83,14 @@ def test_score_answers_for_each_system_of_a_file_and_for_one_that_is_named(shell
     assert found["question"] == "score"
     status, output, errors = shell("score", "both.csv", "--arm", "claude")
     assert (status, errors) == (0, "")
-    assert output.startswith("Score: claude has")
+    assert output.startswith("claude scores ")
     assert "has no system 'nobody'" in shell("score", "both.csv", "--arm", "nobody")[2]
 
 
 def test_score_takes_a_wide_table_by_its_column(shell):
     Path("wide.csv").write_text("item_id,gpt,claude\n" + "".join(f"q{at},{at % 2},1\n" for at in range(20)))
     status, output, _ = shell("score", "wide.csv", "--metric", "claude")
-    assert (status, output.startswith("Score: wide.csv has 100.0%")) == (0, True)
+    assert (status, output.startswith("wide.csv scores 100.0%")) == (0, True)
     status, _, errors = shell("score", "wide.csv")
     assert status == 2
     assert "--metric gpt" in errors
@@ -102,7 +102,7 @@ def test_score_reads_runs_and_says_both_errors(shell):
     status, output, _ = shell("score", "runs.csv")
     assert "runs of an item by trial" in " ".join(output.split())
     assert status == 0
-    assert "25 items, 100 runs" in output
+    assert "items       25, 100 runs" in output
     assert "these items" in output
 
 
@@ -159,7 +159,7 @@ def test_output_is_ascii_where_the_terminal_has_nothing_else_and_markdown_escape
     found = json.loads(output)
     assert as_text(form_of(found), encoding="ascii").isascii()
     comment = Path("out.md").read_text()
-    assert comment.startswith("### 📏 Score: a\\|b.csv has 90.0%")
+    assert comment.startswith("### 📏 a\\|b.csv scores 90.0%")
     assert comment == as_markdown(form_of(found), found["provenance"]["remarks"])
     assert exit_code(found) == 0
     assert picture_of({**found, "ci": None}) is None

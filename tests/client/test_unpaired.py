@@ -36,15 +36,21 @@ def test_files_without_a_common_item_are_refused_and_unpaired_is_named(shell):
 
 
 @pytest.mark.parametrize(
-    ("right1", "word", "status"), [(70, "Better", 0), (20, "Worse", 10), (50, "Cannot tell", 12)]
+    ("right1", "begins", "status"),
+    [
+        (70, "cand.csv beat base.csv (unpaired): ", 0),
+        (20, "cand.csv is worse than base.csv (unpaired): ", 10),
+        (50, "Cannot tell whether cand.csv is no worse than base.csv within 2.00 pp (unpaired): ", 12),
+    ],
 )
-def test_the_first_line_says_unpaired_and_what_pairing_would_have_saved(shell, right1, word, status):
+def test_the_first_line_says_unpaired_and_what_pairing_would_have_saved(shell, right1, begins, status):
     columns(right1=right1)
-    ended, output, errors = shell(*GATE, "--unpaired", "--margin", "2pp")
+    ended, output, errors = shell(*GATE, "--unpaired", "--margin", "2pp", "--explain")
     assert (ended, errors) == (status, "")
-    headline = " ".join(output.split("\n\n")[0].split())
-    assert headline.startswith(f"Unpaired. {word}: cand.csv differs from base.csv by ")
-    assert "With the same items in both arms, paired, about" in headline
+    said = " ".join(output.split())
+    assert said.startswith(begins)
+    assert "in words Unpaired. " in said
+    assert "With the same items in both arms, paired, about" in said
     assert "unpaired    baseline 80 items, candidate 80 others" in output
     assert "proportions (Boschloo)" in output
 

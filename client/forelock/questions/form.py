@@ -39,11 +39,15 @@ class Form:
     question: str
     """The command that asks it."""
     headline: str
-    """The outcome and the number with its interval, in one sentence or two."""
+    """The outcome, what it is of by name, and the number with its interval, in a line."""
     mark: str
     """A sign of the outcome, for a comment."""
     answer: Json
     """The headline for programs: `outcome` and what goes with it, the same members for every question that has them."""
+    open: str = ""
+    """What was not shown; empty: nothing is left to say."""
+    sentence: str = ""
+    """The same with all that goes with it; empty: the headline is all."""
     picture: Drawn | None = None
     numbers: Sequence[tuple[str, str]] = ()
     """Names of up to eleven letters, and values."""
@@ -71,16 +75,16 @@ def as_text(
 ) -> str:
     """The answer for a terminal; lines are drawn in ASCII where the encoding has no others.
 
-    Without `explain` how it was computed is left out.
+    Without `explain` the long sentence and how it was computed are left out.
     """
-    blocks = [hanging(plain(form.headline), "")]
+    blocks = ["\n".join(hanging(plain(line), "") for line in (form.headline, form.open) if line)]
     if form.picture is not None:
         blocks.append(form.picture.drawn(encoding))
     blocks.append("\n".join(_line(say.name(name), value) for name, value in form.numbers))
     blocks.append("\n".join(form.more))
     blocks.append("\n".join(f"  {say.name(name)} {value}" for name, value in form.parts))
-    shown = form.done if explain else ()
-    done = [_line(say.name("rule"), plain(each)) for each in shown]
+    told = [("in words", form.sentence), *(("rule", each) for each in form.done)] if explain else []
+    done = [_line(say.name(name), plain(line)) for name, line in told if line]
     blocks.append("\n".join([*done, *(hanging(plain(remark), say("note")) for remark in remarks)]))
     blocks.append(
         "\n".join(
@@ -96,8 +100,10 @@ def _line(name: str, value: str) -> str:
 
 
 def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> str:
-    """The same as a comment on a pull request; how it was done is folded."""
-    lines = [f"### {form.mark} {escaped(form.headline)}", "", "| | |", "|---|---|"]
+    """The same as a comment on a pull request; the long sentence and how it was done are folded."""
+    lines = [f"### {form.mark} {escaped(form.headline)}", ""]
+    lines += [escaped(form.open), ""] if form.open else []
+    lines += ["| | |", "|---|---|"]
     lines += [f"| {say.name(name)} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
     if form.more and not form.folded:
         lines += ["", "```", *(plain(line) for line in form.more), "```"]
@@ -106,11 +112,13 @@ def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> 
     ]
     lines += ["", *warned] if warned else []
     lines += ["", say("to_come") + escaped(form.next)] if form.next else []
-    for summary, listed in (*form.folded, (say("what_was_done"), [*form.done, *remarks])):
-        if listed:
-            items = [f"- {escaped(each)}" for each in listed]
+    done = [form.sentence, *form.done, *remarks]
+    for summary, listed in (*form.folded, (say("what_was_done"), done)):
+        items = [f"- {escaped(each)}" for each in listed if each]
+        if items:
             lines += ["", f"<details><summary>{summary}</summary>", "", *items, "", "</details>"]
-    lines += ["", f"<sub>{escaped(form.status)}.</sub>"]
+    closing = escaped(form.status) + say("stop")
+    lines += ["", f"<sub>{closing}</sub>"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -124,7 +132,8 @@ def envelope(form: Form, document: Json, reading: Reading | None = None) -> Json
         provenance |= {"files": list(_files(reading)), "remarks": list(reading.remarks)}
         provenance |= {"comparable": dict(reading.comparable)} if reading.comparable else {}
     told: dict[str, Any] = {**document}
-    told |= {"question": form.question, "headline": form.headline, "answer": dict(form.answer)}
+    told |= {"question": form.question, "headline": form.headline, "open": form.open}
+    told |= {"sentence": form.sentence or form.headline, "answer": dict(form.answer)}
     told |= {"cautions": [dict(each) for each in form.cautions], "next": form.next, "provenance": provenance}
     if reading is not None:
         told["read"] = reading.read

@@ -38,7 +38,9 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     ci = answer["ci"]
     return Form(
         question="gate",
-        headline=answer["sentence"],
+        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
+        open=answer.get("open") or "",
+        sentence=answer["sentence"] if answer.get("headline") else "",
         mark=MARKS[answer["outcome"]],
         answer={
             "outcome": answer["outcome"],
@@ -49,9 +51,9 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
             "unit": "pp" if answer["points"] else "score",
             "n": answer["n"],
         },
-        picture=picture_of(answer),
+        picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
-        parts=[*_slices(answer, say), *(task_lines(answer) if answer.get("suite") else ())],
+        parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -59,7 +61,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     )
 
 
-def picture_of(answer: Json) -> Picture | None:
+def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     """The interval against 0 and the margin, to scale; None where there is no interval."""
     ci, margin = answer["ci"], answer["margin"]
     if not has_ends(ci) or answer["delta"] is None:
@@ -70,22 +72,19 @@ def picture_of(answer: Json) -> Picture | None:
         bounds.append(Bound(loss, show_difference(loss, points=answer["points"])))
     bounds.sort(key=lambda bound: bound.value)
     if answer.get("suite"):
-        return forest_of(answer, bounds)
+        return forest_of(answer, bounds, say)
     return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds)
 
 
 def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     points = answer["points"]
     if answer["delta"] is not None:
-        amount = show_difference(answer["delta"], points=points)
-        interval = show_interval(answer["ci"], points=points, difference=True, say=say)
-        yield "difference", say("and_interval", value=amount, interval=interval)
         means = {
             side: show_level(answer[f"{side}_mean"], points=points) for side in ("baseline", "candidate")
         }
         yield "means", say("both_means", **means)
     if answer.get("suite"):
-        yield from suite_numbers(answer)
+        yield from suite_numbers(answer, say)
     arms = answer.get("arms")
     if arms is None:
         yield "paired", _clustered(say.count("items", answer["n"]), answer, say)
@@ -102,7 +101,7 @@ def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         if each["p_value"] is not None:
             p = f"p {each['bound'] or '= ' + show_p(each['p_value'])}"
         interval = ""
-        if each["ci"] is not None:
+        if each["ci"] is not None and each["ci"] != answer["ci"]:  # that one is in the headline
             interval = say("comma") + show_interval(each["ci"], points=points, difference=True, say=say)
         method = say.method(METHODS.get(each["method"], each["method"]))
         yield "test", say("test", test=plain(each["test"]), method=method, says=p, interval=interval)

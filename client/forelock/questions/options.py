@@ -52,7 +52,7 @@ _OPTIONS: dict[str, Adds] = {
         "--alpha", type=proportion, default=0.05, help="two-sided level (default 0.05)"
     ),
     "explain": lambda parser: parser.add_argument(
-        "--explain", action="store_true", help="also print how it was computed"
+        "--explain", action="store_true", help="also print the whole sentence and how it was computed"
     ),
     "markdown": lambda parser: parser.add_argument(
         "--markdown", metavar="FILE", help="also write the answer as a pull-request comment"

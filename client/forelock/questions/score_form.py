@@ -27,12 +27,14 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer of a score, part by part, in the language that it was asked in."""
     return Form(
         question="score",
-        headline=answer["sentence"],
+        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
+        open=answer.get("open") or "",
+        sentence=answer["sentence"] if answer.get("headline") else "",
         mark=_MARKS[answer["outcome"]],
         answer=in_brief(answer),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
-        parts=[*_slices(answer, say), *(task_lines(answer) if answer.get("suite") else ())],
+        parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -69,10 +71,10 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     if answer["against"] is not None:
         threshold = answer["against"]["threshold"]
         bounds = [Bound(threshold, show_level(threshold, points=points))]
-        return forest_of(answer, bounds) if answer.get("suite") else Picture(bars, bounds)
+        return forest_of(answer, bounds, say) if answer.get("suite") else Picture(bars, bounds)
     ends = sorted({ci["low"], ci["high"]})
     bounds = [Bound(end, show_level(end, points=points), "none") for end in ends]
-    return forest_of(answer, bounds) if answer.get("suite") else Picture(bars, bounds)
+    return forest_of(answer, bounds, say) if answer.get("suite") else Picture(bars, bounds)
 
 
 def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
@@ -94,7 +96,7 @@ def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     if clusters is not None:
         yield from _clusters(answer, clusters, say)
     if answer.get("suite"):
-        yield from suite_numbers(answer)
+        yield from suite_numbers(answer, say)
     for name, beside in answer["intervals"].items():
         if answer["ci"] is None or name != answer["ci"]["method"]:
             interval = show_interval(beside, points=points, say=say)

@@ -33,6 +33,8 @@ class Answered:
     """What a question's answer says, part by part, as `forelock.questions.form.Form` has it."""
 
     headline: str
+    open: str
+    """What was not shown."""
     svg: str | None = field(repr=False)
     numbers: Sequence[tuple[str, str]] = field(repr=False)
     lines: Sequence[str] = field(repr=False)
@@ -155,10 +157,11 @@ def _answered(arguments: Sequence[str]) -> Answered:
     form, document, remarks = cli.ask(arguments)[0]
     return Answered(
         headline=form.headline,
+        open=form.open,
         svg=None if form.picture is None else form.picture.svg(form.headline),
         numbers=[*form.numbers, *form.parts],
         lines=list(form.more),
-        done=list(form.done),
+        done=[line for line in (form.sentence, *form.done) if line],
         remarks=list(remarks),
         cautions=[dict(caution) for caution in form.cautions],
         next=form.next,

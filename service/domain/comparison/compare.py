@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
+from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
@@ -73,6 +74,8 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     taken = scale if scale is None or about is None else scale_turned(scale, about)
     answer = Comparison(
         outcome=outcome,
+        headline="",
+        open="",
         sentence="",
         rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
         next="",
@@ -106,6 +109,8 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         request.missing == "exclude_pair" and everything.one_sided and everything.zero_is_worst(request.range)
     )
     words = {
+        "headline": headline(answer, *names),
+        "open": what_is_open(answer, names[1]),
         "sentence": sentence(answer, *names, more=suite_messages(answer)),
         "next": suite_next(answer) or next_step(answer, can_fail=fails),
     }

@@ -137,6 +137,8 @@ class Comparison(Record):
     """Two arms: what the interval carries, and no more."""
 
     outcome: Outcome
+    headline: str = Field(description="The outcome in a line: the arms, the difference with its interval.")
+    open: str = Field(description="What was not shown; empty: nothing is left to say.")
     sentence: str = Field(description="The outcome in words, with its numbers.")
     rule: str = Field(description="How the tests were chosen and what decides.")
     next: str = Field(description="What to do now.")

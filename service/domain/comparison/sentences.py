@@ -27,21 +27,25 @@ def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Seq
 def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
     if comparison.delta is None:
         return message("comparison.no_item")
-    reading = {"better": _better, "no_worse": _within, "worse": _beyond}.get(comparison.outcome, _open)(
-        comparison
-    )
+    reading = reading_of(comparison)
     if comparison.prefers == "lower":
         reading = message("comparison.lower", reading=reading)
     told = message(
         f"comparison.{comparison.outcome}",
         candidate=candidate,
         baseline=baseline,
-        delta=_show(comparison, comparison.delta),
+        delta=show(comparison, comparison.delta),
         interval=_interval(comparison),
         size=_size(comparison),
         reading=reading,
     )
     return told if comparison.outcome != "cannot_tell" else _more(comparison, told)
+
+
+def reading_of(comparison: Comparison) -> Value:
+    """Where the interval lies, and what that leaves open."""
+    readings = {"better": _better, "no_worse": _within, "worse": _beyond}
+    return readings.get(comparison.outcome, _open)(comparison)
 
 
 def _sides(found: Comparison) -> tuple[str, str]:
@@ -111,7 +115,7 @@ def _better(comparison: Comparison) -> Message:
 def _within(comparison: Comparison) -> Message:
     """What an interval on the better side of the margin says of 0."""
     better, worse = _sides(comparison)
-    margin = _show(comparison, -(comparison.margin or 0.0))
+    margin = show(comparison, -(comparison.margin or 0.0))
     reading = message(f"comparison.{better}_margin", margin=margin)
     if comparison.worse:
         return message(f"comparison.loss_{worse}_0", reading=reading)
@@ -138,7 +142,7 @@ def _open(comparison: Comparison) -> Value:
         return message(f"comparison.{side}_untested")
     if comparison.margin is None:
         return message("comparison.holds_0")
-    margin = _show(comparison, -comparison.margin)
+    margin = show(comparison, -comparison.margin)
     if low > -comparison.margin:
         return message(f"comparison.{better}_margin_untested", margin=margin)
     return message("comparison.holds_0_and_margin", margin=margin)
@@ -149,12 +153,8 @@ def _beyond(comparison: Comparison) -> Message:
     if comparison.margin is None or comparison.ci.high is None:
         return reading
     shown = comparison.ci.high < -comparison.margin
-    margin = amount(comparison.margin, binary=comparison.points).lstrip("+")
-    return message(
-        "comparison.beyond_margin" if shown else "comparison.beyond_not_told",
-        reading=reading,
-        margin=_amount(margin),
-    )
+    side = "margin" if shown else "not_told"
+    return message(f"comparison.beyond_{side}", reading=reading, margin=margin_amount(comparison))
 
 
 def _more(comparison: Comparison, told: Message) -> Message:
@@ -171,7 +171,7 @@ def _more(comparison: Comparison, told: Message) -> Message:
 def _one(comparison: Comparison, more: More) -> dict[str, Value]:
     truth = message(f"comparison.{more.assuming}")
     if more.assuming == "observed_difference":
-        truth = message("comparison.observed_difference", delta=_show(comparison, more.truth))
+        truth = message("comparison.observed_difference", delta=show(comparison, more.truth))
     return {
         "more": message(f"comparison.more_{comparison.unit}", count=rounded_up(more.more)),
         "claim": message(f"comparison.show_{more.claim}"),
@@ -193,7 +193,7 @@ def _interval(comparison: Comparison) -> Message:
         return message("comparison.no_interval", level=level)
     least, most = (low, high) if comparison.prefers == "higher" else (high, low)
     return message(
-        "comparison.interval", level=level, low=_show(comparison, least), high=_show(comparison, most)
+        "comparison.interval", level=level, low=show(comparison, least), high=show(comparison, most)
     )
 
 
@@ -214,7 +214,12 @@ def _size(comparison: Comparison) -> Message:
     return items
 
 
-def _show(comparison: Comparison, difference: float) -> Message:
+def margin_amount(comparison: Comparison) -> Message:
+    """The size of the margin with its unit."""
+    return difference(comparison.margin or 0.0, points=comparison.points, signed=False)
+
+
+def show(comparison: Comparison, difference: float) -> Message:
     """A difference as the outcomes were sent."""
     sent = difference if comparison.prefers == "higher" else 0.0 - difference
     return _amount(amount(sent, binary=comparison.points))

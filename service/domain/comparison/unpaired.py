@@ -13,6 +13,7 @@ from typing import Any
 
 from service.domain.comparison.attrition import MOST, Extreme
 from service.domain.comparison.claims import Claims, claims_of
+from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import (
@@ -86,6 +87,8 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     taken = scale if scale is None or about is None else scale_turned(scale, about)
     answer = Comparison(
         outcome=outcome,
+        headline="",
+        open="",
         sentence="",
         rule=rule_text(evidence.rule, scale_message(taken)),
         next="",
@@ -115,7 +118,13 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     )
     names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
     told = speak("comparison.unpaired_sentence", sentence=sentence(answer, *names, more=_pairing(answer)))
-    return answer.model_copy(update={"sentence": told, "next": _next(answer)})
+    words = {
+        "headline": headline(answer, *names),
+        "open": what_is_open(answer, names[1]),
+        "sentence": told,
+        "next": _next(answer),
+    }
+    return answer.model_copy(update=words)
 
 
 _NONE_UNPAIRED = Unpaired(

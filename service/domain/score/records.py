@@ -67,6 +67,8 @@ class Score(Record):
     """One arm: its mean with the interval that decides, and whether it is enough."""
 
     outcome: Outcome = Field(description="Against the threshold; `estimate` where there is none.")
+    headline: str = Field(description="The outcome in a line: the mean with its interval.")
+    open: str = Field(description="What was not shown; empty: nothing is left to say.")
     sentence: str = Field(description="The outcome in words, with its numbers.")
     rule: str = Field(description="How the interval was chosen and what decides.")
     next: str = Field(description="What to do now.")

@@ -7,6 +7,7 @@ from typing import Any
 from service.domain.comparison.sentences import status
 from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
 from service.domain.comparison.weighing import MOST_SECONDS
+from service.domain.score.headlines import headline, what_is_open
 from service.domain.score.items import Items, group
 from service.domain.score.missing import kept_of, missing_of
 from service.domain.score.records import Outcome, Score
@@ -60,6 +61,8 @@ def score(request: ScoreRequest) -> Score:
     points = unit and not rescaled and all(value in (None, 0, 1) for value in request.values)
     result = Score(
         outcome=outcome,
+        headline="",
+        open="",
         sentence="",
         rule="",
         next="",
@@ -89,9 +92,14 @@ def score(request: ScoreRequest) -> Score:
         ),
     )
     name = request.name or "the system"
-    return result.model_copy(
-        update={"sentence": sentence(result, name), "rule": rule(result), "next": next_step(result)}
-    )
+    words = {
+        "headline": headline(result, name),
+        "open": what_is_open(result),
+        "sentence": sentence(result, name),
+        "rule": rule(result),
+        "next": next_step(result),
+    }
+    return result.model_copy(update=words)
 
 
 def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:

@@ -18,7 +18,7 @@ def sentence(score: Score, name: str) -> str:
     told = message(
         "score.mean",
         name=name,
-        mean=_show(score, score.mean),
+        mean=show(score, score.mean),
         interval=_interval(score, score.ci),
         size=_size(score),
     )
@@ -31,9 +31,9 @@ def _opening(score: Score, told: Message) -> Message:
     """The outcome with the mean, as a sentence."""
     if score.against is None:
         return message("score.estimate", told=told)
-    bar, open_ = _show(score, score.against.threshold), ""
+    bar, open_ = show(score, score.against.threshold), ""
     if score.outcome == "cannot_tell":
-        return message(f"score.cannot_tell_{score.prefers}", bar=bar, told=told, open=_open(score))
+        return message(f"score.cannot_tell_{score.prefers}", bar=bar, told=told, open=open_of(score))
     return message(f"score.{score.outcome}_{score.prefers}", bar=bar, told=told, open=open_)
 
 
@@ -90,13 +90,14 @@ def _units(score: Score) -> int:
     return score.n if score.clusters is None else score.clusters.n_clusters
 
 
-def _open(score: Score) -> Value:
+def open_of(score: Score) -> Value:
+    """Why it cannot be told."""
     if "outcome" in score.reasons:
         return message("score.withheld", reason=score.reasons["outcome"])
     against = score.against
     if score.ci is None or against is None:
         return score.reasons.get("ci") or message("score.nothing_decided")
-    bar, best = _show(score, against.threshold), against.attainable
+    bar, best = show(score, against.threshold), against.attainable
     if best is None or not _beyond(score, best.bound, against.threshold):
         return message("score.holds", bar=bar)
     units = message(f"units.counted_{best.unit}", n=_units(score))
@@ -138,7 +139,7 @@ def _pooled(score: Score) -> Message | None:
     """What is not the suite's mean, though it is often printed under its name."""
     if score.suite is None:
         return None
-    return message("score.pooled", mean=_show(score, score.suite.item_weighted))
+    return message("score.pooled", mean=show(score, score.suite.item_weighted))
 
 
 def _runs(score: Score) -> Message | None:
@@ -157,7 +158,7 @@ def _span(score: Score, ci: Interval) -> Message:
     """Both ends, or that there is no interval."""
     if ci.low is None or ci.high is None:
         return message("score.no_interval")
-    return message("score.span", low=_show(score, ci.low), high=_show(score, ci.high))
+    return message("score.span", low=show(score, ci.low), high=show(score, ci.high))
 
 
 def _size(score: Score) -> Message:
@@ -171,7 +172,7 @@ def _size(score: Score) -> Message:
     return message("comparison.clustered", items=items, n=score.clusters.n_clusters)
 
 
-def _show(score: Score, value: float | None) -> Value:
+def show(score: Score, value: float | None) -> Value:
     """A mean: `43.7%` of shares, score units else."""
     if value is None:
         return message("score.no_value")

@@ -62,7 +62,9 @@ class QuestionAnswered(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     question: str
-    headline: str = Field(description="The outcome and its number, in a sentence.")
+    headline: str = Field(description="The outcome and its number with its interval, in a line.")
+    open: str = Field(description="What was not shown; empty: nothing is left to say.")
+    sentence: str = Field(description="The outcome with all that goes with it, in words.")
     answer: dict[str, Any] = Field(
         description="`outcome`, `estimate`, `low`, `high`, `unit`, `n` and the like."
     )
