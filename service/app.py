@@ -55,6 +55,7 @@ from service.api.routes.verdicts import (
     verdicts,
     wording,
 )
+from service.api.routes.verdicts import exports as verdict_exports
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring.keyring import Keyring
@@ -84,6 +85,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     calibration.routes,
     charts.routes,
     reports.routes,
+    verdict_exports.routes,
     looks.routes,
     markdown.routes,
     exports.routes,

@@ -136,9 +136,14 @@ class Client(AfterCalls):
         path = f"{record(preregistration_id)}/report.{part(form)}"
         return self._send("GET", path, params={"lang": language}).content
 
-    def export(self, preregistration_id: str, name: str, *, hypothesis: str | None = None) -> bytes:
-        """A locked record for the tools of others: `lock.intoto.json`, `lock.dsse.json` or `prml`."""
-        parameters = {} if hypothesis is None else {"hypothesis": hypothesis}
+    def export(
+        self, preregistration_id: str, name: str, *, hypothesis: str | None = None, **query: str
+    ) -> bytes:
+        """A record for the tools of others: `lock.intoto.json`, `verdict.dsse.json`, `prml` or another of that list.
+
+        `query` has what an export of a score asks for, such as `dataset`, `task` and `model`.
+        """
+        parameters = query if hypothesis is None else {**query, "hypothesis": hypothesis}
         return self._send("GET", f"{record(preregistration_id)}/{part(name)}", params=parameters).content
 
     def stamps(self, preregistration_id: str) -> list[Json]:

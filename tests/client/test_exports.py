@@ -140,3 +140,15 @@ def test_a_file_that_is_not_there_is_named(command):
     status, _, error = command("stamps", "check", "/nowhere.tsr", "--of", "/nowhere")
     assert status == 2
     assert "/nowhere.tsr" in error
+
+
+def test_a_file_of_the_hub_names_its_data_set(service, command):
+    service.answers.append(httpx.Response(200, content=b"- dataset:\n"))
+    hub = ["export", "p1", "--format", "eval-results"]
+    assert command(*hub, "--dataset", "cais/hle", "--task", "default")[0] == 0
+    assert service.requests[0].url.params == httpx.QueryParams(dataset="cais/hle", task="default")
+    assert service.requests[0].url.path == "/v1/preregistrations/p1/verdict.eval-results.yaml"
+    status, _, error = command(*hub, "--dataset", "cais/hle")
+    assert (status, "needs --task" in error) == (2, True)
+    status, _, error = command("export", "p1", "--format", "otlp", "--model", "m")
+    assert (status, "leave it out" in error) == (2, True)

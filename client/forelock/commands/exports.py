@@ -22,20 +22,45 @@ from forelock.witness.checking import verify
 from forelock.witness.found import KINDS, require_size
 from forelock.witness.opentimestamps import MAGIC, merge
 
-FORMATS = {"intoto": "lock.intoto.json", "dsse": "lock.dsse.json", "prml": "prml"}
+FORMATS = {
+    "intoto": "lock.intoto.json",
+    "dsse": "lock.dsse.json",
+    "prml": "prml",
+    "verdict-intoto": "verdict.intoto.json",
+    "verdict-dsse": "verdict.dsse.json",
+    "eval-results": "verdict.eval-results.yaml",
+    "model-index": "verdict.model-index.yaml",
+    "otlp": "verdict.otlp.json",
+}
+OF_SCORES: Mapping[str, tuple[str, ...]] = {
+    "eval-results": ("dataset", "task"),
+    "model-index": ("dataset", "task", "model"),
+}
+"""What a file of the Hub names besides the record."""
 VERIFIED, NOT_PROVEN, BROKEN = 0, 1, 3
 
 
 def add(commands: Any) -> None:
     """Add the parsers."""
-    export = command(commands, "export", _export, "Print or save a lock for tools that exist.")
+    export = command(commands, "export", _export, "Print or save a lock or a verdict for tools that exist.")
     export.add_argument("id", help="the preregistration")
     export.add_argument(
-        "--format", choices=tuple(FORMATS), required=True, help="in-toto statement, the same signed, or PRML"
+        "--format",
+        choices=tuple(FORMATS),
+        required=True,
+        help="of the lock an in-toto statement, the same signed, or PRML; of the verdict the first two, a score for "
+        "the Hugging Face Hub, or OpenTelemetry events",
     )
     export.add_argument(
-        "--hypothesis", metavar="ID", help="of a PRML manifest; needed where the plan has several"
+        "--hypothesis", metavar="ID", help="of PRML and of the Hub's files; needed where the plan has several"
     )
+    export.add_argument("--dataset", metavar="ID", help="of the Hub's files: the data set, such as cais/hle")
+    export.add_argument(
+        "--task",
+        metavar="NAME",
+        help="of eval-results the benchmark's task, of model-index the Hub's task type",
+    )
+    export.add_argument("--model", metavar="NAME", help="of model-index: what the card calls the model")
     export.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
 
     steps = group(commands, "stamps", "Save and check what outside witnesses gave.")
@@ -66,7 +91,15 @@ def add(commands: Any) -> None:
 
 
 def _export(options: argparse.Namespace, client: Client) -> int:
-    content = client.export(options.id, FORMATS[options.format], hypothesis=options.hypothesis)
+    query = {
+        name: value for name in ("dataset", "task", "model") if (value := getattr(options, name)) is not None
+    }
+    asked = OF_SCORES.get(options.format, ())
+    if missing := [name for name in asked if name not in query]:
+        raise FileFault(f"--format {options.format} needs --{' and --'.join(missing)}")
+    if unused := [name for name in query if name not in asked]:
+        raise FileFault(f"--{unused[0]} says nothing of --format {options.format}: leave it out")
+    content = client.export(options.id, FORMATS[options.format], hypothesis=options.hypothesis, **query)
     if options.output is None:
         return put_out(content)
     _write(options.output, content)

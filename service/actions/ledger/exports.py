@@ -43,7 +43,15 @@ def envelope(session: Session, record: Preregistration, signer: Signer) -> bytes
     Raises:
         Conflict: as above.
     """
-    payload = statement(session, record)
+    return signed(session, statement(session, record), signer)
+
+
+def signed(session: Session, payload: bytes, signer: Signer) -> bytes:
+    """A statement in a DSSE envelope, signed with the key that signs the ledger now.
+
+    Raises:
+        Conflict: that key is not here.
+    """
     current = ledger_signers.every(session)[-1]
     for key in signer.own(current.origin):
         if str(key.verifier) == current.vkey:

@@ -65,3 +65,79 @@ seed: 0
 threshold: 1.0
 version: prml/0.1
 """
+_NOTES = f"500 items, 95% interval 0.80624 to 0.871136; preregistered: H1 is supported; plan SHA-256 {_SHA}"
+VERDICT_STATEMENT: dict[str, Any] = {
+    "_type": "https://in-toto.io/Statement/v1",
+    "subject": [
+        {
+            "name": f"{_ID}/verdict.json",
+            "digest": {"sha256": _SHA},
+            "annotations": {
+                "outcomes": {"H1": "supported"},
+                "judgedAt": "2026-11-09T16:02:11+00:00",
+                "ledger": {"sequence": 57, "leafSha256": _SHA, "checkpoint": _NOTE, "proof": _PROOF},
+            },
+        }
+    ],
+    "predicateType": "https://in-toto.io/attestation/test-result/v0.1",
+    "predicate": {
+        "result": "PASSED",
+        "configuration": [
+            {"name": f"{_ID}/plan.json", "digest": {"sha256": _SHA}, "annotations": {"version": 1}},
+            {"name": f"{_ID}/items/locomo.json", "digest": {"sha256": _SHA}},
+        ],
+        "passedTests": ["H1"],
+        "warnedTests": [],
+        "failedTests": [],
+    },
+}
+EVENTS: dict[str, Any] = {
+    "resourceLogs": [
+        {
+            "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "forelock"}}]},
+            "scopeLogs": [
+                {
+                    "scope": {"name": "forelock"},
+                    "logRecords": [
+                        {
+                            "timeUnixNano": "1794240131000000000",
+                            "severityNumber": 9,
+                            "eventName": "gen_ai.evaluation.result",
+                            "attributes": [
+                                {"key": "gen_ai.evaluation.name", "value": {"stringValue": "accuracy"}},
+                                {
+                                    "key": "gen_ai.evaluation.score.label",
+                                    "value": {"stringValue": "supported"},
+                                },
+                                {"key": "forelock.preregistration", "value": {"stringValue": _ID}},
+                                {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 0.042}},
+                            ],
+                        }
+                    ],
+                }
+            ],
+        }
+    ]
+}
+EVAL_RESULTS = f"""\
+- dataset:
+    id: snap-research/locomo
+    task_id: default
+  value: 0.841
+  date: '2026-11-09'
+  notes: '{_NOTES}'
+"""
+MODEL_INDEX = f"""\
+model-index:
+- name: persistent-cache
+  results:
+  - task:
+      type: question-answering
+    dataset:
+      type: snap-research/locomo
+      name: LoCoMo
+    metrics:
+    - type: accuracy
+      name: 'accuracy ({_NOTES})'
+      value: 0.841
+"""
