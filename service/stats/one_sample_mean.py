@@ -244,10 +244,11 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
     turned around, so that both never disagree.
 
     Returns:
-        ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range, Student's t
-            where no range is known. Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores in
-            a range, where sizes differ much (CV above .5) or fewer than 20 effective items are on the rarer side, at
-            each end the further of that and Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
+        ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range; where no range
+            is known, at each end the further of Student's t and of Gaffke's bounds in the range that was seen.
+            Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores, where sizes differ much (CV above
+            .5) or fewer than 20 effective items are on the rarer side, at each end the further of that and
+            Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
         se, df: CR2's with clusters.
         these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
         clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.
@@ -262,7 +263,8 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         One run of some item: `these_items` is null. No run differs from another of its item: null as well.
         Scores without a known range that are all equal, or a single one: the interval is null.
         No range declared and scores between 0 and 1: these are its ends, warning UNIT_TAKEN.
-        No range known: Student's t, warning NO_RANGE, and SKEWED where the mean is far from normal.
+        No range known: what was seen stands for it, and t has a say; warning NO_RANGE, and SKEWED where the mean is far
+            from normal.
         Few or uneven clusters: FEW_CLUSTERS or CAUTION; fewer than 4 degrees of freedom: LOW_DF.
 
     Sources:

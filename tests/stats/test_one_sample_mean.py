@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.stats.shared.declaring import registry
+from service.stats.shared.methods.one_mean import OneMean
 from tests.stats.bodies import CLUSTERS, COLUMNS
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
@@ -227,17 +228,54 @@ def test_right_and_wrong_in_another_unit_are_judged_as_right_and_wrong():
     assert ends(other.ci) == pytest.approx([100 * end for end in ends(one.ci)])
 
 
-def test_without_a_known_range_it_is_students_t():
+def test_of_few_without_a_known_range_it_is_students_t():
     values = [12.0, 15.0, 9.0, 30.0, 11.0]
     answer = ask(NAME, {"values": values, "threshold": 40})
     low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
     assert ends(answer.analysis.ci) == pytest.approx((low, high))
-    assert answer.analysis.ci.method == "t"
+    assert ends(answer.analysis.intervals["t"]) == pytest.approx((low, high))
+    assert answer.analysis.ci.method == "furthest"
     assert answer.analysis.against.outcome == "falls_short"
     assert answer.analysis.against.p_falls_short == pytest.approx(
         stats.ttest_1samp(values, 40, alternative="less").pvalue
     )
     assert "NO_RANGE" in codes(answer)
+
+
+RARE = [5.0] * 45 + [1.0] * 5
+"""Ratings from 1 to 5, nobody said that they are."""
+
+
+@pytest.mark.parametrize("times", [1.0, 1e140])
+def test_without_a_known_range_what_was_seen_stands_for_it(times):
+    found = analyse(NAME, {"values": [times * x for x in RARE], "threshold": 4 * times})
+    bounded = analyse(NAME, {"values": RARE, "range": {"low": 1, "high": 5}, "threshold": 4})
+    t = found.intervals["t"]
+    assert found.intervals["gaffke_observed"].low == pytest.approx(times * bounded.ci.low)
+    # the side on which rare scores lie is Gaffke's, where t knows of none; the other one stays t's
+    assert found.ci.low == found.intervals["gaffke_observed"].low < t.low
+    assert found.ci.high == t.high > found.intervals["gaffke_observed"].high
+    assert found.against.p_meets == pytest.approx(bounded.against.p_meets)
+
+
+def test_in_clusters_scores_without_a_known_range_have_an_interval():
+    sizes = [5] * 10
+    clusters = [g for g, n in enumerate(sizes) for _ in range(n)]
+    found = analyse(NAME, {"values": RARE[::-1], "clusters": clusters})
+    known = analyse(NAME, {"values": RARE[::-1], "clusters": clusters, "range": {"low": 1, "high": 5}})
+    assert found.intervals["cr2_t"].low == pytest.approx(known.intervals["cr2_t"].low)
+    assert found.intervals["korn-graubard"].low == pytest.approx(known.intervals["korn-graubard"].low)
+    assert found.ci.method == "furthest"
+    assert "ci" not in found.reasons
+
+
+def test_rare_scores_without_a_known_range_are_seldom_beyond_the_interval():
+    """The truth is above Student's t alone in more than .08 of these log-normal columns, nominal .025."""
+    rng = np.random.default_rng(7)
+    means = [OneMean(np.exp(1.2 * rng.standard_normal(60)) + 3, None, None) for _ in range(150)]
+    truth = math.exp(0.72) + 3
+    assert np.mean([mean.beside["t"].p_below(truth) < 0.025 for mean in means]) > 0.08
+    assert np.mean([mean.deciding[1].p_below(truth) < 0.025 for mean in means]) < 0.06
 
 
 def test_near_an_end_the_exact_interval_of_the_effective_items_has_a_say():

@@ -70,12 +70,21 @@ def test_right_and_wrong_are_a_case_of_bounded_scores():
     assert scores.ends(0.025) == pytest.approx(shares.ends(0.025), abs=1e-7)
 
 
-def test_without_a_range_it_is_welch_s():
+def test_without_a_range_what_was_seen_stands_for_it_and_welch_has_a_say():
     found = analyse(NAME, body(BASELINE - 3, CANDIDATE - 3))
     welch = stats.ttest_ind(CANDIDATE, BASELINE, equal_var=False)
-    assert found.p_value == pytest.approx(welch.pvalue, rel=1e-9)
-    assert ends(found.ci) == pytest.approx(tuple(welch.confidence_interval()))
-    assert (found.ci.method, found.df) == ("t", pytest.approx(welch.df))
+    seen = {"low": min(*BASELINE, *CANDIDATE) - 3, "high": max(*BASELINE, *CANDIDATE) - 3}
+    known = analyse(NAME, body(BASELINE - 3, CANDIDATE - 3, range=seen))
+    assert ends(found.intervals["t"]) == pytest.approx(tuple(welch.confidence_interval()))
+    assert ends(found.intervals["melded"]) == pytest.approx(ends(known.ci))
+    assert ends(found.ci) == pytest.approx(
+        (
+            min(welch.confidence_interval().low, known.ci.low),
+            max(welch.confidence_interval().high, known.ci.high),
+        )
+    )
+    assert found.p_value == pytest.approx(max(welch.pvalue, known.p_value), rel=1e-9)
+    assert (found.ci.method, found.df) == ("furthest", pytest.approx(welch.df))
 
 
 def literal_cr2(y, treated, codes_, covariates):

@@ -15,6 +15,7 @@ METHODS = {
     "t": "t",
     "sign_flip": "sign flips",
     "gaffke": "Gaffke",
+    "gaffke_observed": "Gaffke",
     "furthest": "furthest of several",
     "bootstrap": "exact bootstrap",  # of a service of an earlier version
     "percentile": "exact bootstrap",

@@ -45,7 +45,10 @@ def rule(score: Score) -> str:
     if score.suite is not None:
         parts = [message(f"score.rule_{score.suite.estimand}")]
     else:
-        parts = [message(f"score.rule_{score.ci.method.replace('-', '_')}")]
+        method = score.ci.method.replace("-", "_")
+        if method == "furthest" and score.clusters is None:  # of independent items: no range is known
+            method = "observed"
+        parts = [message(f"score.rule_{method}")]
         if score.clusters is not None and score.df is not None and score.ci.method != "korn-graubard":
             parts.append(message("score.rule_df", df=score.df))
     if score.against is not None:

@@ -31,7 +31,8 @@ class Winner(Record):
         "one-sided bound at alpha over the number of arms, score units. It has a level of its own beside the pairs'."
     )
     bound_method: str | None = Field(
-        description="How it was made: as the score of one arm, scores within 0 and 1 taken to have this range."
+        description="How it was made: as the score of one arm, scores within 0 and 1 taken to have this range, "
+        "others what all arms' scores span."
     )
     runner_up: str = Field(description="The arm that stands second.")
     lead: float | None = Field(
@@ -55,7 +56,8 @@ def winner_of(
     has = ~np.isnan(raw[:, first])
     values = raw[has, first]
     own = None if codes is None else codes_of(codes[has].tolist())
-    scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
+    known = raw[~np.isnan(raw)]
+    scale = UNIT if lies_in_unit(known) else None
     bound = method = None
     mean, side = float(values.mean()), 0 if board.sign > 0 else 1
     # Which arm is first depends on the data, so the bound has to hold for all arms at once: Bonferroni. A one-sided
@@ -63,7 +65,6 @@ def winner_of(
     tail = min(board.alpha / len(board.order), 0.499)
     if isinstance(board.units, SuiteArms) and tasks is not None:
         mean = float(board.units.own_means[first]) * board.size * board.sign + 0.0
-        known = raw[~np.isnan(raw)]
         of_suite = bounds_of(
             values, known, tasks[has], None if codes is None else codes[has], board.units.weights
         )
@@ -73,7 +74,8 @@ def winner_of(
     elif own is not None and own.max() == 0:
         why = ONE_CLUSTER
     else:
-        deciding, why = OneMean(values, own, scale).deciding, NO_BOUND
+        seen = float(known.min()), float(known.max())
+        deciding, why = OneMean(values, own, scale, seen=seen).deciding, NO_BOUND
         if deciding is not None:
             bound, method = float(deciding[1].ends(tail)[side]), deciding[0]
     if bound is None:

@@ -3,7 +3,7 @@
 Independent items of a known range: bounds of each arm, Clopper and Pearson's or Gaffke's, melded into those of the
 difference, which know of outcomes too rare to have been seen. In clusters, or adjusted by covariates: at each end the
 further of that, with items counted at their effective number and outcomes moved along the covariates, and of CR2 (HC2)
-t. Without a known range: t alone.
+t; without a known range that of t and of the range that was seen.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class UnpairedMeans:
     covariates: Floats | None
     """Shape (n0 + n1, q)."""
     scale: ScoreRange | None
-    """Between what outcomes lie; None: unknown."""
+    """Between what outcomes lie; None: unknown, and what was seen stands for it, with t beside."""
 
     @cached_property
     def plain(self) -> Difference | None:
@@ -90,7 +90,7 @@ class UnpairedMeans:
         student, melded = self.beside.get(self.method), self.beside.get("melded")
         if melded is None:
             return None if student is None else (self.method, student)
-        if self.codes is None and self.covariates is None:
+        if self.codes is None and self.covariates is None and self.scale is not None:
             return "melded", melded
         if self.error is None:  # one item or cluster decides a mean or a slope
             return None
@@ -146,18 +146,27 @@ class UnpairedMeans:
 
     @cached_property
     def _melded(self) -> MeanBounds | None:
-        if self.scale is None or self.fitted is None:
+        if self._span is None or self.fitted is None:
             return None
-        return Melded(*(self._bounds_of(at, self.scale) for at in (0, 1)))
+        return Melded(*(self._bounds_of(at, *self._span) for at in (0, 1)))
 
-    def _bounds_of(self, at: int, scale: ScoreRange) -> MeanBounds:
+    @cached_property
+    def _span(self) -> tuple[float, float] | None:
+        """Between what outcomes lie, or were seen to lie; None where no range is known and all are alike."""
+        if self.scale is not None:
+            return self.scale.low, self.scale.high
+        both = np.concatenate([self.baseline, self.candidate])
+        low, high = float(both.min()), float(both.max())
+        return (low, high) if high - low > DUST * float(np.abs(both).max()) else None
+
+    def _bounds_of(self, at: int, low: float, high: float) -> MeanBounds:
         """One arm's mean alone. An outcome that was not seen may lie at an end of the range, moved as far as any."""
         values, _ = self.arm(at)
         worth, raw = self.effects[at], (self.baseline, self.candidate)[at]
-        if self.covariates is None and scale == UNIT and is_binary(raw):
+        if self.covariates is None and self.scale == UNIT and is_binary(raw):
             return ExactShare(float(raw.sum()) / worth, len(raw) / worth)
         moved = raw - values
-        least, greatest = scale.low - float(moved.max()), scale.high - float(moved.min())
+        least, greatest = low - float(moved.max()), high - float(moved.min())
         distinct, counts = np.unique(np.clip(values, least, greatest), return_counts=True)
         distinct, shapes = gaffke.gridded(distinct, counts / worth, CELLS)
         return GaffkeMean(distinct, shapes, least, greatest)

@@ -221,7 +221,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
 
     Returns:
         ci: independent items: melded. Clusters or covariates: each end the further of that, at the effective number of
-            items, and of CR2 (HC2) t. Without a known range: t.
+            items, and of CR2 (HC2) t. Without a known range that of t and of the range that was seen.
         p_value: the same turned around; two-sided twice the smaller.
         adjustment: the plain difference beside the adjusted one, and what the covariates saved.
 
@@ -230,7 +230,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
             range, or a covariate that does not vary in an arm.
 
     Edge cases:
-        One item in an arm: se and df are null; the melded interval stands.
+        One item in an arm: se and df are null; the melded interval stands, of scores in a known range.
         All outcomes alike: the melded interval still has a width; without a range the interval is null.
         One cluster that alone decides a slope: the interval is null.
         No range and scores between 0 and 1: 0 and 1 are taken, warning RANGE_TAKEN; elsewhere UNKNOWN_RANGE.

@@ -1,9 +1,15 @@
 """The mean of one arm, for items like these: which interval decides, and which stand beside it.
 
 Independent items: Clopper and Pearson's interval of right and wrong, Gaffke's bounds of scores in a range (of right
-and wrong they are the same), Student's t where no range is known. Items in clusters: CR2 with Bell and McCaffrey's
-degrees of freedom; of scores, near the ends of the range, and where the sizes of clusters differ much, also Korn and
-Graubard's interval, which is the exact one of an effective number of items: each end is the further of the two.
+and wrong they are the same); where no range is known, at each end the further of Student's t and of Gaffke's bounds in
+the range that was seen. Items in clusters: CR2 with Bell and McCaffrey's degrees of freedom; of scores, near the ends
+of the range, and where the sizes of clusters differ much, also Korn and Graubard's interval, which is the exact one of
+an effective number of items: each end is the further of the two.
+
+t alone errs far on the side where scores are rare and far off: log-normal scores whose logarithm has a standard
+deviation of 1 lie above its interval .118 of the time at n = 50, and .042 of the time above both; where a tenth are 0
+and the rest near 85 on a scale that nobody declared, .055 and .007 (nominal .025). At n = 5 the range that was seen
+says nothing yet.
 """
 
 from __future__ import annotations
@@ -66,6 +72,8 @@ class OneMean:
     share: ShareMethod = "clopper-pearson"
     furthest: bool = False
     """In clusters CR2 never decides alone."""
+    seen: tuple[float, float] | None = None
+    """Without a range: between what such values have been seen to lie; None: what these span."""
 
     @cached_property
     def binary(self) -> bool:
@@ -110,7 +118,7 @@ class OneMean:
             if self.binary:
                 named |= {name: kind(*self._counts) for name, kind in SHARES.items()}
             else:
-                named |= {"gaffke": self._gaffke(1.0), "t": self._student(self.error)}
+                named |= {self._bounded: self._gaffke(1.0), "t": self._student(self.error)}
         else:
             named |= {"cr2_t": self._robust, "korn-graubard": self._effective}
             named["cr0_z"] = self._student(RobustError(self.cr0, math.inf))
@@ -162,15 +170,16 @@ class OneMean:
 
         None where such data would be decided without them.
         """
-        if self.scale is None or (
-            self.groups is not None and self._by_robust(self.effective_extremes * times)
-        ):
+        span = self._span
+        if span is None or (self.groups is not None and self._by_robust(self.effective_extremes * times)):
             return None
         size = self.effective_n * times
         if self.binary:
             return ExactShare(min(max(self.moments.mean + shift, 0.0), 1.0) * size, size)
-        moved = np.clip(self.values + shift, self.scale.low, self.scale.high)
-        return GaffkeMean.of(moved, self.scale.low, self.scale.high, len(moved) / size)
+        low, high = span
+        if self.scale is None:  # what is seen moves with the scores
+            low, high = low + shift, high + shift
+        return GaffkeMean.of(np.clip(self.values + shift, low, high), low, high, len(self.values) / size)
 
     def _by_robust(self, extremes: float) -> bool:
         """Whether CR2 alone decides: right and wrong, clusters of like sizes, and a mean not near an end of the range.
@@ -201,10 +210,23 @@ class OneMean:
             return ExactShare(self.moments.mean * self.effective_n, self.effective_n)
         return self._gaffke(len(self.values) / self.effective_n)
 
+    @cached_property
+    def _span(self) -> tuple[float, float] | None:
+        """Between what scores lie: the range, else what was seen; None where no range is known and all are alike."""
+        if self.scale is not None:
+            return self.scale.low, self.scale.high
+        low, high = float(self.values.min()), float(self.values.max())
+        if self.seen is not None:
+            low, high = min(low, self.seen[0]), max(high, self.seen[1])
+        return (low, high) if self.moments.sd else None
+
+    @property
+    def _bounded(self) -> str:
+        """What Gaffke's bounds are called."""
+        return "gaffke_observed" if self.scale is None else "gaffke"
+
     def _gaffke(self, worth: float) -> MeanBounds | None:
-        if self.scale is None:
-            return None
-        return GaffkeMean.of(self.values, self.scale.low, self.scale.high, worth)
+        return None if self._span is None else GaffkeMean.of(self.values, *self._span, worth)
 
     def _student(self, error: RobustError | None) -> MeanBounds | None:
         """None where nothing varies: t has no width then, which is no certainty."""
@@ -217,8 +239,8 @@ class OneMean:
     def _of_items(self) -> tuple[str, MeanBounds] | None:
         if self.binary:
             return self.share, SHARES[self.share](*self._counts)
-        bounded = self._gaffke(1.0)
-        if bounded is not None:
+        bounded, student = self._gaffke(1.0), self._student(self.error)
+        if self.scale is not None and bounded is not None:
             return "gaffke", bounded
-        student = self._student(self.error)
-        return None if student is None else ("t", student)
+        # within what was seen, bounds know of nothing beyond it, so that t has its say as well
+        return None if student is None or bounded is None else ("furthest", Furthest((student, bounded)))

@@ -138,7 +138,8 @@ class Runs:
                 return None
         there = self.values[~np.isnan(self.values)]
         scale = DIFFERENCES if lies_in_unit(there) else None
-        deciding = OneMean(difference, codes, scale).deciding
+        apart = float(np.ptp(there))  # what was seen of scores tells how far two of them can lie apart
+        deciding = OneMean(difference, codes, scale, seen=(-apart, apart)).deciding
         return None if deciding is None else named_interval(deciding, self.level)
 
 
