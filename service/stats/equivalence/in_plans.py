@@ -79,7 +79,8 @@ class EquivalenceLines:
     def p(self, name: str) -> Line:
         """`p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
         if self.test.parameter("method") == "bootstrap_ci":
-            return self._bootstrap.margins(name, self.margin, touch=self._touch)
+            least = least_known(self.test.n)
+            return self._bootstrap.margins(name, self.margin, touch=self._touch, least=least)
         if self.test.parameter("method") == "bounded":
             return valued(
                 self._bounded_p(name), P_PATTERNS[name], self.test.asker((name,)), relative=ERROR, costly=True
@@ -178,6 +179,8 @@ class EquivalenceLines:
                 holds = np.asarray(ends.low.sides(b, m, bound, (1,)) == ABOVE)
             side = np.where(holds, ABOVE, BELOW)
             if self.test.parameter("method") == "bootstrap_ci":
+                if least_known(self.test.n) >= alpha:  # so few items show nothing, wherever their interval lies
+                    side = np.full(len(b), BELOW)
                 side = np.where(self._bootstrap.flat(b, m), UNDEFINED, side)
             return side.astype(np.int8)
 

@@ -119,8 +119,11 @@ class BootstrapLines:
             return self._share(path, value, pattern, self._floor, same=True, side=0)
         return self._share(path, value, pattern, None, same=False)
 
-    def margins(self, name: str, margin: float, *, touch: bool) -> Line:
-        """The p-values against -margin and margin; `touch`: a resample at the margin does not count."""
+    def margins(self, name: str, margin: float, *, touch: bool, least: float) -> Line:
+        """The p-values against -margin and margin; `touch`: a resample at the margin does not count.
+
+        No p is known to be below `least`.
+        """
         slack = 1e-9 + 1e-14 * self.n
         reach = self.n * margin
 
@@ -137,7 +140,7 @@ class BootstrapLines:
             "p_value": (lambda b, m: np.maximum(upper(b, m), lower(b, m)), "valley"),
         }
         value, pattern = margins[name]
-        return self._share((name,), value, pattern, self._floor, same=self.same)
+        return self._share((name,), value, pattern, max(self._floor, least), same=self.same)
 
     @property
     def _floor(self) -> float:

@@ -188,6 +188,35 @@ def test_power_and_verdict_agree_that_cells_without_spread_decide_nothing(name, 
             assert each.power == pytest.approx(chance(passing, 5, each.discordance, each.truth), abs=1e-11)
 
 
+@pytest.mark.parametrize(
+    ("n", "alpha", "clause"),
+    [
+        (4, 0.05, "equivalent is true"),  # 2^-4 = .0625: no p is known to be below alpha
+        (4, 0.05, "noninferior is false"),
+        (4, 0.05, "superior is true"),
+        (4, 0.05, "p_value < 0.05"),
+        (4, 0.05, "p_upper < 0.1"),
+        (5, 0.02, "minimum_effect is true"),
+        (5, 0.02, "p_lower < 0.02"),
+        (5, 0.05, "equivalent is true"),
+        (5, 0.05, "p_lower < 0.04"),
+        (7, 0.05, "equivalent is true"),
+    ],
+)
+def test_power_of_a_bootstrap_of_few_items_knows_what_no_p_can_show(n, alpha, clause):
+    parameters = {"method": "bootstrap_ci", "margin": {"value": 60, "unit": "pp"}, "alpha": alpha}
+    changes = {
+        "populations.0.n": n,
+        "tests.0": {"id": "t", "test": "equivalence", "version": 1, "parameters": parameters},
+        "hypotheses.0.rule": f"t.{clause}",
+    }
+    passing, found = brute_force(changes), power_of(changes)
+    assert found.can_pass is any(passing.values())
+    for each in found.power:
+        if each.power is not None:
+            assert each.power == pytest.approx(chance(passing, n, each.discordance, each.truth), abs=1e-11)
+
+
 NEVER = [
     (5, "t0.p < 0.05"),
     (16, "t0.p < 0.05 and delta within (-0.3, 0.3)"),
