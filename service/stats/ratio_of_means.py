@@ -228,7 +228,12 @@ class _SimulatedRatios:
         bb, bc, cc, df = self._spread
         gap = (self.after.sum(axis=1) - null * self.before.sum(axis=1)) / n
         error = np.sqrt(cc - 2 * null * bc + null * null * bb)
-        return np.array([t_tail(float(t), df, alternative) for t in gap / error])  # type: ignore[arg-type]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = gap / error
+            # as `PairedRatio.least_against`
+            ends = self.after.sum(axis=1) / n / np.sqrt(cc), -self.before.sum(axis=1) / n / np.sqrt(bb)
+        t = np.where(t > 0, np.fmin(t, ends[0]), np.fmax(t, ends[1]))
+        return np.array([t_tail(float(each), df, alternative) for each in t])  # type: ignore[arg-type]
 
     @cached_property
     def _pivots(self) -> tuple[Floats, Floats, Floats]:
@@ -283,7 +288,8 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
 
     Returns:
         ratio.value, ratio.ci: the ratio and its interval; ratios below 0 are left out of it.
-        p_value: t tail (exact for normal values), or (1 + resamples as far) / (resamples + 1).
+        p_value: t tail (exact for normal values), the largest of the ratios that lie as far as `null` or further, so
+            that it goes with the interval; or (1 + resamples as far) / (resamples + 1).
         delta: the difference of the means, in the outcome's unit.
 
     Raises:
@@ -292,7 +298,7 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
 
     Edge cases:
         A baseline not told apart from 0: no upper end, warning RATIO_UNBOUNDED. The set may then be two rays; the
-            interval is the least that holds them.
+            interval is the least that holds them, and p is that of the interval.
         Every item, or cluster, with the same ratio: no interval, p null, warning RATIO_FLAT; a single item likewise.
         A candidate of 0 throughout: the ratio is 0, and its logarithm has no error.
         Skewed residuals: SKEWED for `fieller`. Few or unequal clusters: FEW_CLUSTERS, CAUTION, LOW_DF.
@@ -384,7 +390,9 @@ def _fieller(request: RatioOfMeansRequest) -> _Reading:
     reasons = {} if high is not None else {"ratio.ci.high": "infinite"}
     if statistic is None:
         reasons |= dict.fromkeys(("statistic", "p_value"), FLAT)
-    p = None if statistic is None else t_tail(statistic, df, request.alternative)
+    # the p of the interval that is printed: of a set of two rays it holds what lies between them as well
+    least = pairs.least_against(request.null)
+    p = None if least is None else t_tail(least, df, request.alternative)
     return _Reading(low, high, p, statistic, df, reasons, {})
 
 

@@ -6,10 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
 from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots
+from service.stats.ratio_of_means import _SimulatedRatios as RATIO
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.simulated import Asked, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
@@ -130,6 +133,35 @@ def test_a_baseline_not_told_apart_from_zero_has_no_upper_end():
     assert "without an upper end" in found.sentence
     both = analyse(NAME, {"baseline": [0.0, 0.0, 0.0, 9.0], "candidate": [0.0, 0.0, 5.0, 0.0]})
     assert ends(both) == (0.0, None)
+
+
+@given(
+    before=st.lists(st.floats(0, 9).map(lambda x: round(x, 2)), min_size=2, max_size=5),
+    drawn=st.data(),
+    null=st.sampled_from([0.25, 1.0, 3.0]),
+    level=st.sampled_from([0.8, 0.95]),
+)
+@example(before=[2.1, 3.6], drawn=[1.2, 2.8], null=1.0, level=0.95)
+def test_the_interval_holds_the_null_exactly_when_p_is_not_below_alpha(before, drawn, null, level):
+    """Of two items the set is often two rays, and the interval that holds both held 1 beside a p below .05."""
+    if sum(before) == 0:
+        return
+    amounts_ = st.lists(
+        st.floats(0, 9).map(lambda x: round(x, 2)), min_size=len(before), max_size=len(before)
+    )
+    after = drawn if isinstance(drawn, list) else drawn.draw(amounts_)
+    body = {"baseline": before, "candidate": after}
+    found = analyse(NAME, body, null=null, level=level)
+    if found.p_value is None or abs(found.p_value - (1 - level)) < 1e-9:
+        return
+    low, high = ends(found)
+    assert (low <= null and (high is None or null <= high)) is (found.p_value > 1 - level)
+    sides = [
+        analyse(NAME, body, null=null, level=level, alternative=side).p_value for side in ("greater", "less")
+    ]
+    assert found.p_value == pytest.approx(min(1.0, 2 * min(sides)), rel=1e-9)
+    simulated = RATIO(np.array([before]), np.array([after]), np.ones(len(before)), np.random.default_rng(0))
+    assert simulated.t_p(null, "two-sided")[0] == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
 
 
 def test_a_ratio_that_does_not_vary_decides_nothing():

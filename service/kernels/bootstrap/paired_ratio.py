@@ -120,6 +120,23 @@ class PairedRatio:
         gap = self.means[1] - ratio * self.means[0]
         return gap / error if error > 1e-12 * (self.means[1] + ratio * self.means[0]) else None
 
+    def least_against(self, null: float) -> float | None:
+        """The t nearest to 0 of all ratios of 0 or more that lie as far on `null`'s side, or further; None: flat.
+
+        Ratios further off are no less likely where the baseline is hardly told apart from 0 (or the candidate, on the
+        side of 0): the set is two rays then, and the interval that holds both goes on. |t| has one more turning point
+        beside its zero, so that the nearest is `null`'s or the one at the far end.
+        """
+        statistic = self.statistic(null)
+        if statistic is None:
+            return None
+        before, after = self.means
+        if statistic > 0:
+            spread = self.spread.candidate
+            return min(statistic, after / math.sqrt(spread)) if spread > 0 else statistic
+        spread = self.spread.baseline
+        return max(statistic, -before / math.sqrt(spread)) if spread > 0 else statistic
+
     def fieller(self, quantile: float) -> tuple[float, float | None]:
         """The ratios of 0 or more whose |t| is at most `quantile`, as the interval that holds them; None: no upper end.
 
