@@ -247,8 +247,8 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range; where no range
             is known, at each end the further of Student's t and of Gaffke's bounds in the range that was seen.
             Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores, where sizes differ much (CV above
-            .5) or fewer than 20 effective items are on the rarer side, at each end the further of that and
-            Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
+            .5), fewer than 20 effective items are on the rarer side, or their mean is skewed by more than .05, at each
+            end the further of that and Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
         se, df: CR2's with clusters.
         these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
         clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.

@@ -19,6 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "score-coverage.md"
 LEVEL, TAIL, SEED, RUNS, SIZE = 0.95, 0.025, 20_261_124, 1000, 20
 CLUSTERS, ICCS, SHARES = (3, 5, 10, 20, 100), (0.0, 0.05, 0.3), (0.5, 0.8, 0.95, 0.99)
 SIZES = ("equal", "one holds two thirds", "log-normal 1")
+SIDE_CLUSTERS, SIDE_ICCS, SIDE_SHARES = (5, 8, 10, 20, 40), (0.05, 0.3), (0.5, 0.7, 0.8, 0.9, 0.95)
 METHODS = ("Wilson", "CR0, normal", "CR1, t(G - 1)", "CR2", "Korn-Graubard, t(G - 1)", "score")
 SHOWN = ("Wilson", "CR0, normal", "CR1, t(G - 1)", "score")
 Z = float(special.ndtri(1 - TAIL))
@@ -78,6 +79,20 @@ def coverage(kind: str, g: int, icc: float, share: float, runs: int) -> tuple[np
     return held.mean(axis=0), (ends[:, :, 1] - ends[:, :, 0]).mean(axis=0)
 
 
+def beyond(g: int, icc: float, share: float, runs: int) -> tuple[float, float]:
+    """How often the lower end lies above the true share, and the upper one below it, in clusters of one size."""
+    rng = np.random.default_rng([SEED, 1, g, round(100 * icc), round(100 * share)])
+    told = []
+    for _ in range(runs):
+        values, codes = draw("equal", g, icc, share, rng)
+        mean = OneMean(values, codes, UNIT)
+        assert mean.deciding is not None
+        bounds = mean.deciding[1]
+        told.append((bounds.p_above(share) < TAIL, bounds.p_below(share) < TAIL))
+    above, below = np.mean(told, axis=0)
+    return float(above), float(below)
+
+
 TEXT = """\
 <!-- Made by `python -m tests.simulation.score_coverage`. -->
 
@@ -94,13 +109,24 @@ that mean and intraclass correlation (ICC).
 Two intervals were to be had of clusters. CR2 is right where the mean is far from 0 and 1 and clusters are alike in
 size; near an end a few bad clusters that were not seen make it too short, by far. Korn and Graubard's knows of them,
 and with their own degrees of freedom, G - 1, it is too short where sizes differ. So: CR2 alone where the sizes'
-coefficient of variation is .5 or less and 20 effective items or more are right, and as many wrong; else at each end
+coefficient of variation is .5 or less, 20 effective items or more are right, and as many wrong, and the skewness of
+their mean, (1 - 2 p) / sqrt(n p (1 - p)) with n effective items, is .05 or less; else at each end
 the further of both, Korn and Graubard's with Bell and McCaffrey's degrees of freedom, or with those of the variance
 of the clusters' sums where these are fewer; and where nothing varies, Clopper and Pearson's of one item per cluster.
 
 {summary}
 
 {below}
+
+## One side alone
+
+"At least 90%" rests on the lower end. How often that end of `score` lies above the true share / the upper one below it,
+in clusters of {size} items; nominal {tail:g}, measured as {most:.3f} or less in 99.9% of such cells. Above it are
+worlds in which whole clusters are seldom bad, and were not seen to be: nothing in such data tells that they are.
+
+| ICC | clusters | {side_shares} |
+| --- | --- | {side_rule} |
+{sides}
 
 ## Coverage
 
@@ -149,7 +175,17 @@ def page(runs: int) -> str:
             for g in CLUSTERS:
                 columns = (cells[kind, icc, g, share][0] for share in SHARES)
                 rows.append(f"| {kind} | {icc:g} | {g} | " + " | ".join(map(_cell, columns)) + " |")
+    sides = []
+    for icc in SIDE_ICCS:
+        for g in SIDE_CLUSTERS:
+            pairs = (beyond(g, icc, share, runs) for share in SIDE_SHARES)
+            sides.append(f"| {icc:g} | {g} | " + " | ".join(f"{a:.3f} / {b:.3f}" for a, b in pairs) + " |")
     return TEXT.format(
+        tail=TAIL,
+        most=float(stats.binom.ppf(0.999, runs, TAIL)) / runs,
+        side_shares=" | ".join(f"{share:g}" for share in SIDE_SHARES),
+        side_rule=" | ".join("---" for _ in SIDE_SHARES),
+        sides="\n".join(sides),
         runs=runs,
         band=float(stats.binom.ppf(0.001, runs, LEVEL)) / runs,
         size=SIZE,

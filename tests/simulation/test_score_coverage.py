@@ -44,6 +44,18 @@ def test_a_score_holds_its_level_or_the_page_names_the_world():
             assert rates[-1] >= stats.binom.ppf(0.001, RUNS, LEVEL) / RUNS, (kind, icc, g, share)
 
 
+def test_one_side_alone_holds_where_items_of_a_cluster_are_little_alike():
+    """CR2 alone held both sides together, and let the lower end lie beyond the truth .044 of the time here."""
+    above, below = score_coverage.beyond(40, 0.05, 0.9, 700)
+    assert above < 0.036 and below < 0.036
+    told = [
+        line for line in PAGE.read_text("utf-8").splitlines() if re.match(r"\| 0\.05 \| \d+ \| .* / ", line)
+    ]
+    assert len(told) == len(score_coverage.SIDE_CLUSTERS)
+    rates = [float(rate) for line in told for rate in re.findall(r"0\.\d{3}", line)]
+    assert max(rates) <= stats.binom.ppf(0.999, RUNS, score_coverage.TAIL) / RUNS
+
+
 def test_what_others_print_misses_far_more_often():
     page = rows()
     assert min(each[-1] for each in page.values()) > max(

@@ -179,8 +179,8 @@ class EquivalenceLines:
                 holds = np.asarray(ends.low.sides(b, m, bound, (1,)) == ABOVE)
             side = np.where(holds, ABOVE, BELOW)
             if self.test.parameter("method") == "bootstrap_ci":
-                if least_known(self.test.n) >= alpha:  # so few items show nothing, wherever their interval lies
-                    side = np.full(len(b), BELOW)
+                # so few items show nothing, wherever their interval lies
+                side = np.full(len(b), BELOW) if least_known(self.test.n) >= alpha else side
                 side = np.where(self._bootstrap.flat(b, m), UNDEFINED, side)
             return side.astype(np.int8)
 
