@@ -163,7 +163,7 @@ class Settings(BaseSettings):
             self.witness_ots_calendars,
             self.outgoing_allow,
         )
-        return any(each is not None for each in asked)
+        return any(setting is not None for setting in asked)
 
     @property
     def api_workers(self) -> int:

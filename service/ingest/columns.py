@@ -42,7 +42,7 @@ def text_fault(value: object) -> str | None:
         return "is empty"
     if len(value) > MAX_TEXT:
         return f"is longer than {MAX_TEXT} characters"
-    if "\0" in value or not (value.isascii() or all(not "\ud800" <= each <= "\udfff" for each in value)):
+    if "\0" in value or not (value.isascii() or all(not "\ud800" <= letter <= "\udfff" for letter in value)):
         return "holds a character that is not text"
     return None
 

@@ -120,10 +120,10 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
                 raise unmapped(
                     f"{line}.{name}", f"the plan was locked without a {name}", "post the rows as results"
                 )
-    kinds = {each.id: each.kind for each in plan.endpoints_of(population)}
+    kinds = {one.id: one.kind for one in plan.endpoints_of(population)}
     primary = [endpoint.id for endpoint in plan.endpoints or () if endpoint.role == "primary"]
     wanted = list(targets(mapping, kinds, primary[0] if len(primary) == 1 else None))
-    measured = [each for each in wanted if each.endpoint in kinds]
+    measured = [column for column in wanted if column.endpoint in kinds]
     if not measured:
         raise unmapped("import.endpoint", "is not measured on this population", "import another population")
     return measured
@@ -131,7 +131,7 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
 
 def _require_judges(reader: Reader, plan: Plan, wanted: list[Target]) -> None:
     """The model that scored has to be the one that was locked, where the file says which it was."""
-    locked = {each.key: each.endpoint for each in wanted}
+    locked = {column.key: column.endpoint for column in wanted}
     for metric, model in reader.judges():
         endpoint = plan.endpoint(locked.get(metric, ""))
         if endpoint is not None and endpoint.judge is not None and model != endpoint.judge.model:

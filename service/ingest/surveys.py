@@ -89,7 +89,7 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
     mapping = mapping_from(section)
     reader = open_files(mapping.format, files, mapping)
     places = harness_of(mapping.format).content
-    reader.read_also([place for each in places for place in each.split("|")])
+    reader.read_also([place for alternatives in places for place in alternatives.split("|")])
     wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
     collected = Collector(mapping, wanted, arm=arm, content=content_finder(places)).read(reader)
     return [
@@ -289,13 +289,15 @@ class _Look:
             if run is not None
             else self._arms()
         )
-        places = dict(sorted(clusters.items(), key=lambda each: (_rank(each[0], _CLUSTER_NAMES), each[0])))
+        places = dict(
+            sorted(clusters.items(), key=lambda cluster: (_rank(cluster[0], _CLUSTER_NAMES), cluster[0]))
+        )
         return {
             "format": self._form,
             "samples": self._n,
             "partial": reader.partial,
             "events": dict(self._events),
-            "measures": dict(sorted(self._measures.items(), key=lambda each: self._aside(each[0]))),
+            "measures": dict(sorted(self._measures.items(), key=lambda measure: self._aside(measure[0]))),
             "replicates": max(self._replicates, reader.repeats or 1),
             "ids": {path: counts.get(path, 0) for path in ids},
             "clusters": places,
@@ -315,8 +317,8 @@ class _Look:
         """Harnesses write the metadata of a test beside it and within it: of one name and as many rows each, once."""
         kept: dict[str, int] = {}
         for path in sorted(clusters):
-            same = (each for each in kept if _last(each) == _last(path))
-            if not any(self._paths[each] == self._paths[path] for each in same):
+            same = (other for other in kept if _last(other) == _last(path))
+            if not any(self._paths[other] == self._paths[path] for other in same):
                 kept[path] = clusters[path]
         return kept
 

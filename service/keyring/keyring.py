@@ -136,7 +136,7 @@ class SigningKeyFile:
         Raises:
             KeyringError: one is no key.
         """
-        return [read_key(each) for each in (self.path, self._successor) if each.exists()]
+        return [read_key(path) for path in (self.path, self._successor) if path.exists()]
 
     def prepare(self) -> bytes:
         """The successor, on the disk: a new one, or that of a rotation that was interrupted."""

@@ -94,13 +94,13 @@ class SignerState:
         except OSError as error:
             raise SignerStateError(f"cannot read the signer's state {self.path}: {error.strerror}") from error
         places = (data[:SLOT_BYTES], data[SLOT_BYTES:])
-        states = [(*read, place) for place, each in enumerate(places) if (read := _read(each)) is not None]
+        states = [(*read, place) for place, path in enumerate(places) if (read := _read(path)) is not None]
         if not states:
             raise SignerStateError(
                 f"cannot read the signer's state {self.path}: it holds no checkpoint; bring it back, or move it away: "
                 "the signer then begins with the checkpoint in the database"
             )
-        count, remembered, place = max(states, key=lambda each: each[0])
+        count, remembered, place = max(states, key=lambda state: state[0])
         return count, place, remembered
 
     def _begin(self, record: bytes, step: Callable[[str], object]) -> None:

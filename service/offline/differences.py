@@ -203,7 +203,7 @@ def _release_bound(recorded: float, here: float, off: float, where: _Where) -> s
     if where.name in ENDS:
         near = where.width is not None and off <= where.width / 2
         return "another release: within half of the interval" if near else None
-    observed = any(each.startswith(ESTIMATES) for each in where.place.split(".")[-2:])
+    observed = any(part.startswith(ESTIMATES) for part in where.place.split(".")[-2:])
     return None if observed else "another release; it decides nothing"
 
 

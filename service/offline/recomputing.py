@@ -65,8 +65,8 @@ def recompute(opened: Opened) -> Recomputed:
         return Recomputed(
             True, False, "judged again from the rows: outcomes and clauses are the same, numbers to 1e-9"
         )
-    unexplained = [each for each in differing if each.bound is None]
-    named = [str(each) for each in (unexplained or differing)]
+    unexplained = [difference for difference in differing if difference.bound is None]
+    named = [str(difference) for difference in (unexplained or differing)]
     more = f"; and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     what = (
         "the rows give another verdict"
@@ -77,13 +77,13 @@ def recompute(opened: Opened) -> Recomputed:
         False,
         not unexplained,
         f"{what}: {'; '.join(named[:SHOWN])}{more}{_explained(other, there)}",
-        tuple(str(each) for each in differing),
+        tuple(str(difference) for difference in differing),
     )
 
 
 def _versions(said: Any) -> dict[str, str]:
     """What a verdict says that computed it; nothing where that is not said as it has to be."""
-    whole = isinstance(said, dict) and all(isinstance(each, str) for each in said.values())
+    whole = isinstance(said, dict) and all(isinstance(version, str) for version in said.values())
     return dict(said) if whole else {}
 
 
@@ -91,7 +91,7 @@ def _is_newer(there: str, here: str) -> bool:
     """Whether a plan may ask for something that was not there yet when this package was made."""
 
     def release(version: str) -> list[int]:
-        return [int(each) for each in re.findall(r"\d+", version.split(".dev")[0])[:3]]
+        return [int(number) for number in re.findall(r"\d+", version.split(".dev")[0])[:3]]
 
     return release(there) > release(here)
 
@@ -115,7 +115,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
         outcomes.place(_placed(batch))
-    voided = tuple(VoidedBatch.model_validate(each) for each in recorded["voided_batches"])
+    voided = tuple(VoidedBatch.model_validate(struck) for struck in recorded["voided_batches"])
     inputs = Inputs(
         preregistration_id=recorded["preregistration_id"],
         plan_sha256=recorded["plan_sha256"],
@@ -125,7 +125,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
         voided=voided,
         judged_at=datetime.fromisoformat(recorded["judged_at"]),
         # what the log says of them was compared before; times and runs are on record in the verdict alone
-        marks=tuple(Mark.model_validate(each) for each in recorded.get("marks") or ()),
+        marks=tuple(Mark.model_validate(mark) for mark in recorded.get("marks") or ()),
     )
     return compute(inputs).model_dump_json()
 

@@ -151,7 +151,7 @@ def signer_of(settings: Settings, database: Database, keyring: Keyring) -> Signe
     held = [] if keyring.signing is None else [keyring.signing]
     return Signer(
         database,
-        lambda: [*held, *(each for each in file.read() if each not in held)],
+        lambda: [*held, *(line for line in file.read() if line not in held)],
         SignerState(settings.ledger_state),
         origin=settings.ledger_origin,
     )

@@ -163,8 +163,8 @@ def serve(
     askers: list[socket.socket] = []
 
     def leave_behind() -> None:
-        for each in (supervisor, *askers):
-            each.close()
+        for channel in (supervisor, *askers):
+            channel.close()
 
     while True:
         ready, _, _ = select.select([supervisor, *askers], [], [], BURY_SECONDS)

@@ -74,7 +74,7 @@ def read_allowed(text: str) -> tuple[Allowed, ...]:
         >>> read_allowed("localhost:80")
         (Allowed(host='localhost', network=None, port=80),)
     """
-    return tuple(_entry(each.lower()) for each in re.split(r"[,\s]+", text) if each)
+    return tuple(_entry(entry.lower()) for entry in re.split(r"[,\s]+", text) if entry)
 
 
 def _entry(text: str) -> Allowed:
@@ -100,11 +100,11 @@ def is_public(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         for network, start, mask in _EMBEDDING:
             if address in network:
-                inner = bytes(each ^ mask for each in address.packed[start : start + 4])
+                inner = bytes(byte ^ mask for byte in address.packed[start : start + 4])
                 return is_public(ipaddress.IPv4Address(inner))
         if address not in _UNICAST:
             return False
-    return any(address in each for each in _REACHABLE) or not any(address in each for each in _SPECIAL)
+    return any(address in block for block in _REACHABLE) or not any(address in block for block in _SPECIAL)
 
 
 def require_allowed(
@@ -116,7 +116,7 @@ def require_allowed(
         UnusableEntry: naming the host, and what the operator can do.
     """
     for address in addresses:
-        if not is_public(address) and not any(each.covers(host, address, port) for each in allowed):
+        if not is_public(address) and not any(entry.covers(host, address, port) for entry in allowed):
             raise UnusableEntry(
                 f"{host} is at {address}, which is not a public address: list it in FORELOCK_OUTGOING_ALLOW if it "
                 "may be called"

@@ -41,7 +41,9 @@ def shaped(shape: WebhookFormat, event: str, data: Mapping[str, Any]) -> bytes:
 def text_of(event: str, data: Mapping[str, Any]) -> str:
     """The lines of a message, without markup."""
     lines = [say(LINES[event], title=data.get("title", ""))]
-    lines += [f"{each['id']}: {each['headline']['en']}" for each in data.get("hypotheses", ())]
+    lines += [
+        f"{hypothesis['id']}: {hypothesis['headline']['en']}" for hypothesis in data.get("hypotheses", ())
+    ]
     text = "\n".join(lines)
     return text if len(text) <= MOST else text[: MOST - 1] + "…"
 

@@ -93,7 +93,7 @@ class Outgoing:
         except ValueError:
             try:
                 addresses = [
-                    ipaddress.ip_address(each.partition("%")[0]) for each in self.resolve(host, port)
+                    ipaddress.ip_address(text.partition("%")[0]) for text in self.resolve(host, port)
                 ]
             except (OSError, UnicodeError) as error:
                 raise Unanswered(f"{host} has no address that can be looked up") from error

@@ -34,9 +34,9 @@ def require_target(url: str, allowed: Sequence[Allowed]) -> str:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        listed = any(each.host == host and each.port in {None, port} for each in allowed)
+        listed = any(entry.host == host and entry.port in {None, port} for entry in allowed)
     else:
-        listed = any(each.covers(host, address, port) for each in allowed)
+        listed = any(entry.covers(host, address, port) for entry in allowed)
         if not listed and not is_public(address):
             raise UnusableAddress(
                 "is not a public address", "the operator lists private ones in FORELOCK_OUTGOING_ALLOW"
@@ -66,7 +66,7 @@ def _parts(url: str) -> tuple[SplitResult, int]:
     fix = "write it as https://HOST/PATH"
     if len(url) > MAX_URL:
         raise UnusableAddress(f"is longer than {MAX_URL} characters", fix)
-    if not url.isascii() or not url.isprintable() or any(each in url for each in ' <>"\\^`{|}'):
+    if not url.isascii() or not url.isprintable() or any(letter in url for letter in ' <>"\\^`{|}'):
         raise UnusableAddress("holds characters that no web address has", "escape them with %")
     try:
         parts = urlsplit(url)

@@ -30,12 +30,12 @@ def badge(word: str) -> bytes:
         >>> b"preregistered: locked" in badge("locked")
         True
     """
-    left, right = (_MARGIN + _PER_CHARACTER * len(each) for each in (LABEL, word))
+    left, right = (_MARGIN + _PER_CHARACTER * len(text) for text in (LABEL, word))
     whole, said = left + right, escape(f"{LABEL}: {word}")
     colour = COLOURS.get(word, "#6e7781")
     texts = "".join(
-        f'<text x="{x}" y="14" textLength="{width - _MARGIN}">{escape(each)}</text>'
-        for x, width, each in ((_MARGIN // 2, left, LABEL), (left + _MARGIN // 2, right, word))
+        f'<text x="{x}" y="14" textLength="{width - _MARGIN}">{escape(text)}</text>'
+        for x, width, text in ((_MARGIN // 2, left, LABEL), (left + _MARGIN // 2, right, word))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{said}">'

@@ -71,14 +71,14 @@ class _Words:
         return f"{word}{self.note(f'`{value}`')}"
 
 
-def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
-    filing, facts, colon = each.filing, each.facts, words.colon
-    yield f"## {words['deviation']} {each.number}{colon}{written(filing.title)}"
+def _deviation(deviation: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
+    filing, facts, colon = deviation.filing, deviation.facts, words.colon
+    yield f"## {words['deviation']} {deviation.number}{colon}{written(filing.title)}"
     yield ""
     for name in ("original", "actual", "reason", "impact"):
         yield f"- **{words[name]}**{colon}{written(getattr(filing, name))}"
     yield f"- **{words['direction']}**{colon}{words.value(filing.direction)}{words.note(words['stated'])}"
-    for direction in each.directions:
+    for direction in deviation.directions:
         yield (
             f"  - {direction.hypothesis}{colon}{words.value(direction.direction)}"
             f"{words.note(words['computed'])}{words.semicolon}"
@@ -93,17 +93,17 @@ def _deviation(each: Deviation, decisions: tuple[Decision, ...], words: _Words) 
         expected=facts.results_expected,
     )
     yield f"- **{words['known']}**{colon}{words.semicolon.join((f'`{facts.state}`', received, seen))}"
-    author = _by(each.author, each.author_key, words)
-    yield f"- **{words['filed']}**{colon}{each.filed_at.isoformat()}{words.pause}{author}"
-    rule = words.note(f"`{each.rule.id}, {each.rule.ruleset}`")
-    yield f"- **{words['rule']}**{colon}{words.value(each.classification)}{rule}"
+    author = _by(deviation.author, deviation.author_key, words)
+    yield f"- **{words['filed']}**{colon}{deviation.filed_at.isoformat()}{words.pause}{author}"
+    rule = words.note(f"`{deviation.rule.id}, {deviation.rule.ruleset}`")
+    yield f"- **{words['rule']}**{colon}{words.value(deviation.classification)}{rule}"
     for decision in decisions:
         note = "" if decision.note is None else f"{colon}{written(decision.note)}"
         reviewer = _by(decision.reviewer, decision.reviewer_key, words)
         when = words.note(f"{decision.decided_at.isoformat()}{words.pause}{reviewer}")
         yield f"- **{words['decided']}**{colon}{words.value(decision.classification)}{when}{note}"
-    yield f"- **{words['standing']}**{colon}{words.value(standing(each, decisions))}"
-    yield f"- **{words['sha256']}**{colon}`{each.sha256()}`"
+    yield f"- **{words['standing']}**{colon}{words.value(standing(deviation, decisions))}"
+    yield f"- **{words['sha256']}**{colon}`{deviation.sha256()}`"
 
 
 def _by(name: str, key_id: str | None, words: _Words) -> str:

@@ -335,10 +335,10 @@ def _sentence(
     }  # fmt: skip
     told = []
     for name, word in words.items():
-        each = coefficients[name]
-        if each.value is not None:
-            ends = "" if each.low is None else f" ({each.low:.2f} to {each.high:.2f})"
-            told.append(f"{word} {each.value:.3f}{ends}")
+        coefficient = coefficients[name]
+        if coefficient.value is not None:
+            ends = "" if coefficient.low is None else f" ({coefficient.low:.2f} to {coefficient.high:.2f})"
+            told.append(f"{word} {coefficient.value:.3f}{ends}")
     opening = f"{raters} raters on {n} items agree in {plain:.1%} of pairs of ratings"
     if not told:
         return f"{opening}; all ratings are alike, so agreement beyond chance cannot be told."

@@ -263,9 +263,9 @@ def _sentence(
 ) -> str:
     difference = request.baseline is not None
     shown = [
-        amount(each, binary=binary) if difference else f"{each:.4g}"
-        for each in (estimate.estimate * size, ci.low, ci.high)
-        if each is not None
+        amount(number, binary=binary) if difference else f"{number:.4g}"
+        for number in (estimate.estimate * size, ci.low, ci.high)
+        if number is not None
     ]
     interval = (
         f"{level_text(request.level)} CI {' to '.join(shown[1:])}"

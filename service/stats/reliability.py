@@ -209,8 +209,8 @@ def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, lim
         return means.margins("low" if path[-1] == "low" else "high", limit, tail)
     if path == ("least_low",):
         right = sets.runs.sum(axis=2).min(axis=1)
-        each = tail / sets.runs.shape[1]
-        low = special.betaincinv(np.maximum(right, 1), runs - right + 1, each)
+        share = tail / sets.runs.shape[1]
+        low = special.betaincinv(np.maximum(right, 1), runs - right + 1, share)
         return np.asarray(np.where(right > 0, low, 0.0))
     return None
 

@@ -73,7 +73,7 @@ def asked_of(form: Form | None) -> Asked:
         return take(name, _some, _NEEDED, otherwise)
 
     def choice(name: str, among: Mapping[T, str]) -> T:
-        known = {str(each): each for each in among}
+        known = {str(choice): choice for choice in among}
         if written[name] not in known:
             faults[name] = _CHOICE
         return known.get(written[name], next(iter(among)))
@@ -99,7 +99,7 @@ def asked_of(form: Form | None) -> Asked:
         n_clusters=n_clusters,
         independence=None if clustered else text("independence", blank["independence"]),
         better=choice("better", BETTER),
-        alpha=float(choice("alpha", {f"{each:g}": "" for each in ALPHAS})),
+        alpha=float(choice("alpha", {f"{alpha:g}": "" for alpha in ALPHAS})),
     )
     take("title", str, _LONG, "")
     if answers.baseline == answers.candidate:

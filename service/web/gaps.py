@@ -47,7 +47,7 @@ class Gaps:
     @property
     def codes(self) -> tuple[str, ...]:
         """Of the warnings to acknowledge, each once."""
-        return tuple(dict.fromkeys(each.code for each in self.asked))
+        return tuple(dict.fromkeys(finding.code for finding in self.asked))
 
 
 def gaps_of(
@@ -109,7 +109,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
             name=name_effect(lead.effect).text(say.language),
             share=share,
         )
-    low, high = (None if each is None else each.power for each in (lead.low, lead.high))
+    low, high = (None if point is None else point.power for point in (lead.low, lead.high))
     if low is not None and high is not None and _share(low) != _share(high):
         yield say(
             "pages.by_what_is_not_known",
@@ -119,12 +119,12 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     half = half_at_most(lead)
     if half is not None:
         yield say("pages.more_items_do_not_help", half=half.text(say.language))
-    for each in lead.curve:
-        if each.power is not None and abs(each.truth) > abs(lead.reference.truth):
+    for point in lead.curve:
+        if point.power is not None and abs(point.truth) > abs(lead.reference.truth):
             yield say(
                 "pages.with_a_true_mean_of" if one_arm else "pages.with_a_true_difference_of",
-                truth=difference(each),
-                share=_share(each.power),
+                truth=difference(point),
+                share=_share(point.power),
             )
 
 

@@ -27,7 +27,7 @@ async def drawn_for_page(request: Request, spec: Spec) -> Drawn | None:
     """The picture of a spec; None where it cannot be drawn in time, for a page is whole without its pictures."""
     try:
         wide, narrow = [
-            await drawn_by_calculator(request, packed(each), "svg") for each in (spec, narrowed(spec))
+            await drawn_by_calculator(request, packed(drawing), "svg") for drawing in (spec, narrowed(spec))
         ]
     except ForelockError:
         return None

@@ -86,7 +86,7 @@ def _page(
         201 if made else 200,
         visitor=visitor,
         lines=[Line.of(row, now) for row in rows],
-        scopes=[(each, SCOPE_WORDS[each]) for each in SCOPES if visitor.allows(each)],
+        scopes=[(scope, SCOPE_WORDS[scope]) for scope in SCOPES if visitor.allows(scope)],
         made=made,
         secret=secret,
         older=f"{PATH}?cursor={following}" if following else "",

@@ -92,7 +92,7 @@ def html(
         here=request.url.path,
         visitor=visitor,
         scripts=scripts,
-        languages=[(each, _in(request, each)) for each in LANGUAGES if each != language],
+        languages=[(other, _in(request, other)) for other in LANGUAGES if other != language],
         **content,
     )  # fmt: skip
     response = HTMLResponse(page, status, HEADERS | {"Content-Language": language})

@@ -55,7 +55,7 @@ def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str
     """The project's series, newest first, each with what it shows."""
     say = Say(language_of(request))
     known, following = series.page(session, visitor.project_id, cursor=cursor)
-    states = [actions.show(session, each, most=1, language=say.language) for each in known]
+    states = [actions.show(session, name, most=1, language=say.language) for name in known]
     lines = [
         (state, address_of(state.name), outcome_of(state), view.moment("", state.runs[-1].received_at))
         for state in states
@@ -77,7 +77,7 @@ async def one(request: Request, name: str) -> Response:
         visitor=visitor,
         state=state,
         outcome=outcome_of(state),
-        warnings=[(each.code, *_translated(each.message, say)) for each in state.warnings],
+        warnings=[(warning.code, *_translated(warning.message, say)) for warning in state.warnings],
         margin=_margin(state),
         picture=picture,
         described="" if spec is None else str(spec["description"]),

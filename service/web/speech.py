@@ -66,9 +66,9 @@ def language_of(request: Request) -> Language:
 def accepted(header: str) -> Language:
     """The language of an `Accept-Language` (RFC 9110, 12.5.4): the heaviest that we speak, of equals the first."""
     best: tuple[float, Language] = (0.0, "en")
-    for each in header[:MOST_ACCEPTED].split(","):
+    for preference in header[:MOST_ACCEPTED].split(","):
         match = re.fullmatch(
-            r"\s*+(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*+)?\s*+(?:;\s*+q=([01](?:\.\d{0,3})?))?\s*+", each
+            r"\s*+(\*|[A-Za-z]{1,8})(?:-[A-Za-z0-9-]*+)?\s*+(?:;\s*+q=([01](?:\.\d{0,3})?))?\s*+", preference
         )
         if match is None:
             continue

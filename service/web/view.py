@@ -172,7 +172,10 @@ def line_of(
         title=title_of(record.title, say),
         state=say(STATE_WORDS[record.state]),
         created=moment("", record.created_at),
-        outcomes=tuple((each.id, each.outcome, say(OUTCOMES[each.outcome])) for each in judged or ()),
+        outcomes=tuple(
+            (hypothesis.id, hypothesis.outcome, say(OUTCOMES[hypothesis.outcome]))
+            for hypothesis in judged or ()
+        ),
         altered=record.altered or judged is None,
         overdue=today is not None and record.overdue(today),
     )
@@ -309,7 +312,7 @@ def _observed(value: float | Span | bool | None, say: Say, *, points: bool) -> s
     if isinstance(value, bool):
         return say("pages.true") if value else say("pages.false")
     if isinstance(value, Span):
-        low, high = (_end(each, say, points=points) for each in (value.low, value.high))
+        low, high = (_end(end, say, points=points) for end in (value.low, value.high))
         return say("pages.low_to_high", low=low, high=high)
     return _number(value, points=points)
 

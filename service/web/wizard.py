@@ -113,7 +113,7 @@ async def _page(request: Request, visitor: Key, asked: Asked, status: int = 200)
         claims=_said(CLAIMS, say),
         kinds=_said(KINDS, say),
         better=_said(BETTER, say),
-        alphas=[(f"{each:g}", f"{100 * each:g}%") for each in ALPHAS],
+        alphas=[(f"{alpha:g}", f"{100 * alpha:g}%") for alpha in ALPHAS],
     )
 
 

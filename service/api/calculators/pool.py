@@ -319,7 +319,7 @@ class Calculators:
 
     def _next(self) -> str | None:
         """The project whose turn it is, of those that may take a calculator."""
-        return next((each for each in self._waiting if self._may_take(each)), None)
+        return next((waiting for waiting in self._waiting if self._may_take(waiting)), None)
 
 
 async def _while_connected(request: Request, work: Awaitable[T]) -> T:
@@ -331,8 +331,8 @@ async def _while_connected(request: Request, work: Awaitable[T]) -> T:
             raise ClientDisconnect
         return task.result()
     finally:
-        for each in (task, gone):
-            each.cancel()
+        for running in (task, gone):
+            running.cancel()
         await asyncio.gather(task, gone, return_exceptions=True)
 
 

@@ -84,8 +84,8 @@ class Reads:
                 self._store(taken)
             except BaseException:
                 with self._guard:
-                    for place, each in taken.items():
-                        self._add(place, each)
+                    for place, noted in taken.items():
+                        self._add(place, noted)
                 raise
             now = self._monotonic()
             with self._guard:
@@ -102,22 +102,22 @@ class Reads:
                     action=action,
                     subject=subject,
                     facts={}
-                    if each.times == 1
-                    else {"times": each.times, "last_at": (each.last_at + ahead).isoformat()},
-                    created_at=each.first_at + ahead,
+                    if noted.times == 1
+                    else {"times": noted.times, "last_at": (noted.last_at + ahead).isoformat()},
+                    created_at=noted.first_at + ahead,
                 )
-                for (project_id, key_id, action, subject), each in taken.items()
+                for (project_id, key_id, action, subject), noted in taken.items()
             ]
             audit.record_all(session, sorted(events, key=lambda event: event.created_at))
 
     def _add(self, place: Place, more: _Waiting) -> None:
-        each = self._waiting.get(place)
-        if each is None:
+        noted = self._waiting.get(place)
+        if noted is None:
             self._waiting[place] = more
             return
-        each.times += more.times
-        each.first_at = min(each.first_at, more.first_at)
-        each.last_at = max(each.last_at, more.last_at)
+        noted.times += more.times
+        noted.first_at = min(noted.first_at, more.first_at)
+        noted.last_at = max(noted.last_at, more.last_at)
 
     def _is_due(self, place: Place) -> bool:
         written = self._written.get(place)

@@ -42,7 +42,7 @@ class _Walk:
         if kind == "model":
             return self._closed_model(node)
         if kind == "definitions":
-            known = {each["ref"]: each for each in node["definitions"]}
+            known = {definition["ref"]: definition for definition in node["definitions"]}
             return _Walk({**self._definitions, **known}, self._within).closed(node["schema"], finite=finite)
         if kind == "definition-ref":
             return self._closed_definition(node["schema_ref"], finite=finite)

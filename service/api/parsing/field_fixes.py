@@ -43,7 +43,7 @@ def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
     node, known = core_schema, dict[str, Any]()
     while node["type"] != "model":
         if node["type"] == "definitions":
-            known |= {each["ref"]: each for each in node["definitions"]}
+            known |= {definition["ref"]: definition for definition in node["definitions"]}
         elif node["type"] == "definition-ref":
             node = known[node["schema_ref"]]
             continue
@@ -86,7 +86,9 @@ def _of_model(error: ErrorDetails, model: type[BaseModel]) -> str:
         return _without(str(loc[-1]), _models(_types_at(model, loc[:-1])))
     types = _types_at(model, loc)
     if kind.startswith(_LIST):
-        inside = [get_args(each)[0] for each in types if get_origin(each) in (list, tuple) and get_args(each)]
+        inside = [
+            get_args(type_)[0] for type_ in types if get_origin(type_) in (list, tuple) and get_args(type_)
+        ]
         return next((f"send [{_shape(model)}]" for model in _models(_plain(inside))), "")
     if kind.startswith(_OBJECT) or kind == "missing":
         verb = "add" if kind == "missing" else "send"
@@ -112,7 +114,7 @@ def _types_at(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:
     """The types a value at that place may have. Names of union branches, which pydantic mixes in, lead nowhere."""
     types: list[Any] = [model]
     for part in loc:
-        types = _plain([inner for each in types for inner in _inside(each, part)]) or types
+        types = _plain([inner for type_ in types for inner in _inside(type_, part)]) or types
     return types
 
 
@@ -131,19 +133,19 @@ def _inside(kind: Any, part: int | str) -> list[Any]:
 def _plain(types: Iterable[Any]) -> list[Any]:
     """Without `Annotated`, the choices of a union one by one."""
     plain: list[Any] = []
-    for each in types:
-        origin = get_origin(each)
+    for type_ in types:
+        origin = get_origin(type_)
         if origin is Annotated:
-            plain += _plain(get_args(each)[:1])
+            plain += _plain(get_args(type_)[:1])
         elif origin in (Union, UnionType):
-            plain += _plain(get_args(each))
+            plain += _plain(get_args(type_))
         else:
-            plain.append(each)
+            plain.append(type_)
     return plain
 
 
 def _models(types: Iterable[Any]) -> list[type[BaseModel]]:
-    return [each for each in types if isinstance(each, type) and issubclass(each, BaseModel)]
+    return [type_ for type_ in types if isinstance(type_, type) and issubclass(type_, BaseModel)]
 
 
 def _shape(model: type[BaseModel]) -> str:

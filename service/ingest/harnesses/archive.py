@@ -79,7 +79,7 @@ class Archive:
                 "", "the archive is cut off or damaged: its list of entries cannot be read"
             ) from None
         together = "\n".join(("", *names))
-        if any(each in together for each in _UNUSUAL):
+        if any(letter in together for letter in _UNUSUAL):
             for name in names:
                 _require_inside(name)
         self._numbers = {name: number for number, name in enumerate(names)}

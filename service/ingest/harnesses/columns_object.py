@@ -48,7 +48,9 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
         if len(cells) != length:
             fault = f"column '{shown(name)}' has {len(cells)} values where '{shown(first)}' has {length}"
             raise unreadable("", f"{fault}: give one for every item, in the same order")
-    return {_SINGULAR[name] if _is_plural(name, columns) else name: each for name, each in columns.items()}
+    return {
+        _SINGULAR[name] if _is_plural(name, columns) else name: column for name, column in columns.items()
+    }
 
 
 def _is_plural(name: str, columns: dict[str, list[Any]]) -> bool:

@@ -37,7 +37,7 @@ class DeepEvalRun(Reader):
         self.run = {}
         self._cases: list[int] = []
         outer = [(key, begin, end) for key, begin, end in json_slices.top(document, "the file")]
-        inner = next((each for each in outer if each[0] in ("testRunData", "test_run_data")), None)
+        inner = next((member for member in outer if member[0] in ("testRunData", "test_run_data")), None)
         if inner is not None:
             outer += json_slices.members(document, inner[1], inner[0])
         for key, begin, end in outer:

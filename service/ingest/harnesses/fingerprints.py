@@ -48,7 +48,7 @@ def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tup
 
     `places` are that of the input and that of the target, if there is one. None where a sample has no input.
     """
-    finders = [[finder(place) for place in each.split("|")] for each in places]
+    finders = [[finder(place) for place in alternative.split("|")] for alternative in places]
 
     def find(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
         given = _said(_first(finders[0], fields)) if finders else None
@@ -71,8 +71,8 @@ def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> An
 
 def _said(value: Any) -> Any:
     """A conversation as what its messages say."""
-    if isinstance(value, list) and value and all(isinstance(each, dict) and "role" in each for each in value):
-        return [{name: each[name] for name in _OF_MESSAGE if name in each} for each in value]
+    if isinstance(value, list) and value and all(isinstance(turn, dict) and "role" in turn for turn in value):
+        return [{name: turn[name] for name in _OF_MESSAGE if name in turn} for turn in value]
     return value
 
 
@@ -80,7 +80,7 @@ def _first_words(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         value = value[-1].get("content", value[-1])
     if isinstance(value, Mapping) and len(value) > 0:
-        texts = [each for each in value.values() if isinstance(each, str)]
+        texts = [member for member in value.values() if isinstance(member, str)]
         value = max(texts, key=len) if texts else value
     text = _whole(value if isinstance(value, str) else _text(value))
     words = text[: 8 * _LETTERS].split()

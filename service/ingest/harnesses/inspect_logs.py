@@ -61,12 +61,12 @@ class InspectLog(Reader):
         """From the header's `eval`."""
         run = self.run or {}
         dataset, config = _mapping(run.get("dataset")), _mapping(run.get("config"))
-        scorers = [_mapping(each) for each in run.get("scorers") or () if isinstance(each, dict)]
+        scorers = [_mapping(scorer) for scorer in run.get("scorers") or () if isinstance(scorer, dict)]
         return {
             "task": run.get("task"),
             "task_version": run.get("task_version"),
             "dataset": dataset.get("name") or dataset.get("location"),
-            "scorer": [{"name": each.get("name"), "options": each.get("options")} for each in scorers],
+            "scorer": [{"name": scorer.get("name"), "options": scorer.get("options")} for scorer in scorers],
             "judge": {
                 role: _mapping(model).get("model")
                 for role, model in _mapping(run.get("model_roles")).items()

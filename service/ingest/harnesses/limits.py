@@ -45,7 +45,7 @@ def shown(name: str) -> str:
         `shown("a\\x1b[2J")` is "a\ufffd[2J".
     """
     if not name.isprintable():
-        name = "".join(each if each.isprintable() else "\ufffd" for each in name[: _MOST_SHOWN + 1])
+        name = "".join(letter if letter.isprintable() else "\ufffd" for letter in name[: _MOST_SHOWN + 1])
     return name if len(name) <= _MOST_SHOWN else f"{name[: _MOST_SHOWN - 1]}…"
 
 

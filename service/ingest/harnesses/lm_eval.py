@@ -77,9 +77,9 @@ class LmEvalRun(Reader):
         return {
             "task": config.get("task"),
             "task_version": _of_task(_mapping(told.get("versions")), self._samples),
-            "dataset": [each for each in (config.get("dataset_path"), config.get("dataset_name")) if each],
+            "dataset": [part for part in (config.get("dataset_path"), config.get("dataset_name")) if part],
             "dataset_version": loaded.get("revision"),
-            "scorer": [each for each in (config.get("metric_list"), config.get("filter_list")) if each],
+            "scorer": [part for part in (config.get("metric_list"), config.get("filter_list")) if part],
             "runs": config.get("repeats"),
             "limits": self.run.get("limit") if self.run else None,
             "harness_version": told.get("lm_eval_version"),

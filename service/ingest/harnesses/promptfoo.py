@@ -209,7 +209,7 @@ def _row(
         }
         where = f"row {number}"
         reason = cells[columns["Grader Reason"]] if "Grader Reason" in columns else ""
-        event = "grader_failed" if any(each in reason for each in THREW) else None
+        event = "grader_failed" if any(mark in reason for mark in THREW) else None
         measures = {"success": Measured(status == "PASS", event)}
         measures["score"] = _rounded(cells[columns["Score"]] if "Score" in columns else "", event)
         for name, value in _named(cells[columns["Named Scores"]] if "Named Scores" in columns else "", where):

@@ -106,7 +106,7 @@ class Collector:
         self._raise_faults()
         statuses = Counter(
             {
-                name: sum(each.statuses.count(code) for each in self._rows.values())
+                name: sum(of_arm.statuses.count(code) for of_arm in self._rows.values())
                 for name, code in STATUS.items()
             }
         )

@@ -112,7 +112,7 @@ def look_up(fields: Any, path: str) -> Any:
             return None
         return look_up(fields[int(head)], rest) if rest else fields[int(head)]
     if isinstance(fields, str):
-        pairs = (each.partition("=") for each in fields.split(","))
+        pairs = (pair.partition("=") for pair in fields.split(","))
         return next((value for name, _, value in pairs if name.strip() == path), None)
     return None
 

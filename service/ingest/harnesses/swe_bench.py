@@ -65,7 +65,7 @@ def _ids(report: Mapping[str, Any], name: str) -> Iterator[str]:
     ids = report.get(name)
     if ids is None:
         return
-    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+    if not isinstance(ids, list) or not all(isinstance(item_id, str) for item_id in ids):
         raise unreadable("", f"`{name}` of the report is not a list of ids")
     yield from ids
 

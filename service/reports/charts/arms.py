@@ -37,8 +37,8 @@ def arms(
         }
         for row in rows[:MOST_ARMS]
     ]  # fmt: skip
-    names = [each["arm"] for each in data]
-    low, high = style.spread([each[key] for each in data for key in ("low", "mean", "high")], pad=0.12)
+    names = [arm["arm"] for arm in data]
+    low, high = style.spread([arm[key] for arm in data for key in ("low", "mean", "high")], pad=0.12)
     if binary:
         low, high = max(0.0, low), min(1.0, high)
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}

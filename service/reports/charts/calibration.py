@@ -16,13 +16,13 @@ MOST = 60
 def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
     """A row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
     rows = []
-    for each in rates["hypotheses"][:MOST]:
-        ci, rate = each.get("mc_ci") or {}, each["rate"]
+    for hypothesis in rates["hypotheses"][:MOST]:
+        ci, rate = hypothesis.get("mc_ci") or {}, hypothesis["rate"]
         rows.append(
             {
-                "hypothesis": style.label(each["hypothesis"]), "rate": rate,
-                "low": ci.get("low"), "high": ci.get("high"), "alpha": each.get("nominal_alpha"),
-                "tells": say("error" if each["tells"] == "type_one_error" else "power_zero", language),
+                "hypothesis": style.label(hypothesis["hypothesis"]), "rate": rate,
+                "low": ci.get("low"), "high": ci.get("high"), "alpha": hypothesis.get("nominal_alpha"),
+                "tells": say("error" if hypothesis["tells"] == "type_one_error" else "power_zero", language),
                 "told": f"{100 * rate:.3g} %",
             }
         )  # fmt: skip

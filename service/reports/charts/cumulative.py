@@ -36,8 +36,8 @@ def cumulative(
         [
             0.0,
             *(
-                each[key]
-                for each in tail
+                point[key]
+                for point in tail
                 for key in ("delta", "band_low", "band_high", "sequence_low", "sequence_high")
             ),
         ]

@@ -40,12 +40,12 @@ def refuse_references(value: Any) -> None:
     if isinstance(value, dict):
         if {"url", "href", "usermeta"} & value.keys() or value.get("type") == "image":
             raise ValueError("a picture holds its data and loads nothing")
-        for key, each in value.items():
+        for key, member in value.items():
             if key != "values":
-                refuse_references(each)
+                refuse_references(member)
     elif isinstance(value, list | tuple):
-        for each in value:
-            refuse_references(each)
+        for member in value:
+            refuse_references(member)
 
 
 @cache

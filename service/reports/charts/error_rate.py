@@ -14,9 +14,9 @@ from service.words import Language
 def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Language = "en") -> Spec:
     """The answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
     rows = [
-        {"n": each["n"], "rate": each["rate"], "low": (each.get("mc_ci") or {}).get("low"),
-         "high": (each.get("mc_ci") or {}).get("high")}
-        for each in analysis["points"]
+        {"n": point["n"], "rate": point["rate"], "low": (point.get("mc_ci") or {}).get("low"),
+         "high": (point.get("mc_ci") or {}).get("high")}
+        for point in analysis["points"]
     ]  # fmt: skip
     alpha = float(analysis["alpha"])
     most = max([2 * alpha, *(row["high"] or row["rate"] for row in rows)])

@@ -76,7 +76,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     sesoi = panel.sesoi
     low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
     data = [_drawn(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)]
-    names = [each["row"] for each in data]
+    names = [datum["row"] for datum in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
     y = style.named("row", names, grid=False, labelPadding=10)
     read = any(row["read"] for row in rows)

@@ -23,7 +23,7 @@ def narrowed(spec: Spec) -> Spec:
     title = narrow["title"]
     title["text"] = folded(title["text"], TITLE)
     if "subtitle" in title:
-        title["subtitle"] = [line for each in title["subtitle"] for line in folded(each, SUBLINE)]
+        title["subtitle"] = [line for subtitle in title["subtitle"] for line in folded(subtitle, SUBLINE)]
     if "hconcat" in narrow:
         narrow["vconcat"] = narrow.pop("hconcat")
     panels = narrow.get("vconcat", [narrow])
@@ -63,7 +63,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _codes(panel: Spec) -> list[Spec]:
-    return [each["encoding"] for each in panel.get("layer") or [panel]]
+    return [layer["encoding"] for layer in panel.get("layer") or [panel]]
 
 
 def _one_column(codes: list[Spec]) -> None:
@@ -92,9 +92,9 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
         _sentences(panel)
     elif named is None:
         _widen(panel, codes, CURVE)
-        for each in panel.get("layer", []):
-            if each["mark"]["type"] == "text" and "field" in each["encoding"]["text"]:
-                each["mark"]["limit"] = CURVE // 2
+        for layer in panel.get("layer", []):
+            if layer["mark"]["type"] == "text" and "field" in layer["encoding"]["text"]:
+                layer["mark"]["limit"] = CURVE // 2
     elif any(code.get("x", {}).get("type") == "nominal" for code in codes):
         _widen(panel, codes, TABLE)
     else:
@@ -117,23 +117,23 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
     if "layer" not in panel:
         panel["layer"] = [{"mark": panel.pop("mark"), "encoding": panel.pop("encoding")}]
     field, width, told, texts = named["field"], panel["width"], 0, []
-    for each in panel["layer"]:
-        code = each["encoding"]
+    for layer in panel["layer"]:
+        code = layer["encoding"]
         if "field" in code.get("y", {}):
             code["y"]["axis"] = None
         if code.get("x", {}).get("type") == "ordinal":
             code["x"]["scale"] = {"range": [width // 3, width]}
-        if code.get("x") == {"value": width} and each["mark"]["type"] == "text" and "field" in code["text"]:
+        if code.get("x") == {"value": width} and layer["mark"]["type"] == "text" and "field" in code["text"]:
             longest = max((letters(f"{row[field]}  {row[code['text']['field']]}") for row in rows), default=0)
             told = _TOLD if longest > LINE * width // ROWS else 0
-            each["mark"] |= {
+            layer["mark"] |= {
                 "align": "left" if told else "right",
                 "dx": 0,
                 "dy": -_NAME,
                 "baseline": "bottom",
             }
             code["x"] = {"value": 0 if told else width}
-            texts.append(each)
+            texts.append(layer)
     names: Spec = {
         "transform": [{"aggregate": [{"op": "count", "as": "rows"}], "groupby": [field]}],
         "mark": {
@@ -144,9 +144,9 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
             "x": {"value": 0}, "text": {"field": field},
         },
     }  # fmt: skip
-    kept = [each for each in panel["layer"] if all(each is not text for text in texts)]
-    for each in (*texts, names):
-        kept += [{**each, "mark": each["mark"] | HALO}, each]
+    kept = [layer for layer in panel["layer"] if all(layer is not text for text in texts)]
+    for layer in (*texts, names):
+        kept += [{**layer, "mark": layer["mark"] | HALO}, layer]
     panel["layer"] = kept
     panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * told}
 

@@ -66,7 +66,7 @@ def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str,
     }
     if judged.reference is None:
         return read
-    return {name: _from_reference(each, judged.reference.value) for name, each in read.items()}
+    return {name: _from_reference(interval, judged.reference.value) for name, interval in read.items()}
 
 
 def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Mapping[str, Any] | None:

@@ -47,11 +47,11 @@ def pareto(
         {
             **row,
             "arm": style.label(row["arm"]),
-            "kept": each,
-            "place": say("frontier" if each else "dominated", language),
+            "kept": on_frontier,
+            "place": say("frontier" if on_frontier else "dominated", language),
             "side": "left" if row["cost"] > middle else "right",
         }
-        for row, each in zip(shown, kept, strict=True)
+        for row, on_frontier in zip(shown, kept, strict=True)
     ]
     y_axis = unit.axis(language, "value") | {"title": style.label(quality) + (" (%)" if binary else "")}
     domains = {

@@ -57,10 +57,10 @@ def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
     Of a rule on amounts the truth is a ratio, of one about one arm its mean.
     """
     return [
-        {"truth": each.get("ratio", each.get("mean", each["truth"])), "power": each["power"],
-         "error": each.get("standard_error"), "series": _series(each, language)}
-        for each in power.get("power") or ()
-        if each.get("power") is not None
+        {"truth": point.get("ratio", point.get("mean", point["truth"])), "power": point["power"],
+         "error": point.get("standard_error"), "series": _series(point, language)}
+        for point in power.get("power") or ()
+        if point.get("power") is not None
     ]  # fmt: skip
 
 
@@ -68,10 +68,10 @@ def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: 
     """The answer of `power`: chance to reject at every size that was asked for, and the target."""
     computed, upper = say("computed", language), say("upper_sd", language)
     rows = [
-        {"n": each["n"], "power": each[key], "series": name}
+        {"n": point["n"], "power": point[key], "series": name}
         for key, name in (("power", computed), ("power_at_upper_sd", upper))
-        for each in analysis["points"]
-        if each.get(key) is not None
+        for point in analysis["points"]
+        if point.get(key) is not None
     ]
     names = list(dict.fromkeys(row["series"] for row in rows))
     axis = {
@@ -97,8 +97,8 @@ def _rule(
     named: bool,
 ) -> Spec:
     rows = rule_rows(power, language)
-    ratio = any("ratio" in each for each in power.get("power") or ())
-    mean = any("mean" in each for each in power.get("power") or ())
+    ratio = any("ratio" in point for point in power.get("power") or ())
+    mean = any("mean" in point for point in power.get("power") or ())
     axis = unit.axis(language, "true_ratio" if ratio else "true_mean" if mean else "truth")
     axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary and not mean else {}
     scale = {"zero": not mean, "nice": False}

@@ -26,26 +26,26 @@ def ranking(
     language: Language = "en",
 ) -> Spec:
     """A row per arm, best first. Overlapping columns are sets of which no two are told apart; of many: tiers."""
-    measured = "mean" if all("mean" in each for each in analysis["arms"]) else "score"
+    measured = "mean" if all("mean" in arm for arm in analysis["arms"]) else "score"
     unit = Unit(binary and measured == "mean")
     rows = [
         {
-            "arm": style.label(each["name"]), "mean": each[measured],
-            "rank": each["rank"], "rank_low": each["rank_low"], "rank_high": each["rank_high"],
-            "may_be_best": each["may_be_best"], "tier": str(each.get("tier", "")),
-            "told": unit.amount(each[measured], signed=False),
+            "arm": style.label(arm["name"]), "mean": arm[measured],
+            "rank": arm["rank"], "rank_low": arm["rank_low"], "rank_high": arm["rank_high"],
+            "may_be_best": arm["may_be_best"], "tier": str(arm.get("tier", "")),
+            "told": unit.amount(arm[measured], signed=False),
         }
-        for each in analysis["arms"]
+        for arm in analysis["arms"]
     ]  # fmt: skip
-    names, inside = [row["arm"] for row in rows], [each["name"] for each in analysis["arms"]]
-    sets = [each for each in analysis.get("tied_sets") or () if len(each) > 1]
+    names, inside = [row["arm"] for row in rows], [arm["name"] for arm in analysis["arms"]]
+    sets = [tied for tied in analysis.get("tied_sets") or () if len(tied) > 1]
     tiers = [tier for tier in dict.fromkeys(row["tier"] for row in rows) if tier]
     by_tier = len(sets) > MOST_SETS and bool(tiers)
     sets = sets[:MOST_SETS]
     ties = [
         {"arm": names[inside.index(name)], "set": at + 1}
-        for at, each in enumerate(sets)
-        for name in each
+        for at, tied in enumerate(sets)
+        for name in tied
         if name in inside
     ]
     y = {"field": "arm", "type": "nominal", "sort": names}

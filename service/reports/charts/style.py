@@ -90,9 +90,9 @@ def for_both(svg: bytes) -> bytes:
 
 def _turned(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: each if key == "values" else _turned(each) for key, each in value.items()}
+        return {key: member if key == "values" else _turned(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_turned(each) for each in value]
+        return [_turned(member) for member in value]
     return _DARK.get(value, value) if isinstance(value, str) else value
 
 
@@ -127,7 +127,7 @@ def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> S
     """The scale of a legend with these names, the same for every way of telling them apart."""
     pools: dict[str, Sequence[Any]] = {
         "color": SERIES,
-        "dash": [list(each) for each in DASHES],
+        "dash": [list(dashes) for dashes in DASHES],
         "shape": SHAPES,
     }
     pool = pools[what]

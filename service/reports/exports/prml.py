@@ -71,10 +71,10 @@ def _hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
     known = list(plan.hypotheses or ())
     if wanted is None and len(known) == 1:
         return known[0]
-    for each in known:
-        if each.id == wanted:
-            return each
-    ids = ", ".join(each.id for each in known)
+    for hypothesis in known:
+        if hypothesis.id == wanted:
+            return hypothesis
+    ids = ", ".join(hypothesis.id for hypothesis in known)
     message = "a PRML manifest is of one hypothesis" if wanted is None else "the plan has no such hypothesis"
     raise InvalidData.field("query.hypothesis", message, f"name one of: {ids}")
 

@@ -113,9 +113,9 @@ class Notes:
 def _path(value: Entry, section: str, entry: Entry | None, name: str) -> str:
     entries = value.get(section)
     if entry is None or entry is entries or entry is value or not isinstance(entries, list):
-        return ".".join(each for each in (section, name) if each)
-    for index, each in enumerate(entries):
-        if each is entry:
+        return ".".join(part for part in (section, name) if part)
+    for index, other in enumerate(entries):
+        if other is entry:
             return f"{section}[{index}]" + (f".{name}" if name else "")
     return section
 
@@ -129,7 +129,7 @@ def fitted(value: Entry, notes: Notes) -> Plan:
             faults = invalid.errors(include_url=False, include_input=False)
         gone: set[tuple[str, int]] = set()
         before = notes.added
-        for fault in sorted(faults, key=lambda each: _sortable(each["loc"]), reverse=True):
+        for fault in sorted(faults, key=lambda fault: _sortable(fault["loc"]), reverse=True):
             where = fault["loc"][:2]
             if where not in gone and _leave_out(value, fault["loc"], str(fault["type"]), fault["msg"], notes):
                 gone.add(where)  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def fitted(value: Entry, notes: Notes) -> Plan:
 
 def _sortable(location: Sequence[int | str]) -> tuple[tuple[bool, int, str], ...]:
     return tuple(
-        (isinstance(each, str), each if isinstance(each, int) else 0, str(each)) for each in location
+        (isinstance(part, str), part if isinstance(part, int) else 0, str(part)) for part in location
     )
 
 
@@ -158,7 +158,7 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str
         notes.add("INVALID", section, entries.line_of(str(location[1])), f"{location[1]} is left out: {said}")
         del entries[str(location[1])]
     elif section in value:  # perhaps as null
-        name = ".".join(str(each) for each in location)
+        name = ".".join(str(part) for part in location)
         notes.add("INVALID", section, value.line_of(section), f"{name}: {said}; the section is left out")
         del value[section]
     return False

@@ -46,7 +46,11 @@ def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> boo
     """A decision rule: in the rule language, or a sentence such as `Pass H1a iff … AND …`."""
     known, title = draft.ids("hypotheses"), read(name.raw)
     if not name.raw:
-        of = [each for each in known if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said.raw)]
+        of = [
+            known_name
+            for known_name in known
+            if re.search(rf"(?<!\w){re.escape(known_name)}(?!\w)", said.raw)
+        ]
         if len(of) != 1:
             return False
         title = of[0]
@@ -72,7 +76,7 @@ def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> boo
         draft.assume("hypotheses", entry, "candidate", arms[1], item.line)
     draft.sentences[id(entry)] = said
     entry.lines["rule"] = item.line
-    if not any(each is entry for each in draft.prosaic):
+    if not any(other is entry for other in draft.prosaic):
         draft.prosaic.append(entry)
     return True
 
@@ -119,8 +123,8 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
     named = draft.of_hypothesis.get(str(entry.get("id")))
     if named in draft.ids("populations"):
         return named
-    known = draft.by_dataset() | {each: each for each in draft.ids("populations")}
-    mentioned = {known[each.value] for each in prose.mentioned(Said(statement), list(known))}
+    known = draft.by_dataset() | {name: name for name in draft.ids("populations")}
+    mentioned = {known[match.value] for match in prose.mentioned(Said(statement), list(known))}
     if len(mentioned) == 1:
         return mentioned.pop()
     return draft.ids("populations")[0] if len(draft.ids("populations")) == 1 else None

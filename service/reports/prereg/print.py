@@ -42,7 +42,9 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
     if content is None or (key == "rules" and not content):
         return None
     if key == "rules":
-        return "\n".join(f"- **{each['id']}**{colon(language)}{code(each['rule'])}" for each in content)
+        return "\n".join(
+            f"- **{hypothesis['id']}**{colon(language)}{code(hypothesis['rule'])}" for hypothesis in content
+        )
     if key == "sesoi":
         return "\n".join(
             f"- **{written(name)}**{colon(language)}{_margin(margin)}" for name, margin in content.items()
@@ -82,7 +84,9 @@ def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Members of nested parts that have labels, by dotted name."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
-        inner = {f"{name}.{part}": each for part, each in value.items()} if isinstance(value, dict) else {}
+        inner = (
+            {f"{name}.{part}": member for part, member in value.items()} if isinstance(value, dict) else {}
+        )
         if inner and set(inner) <= set(FIELDS[key]):
             flat |= inner
         else:

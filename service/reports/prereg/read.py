@@ -89,7 +89,7 @@ def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
     first = (None, NO_SECTION)
     yield from sorted(
         placed,
-        key=lambda each: -1 if each[0] in first else order.index(each[0]) if each[0] in order else len(order),
+        key=lambda item: -1 if item[0] in first else order.index(item[0]) if item[0] in order else len(order),
     )
 
 
@@ -256,7 +256,7 @@ def _value(kind: Kind | str, text: str) -> Any:
 
 
 def _listed_in(text: str) -> list[str]:
-    return [each.strip() for each in re.split("[,、,;]", text)]
+    return [name.strip() for name in re.split("[,、,;]", text)]
 
 
 def _json(text: str) -> Any:

@@ -104,9 +104,9 @@ class Draft:
         if meant is None:
             return None
         test, wanted = meant[0], meant[1].id
-        for each in self.entries("tests"):
-            if each.get("test") == test.name:
-                return str(each["id"])
+        for use in self.entries("tests"):
+            if use.get("test") == test.name:
+                return str(use["id"])
         entry = Entry(line, id=wanted, test=test.name, version=test.version)
         self.value.setdefault("tests", []).append(entry)
         self.notes.add("ASSUMED", "tests", line, f"`{test.name}` is added, as the text asks for it", entry)
@@ -116,7 +116,7 @@ class Draft:
 def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | None:
     """The test that a word of prose means, with clusters or without."""
     known = (test for test in prose.spoken_tests() if test[1].family == family)
-    return next((each for each in known if clustered in each[1].clustered), None)
+    return next((pair for pair in known if clustered in pair[1].clustered), None)
 
 
 def population(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
@@ -138,7 +138,12 @@ def population(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -
     if named:
         draft.of_hypothesis[title] = str(entry.get("id"))
         first = next(
-            (each for each in draft.entries("populations") if each.get("id") == entry.get("id")), None
+            (
+                population
+                for population in draft.entries("populations")
+                if population.get("id") == entry.get("id")
+            ),
+            None,
         )
         if first is not None:
             _again(draft, item, first, entry)
@@ -198,13 +203,13 @@ def endpoint(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) ->
         known = draft.by_dataset()
         where = list(prose.mentioned(rest, list(known)))
         if where:
-            ids = [known[each.value] for each in where]
+            ids = [known[match.value] for match in where]
             if len(where) < len(known):
                 why = "the line names these populations; check it, or write `Populations`"
                 draft.assume("endpoints", entry, "populations", ids, why=why)
             if len(where) == len(known) or entry.get("populations") == ids:
-                for each in where:
-                    each.take()
+                for match in where:
+                    match.take()
     draft.entries("endpoints").append(entry)
     return True
 

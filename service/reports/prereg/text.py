@@ -80,7 +80,7 @@ def json_span(value: Any) -> str:
     return f"`{json.dumps(value, ensure_ascii=False).translate(_HIDDEN)}`"
 
 
-_HIDDEN = {ord(each): f"\\u{ord(each):04x}" for each in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
+_HIDDEN = {ord(letter): f"\\u{ord(letter):04x}" for letter in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
 
 
 MAX_SPANNED = 100_000

@@ -197,7 +197,7 @@ def report_of(
     happened: Sequence[tuple[Receipt, AwareDatetime]],
 ) -> Report:
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
-    words = {each.hypothesis: each for each in said}
+    words = {reading.hypothesis: reading for reading in said}
     return Report(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
@@ -214,15 +214,15 @@ def report_of(
         warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
         deviations=tuple(
             DeviationLine(
-                number=each.number,
-                title=each.filing.title,
-                reason=each.filing.reason,
-                standing=standing(each, decisions),
-                rule=each.rule,
-                classification=each.classification,
+                number=deviation.number,
+                title=deviation.filing.title,
+                reason=deviation.filing.reason,
+                standing=standing(deviation, decisions),
+                rule=deviation.rule,
+                classification=deviation.classification,
                 decided_by=decisions[-1].reviewer if decisions else None,
             )
-            for each, decisions in deviations
+            for deviation, decisions in deviations
         ),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(EvidenceLine(title=piece.title, score=piece.score) for piece in card.pieces),

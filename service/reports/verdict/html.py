@@ -40,6 +40,6 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         words=words,
         marks=punctuation,
         say=lambda key, **values: words.say(key, language, **values),
-        of=lambda each: each.zh if language == "zh" else each.en,
+        of=lambda text: text.zh if language == "zh" else text.en,
         pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
     )

@@ -65,8 +65,10 @@ def escape(text: str) -> str:
         `100% \input{x}` becomes `100\% \textbackslash{}input\{x\}`.
     """
     shown = (
-        _SPECIAL.get(each, each) if unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Co", "Cn") else "?"
-        for each in " ".join(text.split())
+        _SPECIAL.get(letter, letter)
+        if unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+        else "?"
+        for letter in " ".join(text.split())
     )
     return "".join(shown)
 
@@ -110,10 +112,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
     return PREAMBLE.replace("FONTS", fonts) + "\n".join(body) + "\n"
 
 
-def _lead(each: HypothesisReport, language: Language) -> Iterator[str]:
+def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, and what was not shown."""
-    line, rest = (words.zh if language == "zh" else words.en for words in (each.headline, each.open))
-    yield f"\\noindent\\textbf{{{escape(each.id)}{colon(language)}{_said(line)}}}\\\\"
+    line, rest = (
+        words.zh if language == "zh" else words.en for words in (hypothesis.headline, hypothesis.open)
+    )
+    yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_said(line)}}}\\\\"
     yield from (_said(rest), "")
 
 
@@ -146,22 +150,23 @@ def _figure(language: Language) -> Iterator[str]:
     yield from ("\\end{figure}", "")
 
 
-def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
-    yield f"\\subsection*{{{escape(each.id)}{colon(language)}{escape(outcome_word(each.outcome, language))}}}"
-    if each.arms:
-        head, rows = statistics_table(each, language)
+def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+    outcome = escape(outcome_word(hypothesis.outcome, language))
+    yield f"\\subsection*{{{escape(hypothesis.id)}{colon(language)}{outcome}}}"
+    if hypothesis.arms:
+        head, rows = statistics_table(hypothesis, language)
         yield from _centred(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
-    for what, ends, how in interval_rows(each, language):
+    for what, ends, how in interval_rows(hypothesis, language):
         made = in_parentheses(escape(how), language)
         yield f"{escape(what)}{colon(language)}{escape(ends)}{made}{stop(language)}\\\\"
-    if each.slices is not None:
+    if hypothesis.slices is not None:
         yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
-        head, rows = slices_table(each, language)
+        head, rows = slices_table(hypothesis, language)
         if rows:
             yield from _centred(_table(head, rows, "lrrllll"))
-        yield _said(slices_line(each, language))
+        yield _said(slices_line(hypothesis, language))
     yield ""
-    yield _said(each.sentences.zh if language == "zh" else each.sentences.en)
+    yield _said(hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en)
     yield ""
 
 

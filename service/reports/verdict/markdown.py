@@ -39,49 +39,50 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _lead(each: HypothesisReport, language: Language) -> Iterator[str]:
+def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, and what was not shown."""
-    yield f"**{_line(each.id)}{colon(language)}{sentence(each.headline.zh if language == 'zh' else each.headline.en)}**"
-    if each.open.en:
-        yield sentence(each.open.zh if language == "zh" else each.open.en)
+    headline = sentence(hypothesis.headline.zh if language == "zh" else hypothesis.headline.en)
+    yield f"**{_line(hypothesis.id)}{colon(language)}{headline}**"
+    if hypothesis.open.en:
+        yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
 
 
-def _hypothesis(each: HypothesisReport, language: Language) -> Iterator[str]:
-    yield f"## {_line(each.id)}{colon(language)}{outcome_word(each.outcome, language)}"
-    yield paragraph(each.statement)
-    if each.arms:
+def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+    yield f"## {_line(hypothesis.id)}{colon(language)}{outcome_word(hypothesis.outcome, language)}"
+    yield paragraph(hypothesis.statement)
+    if hypothesis.arms:
         yield f"### {say('basic', language)}"
-        yield _table(*statistics_table(each, language))
+        yield _table(*statistics_table(hypothesis, language))
     yield f"### {say('tests', language)}"
     yield (
         "\n".join(
             f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}\n  - {sentence(test.sentence)}"
-            for test in each.tests
+            for test in hypothesis.tests
         )
         or "–"
     )
-    rows = interval_rows(each, language)
+    rows = interval_rows(hypothesis, language)
     if rows:
         yield f"### {say('intervals', language)}"
         yield _table(("", say("interval", language), say("method", language)), rows)
     yield f"### {say('clauses', language)}"
-    yield f"{say('rule', language)}{colon(language)}{code(each.rule)}"
+    yield f"{say('rule', language)}{colon(language)}{code(hypothesis.rule)}"
     yield _table(
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
-        clause_rows(each, language),
+        clause_rows(hypothesis, language),
     )
-    head, sliced = slices_table(each, language)
-    if each.slices is not None:
+    head, sliced = slices_table(hypothesis, language)
+    if hypothesis.slices is not None:
         yield f"### {say('slices', language)}"
         if sliced:
             yield _table(head, sliced)
-        yield sentence(slices_line(each, language))
+        yield sentence(slices_line(hypothesis, language))
     yield f"### {say('conclusion', language)}"
-    said = each.sentences.zh if language == "zh" else each.sentences.en
+    said = hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en
     yield sentence(said)
-    then = each.next.zh if language == "zh" else each.next.en
-    judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
-    yield sentences((judged, sentence(then), sentence(reason_text(each, language))), language)
+    then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
+    judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
+    yield sentences((judged, sentence(then), sentence(reason_text(hypothesis, language))), language)
 
 
 def _after(report: Report, language: Language) -> Iterator[str]:
@@ -101,15 +102,15 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         yield "\n".join([say("stays", language), "", *(f"- {sentence(line)}" for line in lines)])
     yield f"## {say('evidence', language)}{colon(language)}{report.evidence_score} / {report.evidence_most}"
     yield "\n".join(
-        f"- {_line(each.title.zh if language == 'zh' else each.title.en)}{colon(language)}"
-        f"{'–' if each.score is None else each.score}"
-        for each in report.evidence
+        f"- {_line(piece.title.zh if language == 'zh' else piece.title.en)}{colon(language)}"
+        f"{'–' if piece.score is None else piece.score}"
+        for piece in report.evidence
     )
     yield f"## {say('timeline', language)}"
     yield "\n".join(
-        f"- {each.at.isoformat()} {kind_word(each.kind, language)}{pause(language)}"
-        f"{say('leaf', language)} {each.sequence} `{each.leaf_sha256}`"
-        for each in report.ledger
+        f"- {entry.at.isoformat()} {kind_word(entry.kind, language)}{pause(language)}"
+        f"{say('leaf', language)} {entry.sequence} `{entry.leaf_sha256}`"
+        for entry in report.ledger
     )
     yield (
         f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
@@ -121,7 +122,7 @@ def _after(report: Report, language: Language) -> Iterator[str]:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(
-        "| " + " | ".join(each if each == "---" else _cell(each) for each in line) + " |" for line in lines
+        "| " + " | ".join(text if text == "---" else _cell(text) for text in line) + " |" for line in lines
     )
 
 

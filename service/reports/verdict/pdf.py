@@ -83,17 +83,17 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
                 f"{report.evidence_score} / {report.evidence_most}",
                 "lines": [_said(
                     "  ·  ".join(
-                        f"{each.title.zh if zh else each.title.en} {'–' if each.score is None else each.score}"
-                        for each in report.evidence
+                        f"{piece.title.zh if zh else piece.title.en} {'–' if piece.score is None else piece.score}"
+                        for piece in report.evidence
                     )
                 )],
             },
             {
                 "heading": say("timeline", language),
                 "lines": [
-                    _said(f"{each.at:%Y-%m-%d %H:%M:%S} {kind_word(each.kind, language)}{pause(language)}"
-                    f"{say('leaf', language)} {each.sequence} {each.leaf_sha256}")
-                    for each in report.ledger
+                    _said(f"{entry.at:%Y-%m-%d %H:%M:%S} {kind_word(entry.kind, language)}{pause(language)}"
+                    f"{say('leaf', language)} {entry.sequence} {entry.leaf_sha256}")
+                    for entry in report.ledger
                 ],
             },
         ],
@@ -109,36 +109,36 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hypothesis(each: HypothesisReport, language: Language) -> dict[str, Any]:
-    head, rows = statistics_table(each, language) if each.arms else ((), [])
-    ends = {what: (span, how) for what, span, how in interval_rows(each, language)}
+def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, Any]:
+    head, rows = statistics_table(hypothesis, language) if hypothesis.arms else ((), [])
+    ends = {what: (span, how) for what, span, how in interval_rows(hypothesis, language)}
     arms = [
-        (arm.arm, value(arm.mean, binary=each.binary), *ends[arm.arm], "")
-        for arm in each.arms
+        (arm.arm, value(arm.mean, binary=hypothesis.binary), *ends[arm.arm], "")
+        for arm in hypothesis.arms
         if arm.arm in ends
     ]
-    then = each.next.zh if language == "zh" else each.next.en
-    judged = say("judged_on", language, n=str(each.n), planned=str(each.n_planned))
-    sliced = slices_table(each, language)
+    then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
+    judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
+    sliced = slices_table(hypothesis, language)
     return {
-        "heading": f"{each.id}{colon(language)}{outcome_word(each.outcome, language)}",
-        "statement": each.statement,
+        "heading": f"{hypothesis.id}{colon(language)}{outcome_word(hypothesis.outcome, language)}",
+        "statement": hypothesis.statement,
         "statistics": {"head": head, "rows": rows},
         "tests": {
             "head": (say("test", language), say("difference", language), say("interval", language),
                      say("method", language), "p"),
-            "rows": [*arms, *rows_of_tests(each, language)],
-            "said": [_said(f"`{test.id}` {test.sentence}") for test in each.tests],
+            "rows": [*arms, *rows_of_tests(hypothesis, language)],
+            "said": [_said(f"`{test.id}` {test.sentence}") for test in hypothesis.tests],
         },
-        "rule": each.rule,
+        "rule": hypothesis.rule,
         "clauses": {
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
-            "rows": clause_rows(each, language),
+            "rows": clause_rows(hypothesis, language),
         },
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
-                   "line": _said(slices_line(each, language))},
-        "sentence": _said(_of(each.sentences, language)),
-        "note": _said(sentences((judged, then, reason_text(each, language)), language)),
+                   "line": _said(slices_line(hypothesis, language))},
+        "sentence": _said(_of(hypothesis.sentences, language)),
+        "note": _said(sentences((judged, then, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
 
 

@@ -59,13 +59,13 @@ def standing_line(deviation: DeviationLine, language: Language) -> str:
     return f"{line}{pause(language)}{say('by_rule', language)} `{rule.id}`{colon(language)}{says}"
 
 
-def reason_text(each: HypothesisReport, language: Language) -> str:
+def reason_text(hypothesis: HypothesisReport, language: Language) -> str:
     """Why the outcome is not what the rule alone says, as a sentence; empty where nothing is to be said."""
-    if each.reason is None or language == "en":
-        return each.reason or ""
-    unknown = [clause for clause in each.clauses if clause.holds is None]
-    if each.outcome != "inconclusive" or not unknown:
-        return say("why", language, reason=reason_message(each.reason).text(language))
+    if hypothesis.reason is None or language == "en":
+        return hypothesis.reason or ""
+    unknown = [clause for clause in hypothesis.clauses if clause.holds is None]
+    if hypothesis.outcome != "inconclusive" or not unknown:
+        return say("why", language, reason=reason_message(hypothesis.reason).text(language))
     reasons = listed(
         (
             message("verdicts.unknown_clause", clause=clause.text, reason=reason_message(clause.reason))
@@ -114,9 +114,9 @@ def statistics_of(test: TestFound, language: Language) -> str:
     """Statistic, p, effect sizes and what else is estimated, in one line."""
     parts = [f"{estimate_word(estimate.name, language)} = {estimate.value:.4g}" for estimate in test.estimates
              if estimate.name not in test.effects]  # fmt: skip
-    parts += [f"{name} = {each:.4g}" for name, each in test.statistics.items()]
+    parts += [f"{name} = {value:.4g}" for name, value in test.statistics.items()]
     parts += [p_of(test)] if test.p_value is not None else []
-    parts += [f"{say(name, language)} = {each:.3g}" for name, each in test.effects.items()]
+    parts += [f"{say(name, language)} = {value:.3g}" for name, value in test.effects.items()]
     return pause(language).join(parts)
 
 
@@ -125,25 +125,25 @@ def estimate_word(name: str, language: Language) -> str:
     return say(name, language) if name in templates(language, "reports") else name.replace("_", " ")
 
 
-def is_binary(each: HypothesisReport, test: TestFound) -> bool:
+def is_binary(hypothesis: HypothesisReport, test: TestFound) -> bool:
     """Whether differences of a test are proportions: by its own endpoint, where it reads another."""
-    return each.binary if test.binary is None else test.binary
+    return hypothesis.binary if test.binary is None else test.binary
 
 
-def rows_of_tests(each: HypothesisReport, language: Language) -> list[tuple[str, str, str, str, str]]:
+def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str, str]]:
     """Per test: its id, estimate, interval, how that was made, and p. No row says that there is nothing to say.
 
     A test whose estimate is no difference has that; where neither is defined, its sentence stands for it.
     """
     rows = []
-    for test in each.tests:
+    for test in hypothesis.tests:
         name = test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}"
         own = [
             (f"{name}{colon(language)}{estimate_word(one.name, language)}", f"{one.value:.4g}",
              span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
             for one in test.estimates
         ]  # fmt: skip
-        binary = is_binary(each, test)
+        binary = is_binary(hypothesis, test)
         if test.delta is not None and (test.ci is not None or not own):
             ends = (
                 say("undefined", language)
@@ -162,17 +162,17 @@ def _made(ci: Interval) -> str:
     return f"{level_text(ci.level)} {ci.method}"
 
 
-def clause_rows(each: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
+def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
     """Every clause; those on another endpoint are in its own unit."""
-    units = {test.id: is_binary(each, test) for test in each.tests}
+    units = {test.id: is_binary(hypothesis, test) for test in hypothesis.tests}
     return [
         clause_row(
             clause,
-            binary=units.get(clause.text.split(".")[0], each.binary),
-            signed=each.reference is None,
+            binary=units.get(clause.text.split(".")[0], hypothesis.binary),
+            signed=hypothesis.reference is None,
             language=language,
         )
-        for clause in each.clauses
+        for clause in hypothesis.clauses
     ]
 
 
@@ -209,41 +209,41 @@ def _observed(found: Any, *, points: bool, signed: bool = True, language: Langua
 
 
 def statistics_table(
-    each: HypothesisReport, language: Language
+    hypothesis: HypothesisReport, language: Language
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of the basic statistics: both arms side by side, and their difference; or one arm alone."""
-    head = (say("metric", language), *(arm.arm for arm in each.arms), say("difference", language))
-    width = len(each.arms) + (1 if each.reference is not None else 2)
-    rows: list[tuple[str, ...]] = [(say("items", language), *(str(arm.n) for arm in each.arms), "")]
-    for name in ("mean", "sd") if each.binary else ("mean", "sd", "median", "min", "max"):
-        found = [getattr(arm, name) for arm in each.arms]
+    head = (say("metric", language), *(arm.arm for arm in hypothesis.arms), say("difference", language))
+    width = len(hypothesis.arms) + (1 if hypothesis.reference is not None else 2)
+    rows: list[tuple[str, ...]] = [(say("items", language), *(str(arm.n) for arm in hypothesis.arms), "")]
+    for name in ("mean", "sd") if hypothesis.binary else ("mean", "sd", "median", "min", "max"):
+        found = [getattr(arm, name) for arm in hypothesis.arms]
         change = (
             ""
             if None in found or len(found) != 2
-            else value(found[1] - found[0], binary=each.binary, signed=True)
+            else value(found[1] - found[0], binary=hypothesis.binary, signed=True)
         )
-        rows.append((say(name, language), *(value(one, binary=each.binary) for one in found), change))
+        rows.append((say(name, language), *(value(one, binary=hypothesis.binary) for one in found), change))
     return head[:width], [row[:width] for row in rows]
 
 
-def interval_rows(each: HypothesisReport, language: Language = "en") -> list[tuple[str, str, str]]:
+def interval_rows(hypothesis: HypothesisReport, language: Language = "en") -> list[tuple[str, str, str]]:
     """What, interval, and how it was made: of both arms, then of what every test estimates."""
     rows = [
         (
             arm.arm,
-            span(arm.low, arm.high, binary=each.binary, signed=False, language=language),
+            span(arm.low, arm.high, binary=hypothesis.binary, signed=False, language=language),
             f"{level_text(arm.level)} {METHODS[arm.method]}",
         )
-        for arm in each.arms
+        for arm in hypothesis.arms
         if arm.method is not None
     ]
-    for test in each.tests:
+    for test in hypothesis.tests:
         read = in_parentheses(
             test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}", language
         )
         if test.ci is not None and test.delta is not None:
-            ends = span(test.ci.low, test.ci.high, binary=is_binary(each, test), language=language)
-            rows.append((f"{each.candidate} − {each.baseline}{read}", ends, _made(test.ci)))
+            ends = span(test.ci.low, test.ci.high, binary=is_binary(hypothesis, test), language=language)
+            rows.append((f"{hypothesis.candidate} − {hypothesis.baseline}{read}", ends, _made(test.ci)))
         rows += [
             (f"{estimate_word(one.name, language)}{read}",
              span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
@@ -252,18 +252,22 @@ def interval_rows(each: HypothesisReport, language: Language = "en") -> list[tup
     return rows
 
 
-def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def slices_table(
+    hypothesis: HypothesisReport, language: Language
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of the slices that the plan asks about; no rows where it asks nothing or cannot tell them apart."""
     names = ("slice", "items", "difference", "against_margin", "loses", "loses_more", "standing")
-    found = () if each.slices is None else each.slices.slices
-    allowed = None if each.slices is None else each.slices.no_worse_than
-    margin = value(allowed, binary=each.binary, signed=True).lstrip("+")
+    found = () if hypothesis.slices is None else hypothesis.slices.slices
+    allowed = None if hypothesis.slices is None else hypothesis.slices.no_worse_than
+    margin = value(allowed, binary=hypothesis.binary, signed=True).lstrip("+")
     rows = [
         (
             one.slice,
             str(one.n),
-            value(one.delta, binary=each.binary, signed=True),
-            "–" if one.ci is None else span(one.ci.low, one.ci.high, binary=each.binary, language=language),
+            value(one.delta, binary=hypothesis.binary, signed=True),
+            "–"
+            if one.ci is None
+            else span(one.ci.low, one.ci.high, binary=hypothesis.binary, language=language),
             *("–" if p is None else p_text(p, None) for p in (one.p_value, one.p_loss_holm)),
             say(one.outcome, language),
         )
@@ -272,17 +276,17 @@ def slices_table(each: HypothesisReport, language: Language) -> tuple[tuple[str,
     return tuple(say(name, language, margin=margin) for name in names), rows
 
 
-def slices_line(each: HypothesisReport, language: Language) -> str:
+def slices_line(hypothesis: HypothesisReport, language: Language) -> str:
     """The sentence under that table: whether the arms change sides; empty where the plan asks nothing of slices."""
-    if each.slices is None:
+    if hypothesis.slices is None:
         return ""
-    return beside_table(each.slices, binary=each.binary, language=language)
+    return beside_table(hypothesis.slices, binary=hypothesis.binary, language=language)
 
 
-def slice_marks(each: HypothesisReport) -> tuple[str, ...]:
+def slice_marks(hypothesis: HypothesisReport) -> tuple[str, ...]:
     """How each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
     marks = {"pass": "holds", "fail": "fails", "cannot_tell": "unknown"}
-    return () if each.slices is None else tuple(marks[one.outcome] for one in each.slices.slices)
+    return () if hypothesis.slices is None else tuple(marks[one.outcome] for one in hypothesis.slices.slices)
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

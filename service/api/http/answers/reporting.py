@@ -91,7 +91,7 @@ async def _printed(request: Request, gathered: Gathered, form: ReportForm, langu
         return print_latex(report, language).encode()
     if form == "html":
         drawn = [await drawn_by_calculator(request, packed(spec), "svg") for spec in gathered.specs.values()]
-        return print_html(report, tuple(each.decode() for each in drawn), language).encode()
+        return print_html(report, tuple(picture.decode() for picture in drawn), language).encode()
     body = packed({"content": pdf_content(report, language), "pictures": gathered.specs})
     try:
         return await services(request).calculators.run(request, aside.pdf, body=[body], seconds=READ_SECONDS)

@@ -33,7 +33,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
     services.importers.open()
-    tasks = [asyncio.create_task(each(services)) for each in (_keep_house, _keep_signing, _write_reads)]
+    tasks = [asyncio.create_task(keep(services)) for keep in (_keep_house, _keep_signing, _write_reads)]
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield

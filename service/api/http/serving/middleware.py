@@ -97,7 +97,7 @@ class _Exchange:
         headers = list(message.get("headers", ()))
         names = {name for name, _ in headers}
         headers.append((b"x-request-id", self._id))
-        headers += (each for each in _SAFE_HEADERS if each[0] not in names)
+        headers += (header for header in _SAFE_HEADERS if header[0] not in names)
         if b"cache-control" not in names:
             headers.append(_REVALIDATE if b"etag" in names else _NO_STORE)
         if (

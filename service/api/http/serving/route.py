@@ -203,7 +203,7 @@ class Shortcut:
         self._app = app
         own = [route for route in routes if isinstance(route, Route) and hasattr(route.endpoint, "asks")]
         self._routes = _by_path(own)
-        self._with_ids = [each for each in own if each.param_convertors]
+        self._with_ids = [own_route for own_route in own if own_route.param_convertors]
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve by such a route, or by the application."""

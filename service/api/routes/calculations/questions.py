@@ -35,7 +35,7 @@ FILE = "file"
 
 def _say_options(schema: dict[str, Any]) -> None:
     """Add every option of every question to the form's schema."""
-    for name in dict.fromkeys(each for names in OPTIONS.values() for each in names):
+    for name in dict.fromkeys(option for names in OPTIONS.values() for option in names):
         having = ", ".join(question for question, names in OPTIONS.items() if name in names)
         kind: dict[str, Any] = {"type": "string", "maxLength": MOST_TEXT}
         if name in FLAGS:

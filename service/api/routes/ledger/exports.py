@@ -60,7 +60,7 @@ def list_stamps(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="reading stamps")
-    return answer(Stamps(items=[_view(each) for each in actions.stamped(session, record)]))
+    return answer(Stamps(items=[_view(stamp) for stamp in actions.stamped(session, record)]))
 
 
 @routes.get(

@@ -214,7 +214,7 @@ def get_ledger_keys(shared: Shared) -> Response:
     """Read who signs the ledger: the verifier key, and the statements that lead to it from earlier ones."""
 
     def make(session: Session) -> bytes:
-        signers = [_signer(session, each) for each in ledger_signers.every(session)]
+        signers = [_signer(session, signer) for signer in ledger_signers.every(session)]
         if not signers:
             raise NotFound("the ledger has no key yet: it gets one with the first lock")
         return _body(LedgerKeys(vkey=signers[-1].vkey, signers=signers))

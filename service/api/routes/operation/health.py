@@ -72,7 +72,7 @@ def get_readiness(request: Request) -> Readiness:
         raise Unavailable("the database cannot be reached", code="not_ready") from error
     if changed:
         fix = "restore a backup, or make it again as in migrations/sql"
-        faults = [Fault("", each, fix) for each in changed]
+        faults = [Fault("", change, fix) for change in changed]
         raise Unavailable("the guards of locked records are not as they were made", faults, code="not_ready")
     if altered:
         fix = "restore a backup; `forelock alterations` lists them, and forgets them when you have looked"

@@ -221,7 +221,7 @@ def _store(
             number=number,
             format=form,
             population=fitted[0].batch.population or "",
-            batches=[_batch(each, of) for each, of in zip(fitted, accepted, strict=True)],
+            batches=[_batch(part, of) for part, of in zip(fitted, accepted, strict=True)],
             received=last.received,
             expected=last.expected,
             state=last.state,
@@ -306,10 +306,10 @@ def list_imports(
     stored, following = imports.page(session, record.id, cursor=cursor, limit=limit)
     items = [
         ImportView.model_validate(
-            {name: getattr(each, name) for name in ImportView.model_fields if hasattr(each, name)}
-            | {"batches": list(each.batches)}
+            {name: getattr(imported, name) for name in ImportView.model_fields if hasattr(imported, name)}
+            | {"batches": list(imported.batches)}
             | (facts or dict.fromkeys(("sha256", "size", "statuses", "events")))
         )
-        for each, facts in actions.opened(session, record, stored)
+        for imported, facts in actions.opened(session, record, stored)
     ]
     return answer(Page[ImportView](items=items, next_cursor=following))

@@ -176,7 +176,7 @@ def spec_of_answer(
 def _multiverse(
     universes: dict[str, Any], hypothesis: str | None, unit: Literal["pp", "score"] | None, language: Language
 ) -> Spec:
-    known = [each["hypothesis"] for each in universes["hypotheses"]]
+    known = [judged["hypothesis"] for judged in universes["hypotheses"]]
     if not known or hypothesis not in (None, *known):
         raise InvalidData.field("query.hypothesis", "is not one of the answer", "ask for one of those it has")
     return multiverse(universes, hypothesis or known[0], binary=unit != "score", language=language)

@@ -161,10 +161,10 @@ def list_deviations(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     filed, following = deviations.page(session, record.id, cursor=cursor, limit=limit)
-    decided = deviations.decisions(session, record.id, [each.number for each in filed])
+    decided = deviations.decisions(session, record.id, [deviation.number for deviation in filed])
     return answer(
         DeviationPage(
-            items=[DeviationView(**_fields(each, decided[each.number])) for each in filed],
+            items=[DeviationView(**_fields(deviation, decided[deviation.number])) for deviation in filed],
             next_cursor=following,
             consequences=actions.effects_on_verdict(session, record) if cursor is None else None,
         )

@@ -83,9 +83,9 @@ def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Resp
     return answer(
         Looks(
             state=record.state,
-            planned={each.id: list(stopping.looks_of(record.plan, each)) for each in measured},
+            planned={one.id: list(stopping.looks_of(record.plan, one)) for one in measured},
             units=actions.units_in(session, record),
-            taken=[_taken(each) for each in actions.taken(session, record)],
+            taken=[_taken(look) for look in actions.taken(session, record)],
             due=actions.due(session, record),
         )
     )

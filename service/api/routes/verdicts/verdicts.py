@@ -140,7 +140,7 @@ def list_verdicts(
         cursor=cursor,
         limit=limit,
     )
-    items = [VerdictItem.model_validate(each, from_attributes=True) for each in stored]
+    items = [VerdictItem.model_validate(row, from_attributes=True) for row in stored]
     return answer(Page[VerdictItem](items=items, next_cursor=following))
 
 

@@ -17,11 +17,11 @@ class BraintrustExperiment(Reader):
     def __init__(self, files: Files) -> None:
         self._records = Records(files, ("results", "events", "rows", "data"), "experiment of Braintrust")
         self._summaries = [
-            each["summary"] for each in self._records.beside if isinstance(each.get("summary"), dict)
+            page["summary"] for page in self._records.beside if isinstance(page.get("summary"), dict)
         ]
         if len(self._summaries) == 1:
             self.run = self._summaries[0]
-        open_pages = [each for each in self._records.beside if each.get("cursor")]
+        open_pages = [page for page in self._records.beside if page.get("cursor")]
         if open_pages and len(open_pages) == len(self._records.beside):
             self.partial = "has a page of events that another follows, which is not here"
 

@@ -32,7 +32,7 @@ class EveryEvalEver(Reader):
 
     def __init__(self, files: Files) -> None:
         self._records = _Rows(files, (), "rows of Every Eval Ever")
-        self._runs = [each for each in self._records.beside if self._records.is_beside(each)]
+        self._runs = [record for record in self._records.beside if self._records.is_beside(record)]
         if len(self._runs) == len(self._records.beside):
             raise InvalidData.field(
                 "",
@@ -42,7 +42,7 @@ class EveryEvalEver(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every row; several results of one sample are rows of their own."""
-        known = [each.get("evaluation_id") for each in self._runs]
+        known = [run.get("evaluation_id") for run in self._runs]
         for where, row in self._records:
             evaluation = row.get("evaluation")
             if not isinstance(evaluation, dict) or "score" not in evaluation:
@@ -67,9 +67,9 @@ class EveryEvalEver(Reader):
             return {}
         run = self._runs[0]
         library = mapping(run.get("eval_library"))
-        sources = [mapping(each.get("source_data")).get("dataset_name") for each in self._results()]
+        sources = [mapping(result.get("source_data")).get("dataset_name") for result in self._results()]
         return {
-            "task": sorted({str(each.get("evaluation_name")) for each in self._results()}) or None,
+            "task": sorted({str(result.get("evaluation_name")) for result in self._results()}) or None,
             "dataset": sorted({source for source in sources if isinstance(source, str)}) or None,
             "harness_version": " ".join(
                 str(library[name]) for name in ("name", "version") if name in library
@@ -77,7 +77,7 @@ class EveryEvalEver(Reader):
         }
 
     def _results(self) -> list[dict[str, Any]]:
-        return [each for run in self._runs for each in objects(run.get("evaluation_results"))]
+        return [result for run in self._runs for result in objects(run.get("evaluation_results"))]
 
     def lower(self) -> Iterable[str]:
         """Results whose metric is better when it is lower."""

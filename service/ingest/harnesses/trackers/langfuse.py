@@ -22,7 +22,7 @@ class LangfuseExperiment(Reader):
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
         self._records = Records(files, ("data",), "experiment items of Langfuse")
-        pages = [mapping(each.get("meta")) for each in self._records.beside]
+        pages = [mapping(record.get("meta")) for record in self._records.beside]
         if pages and all(page.get("cursor") or page.get("nextCursor") for page in pages):
             self.partial = "has a page of items that another follows, which is not here"
 

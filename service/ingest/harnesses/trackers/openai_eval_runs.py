@@ -22,8 +22,8 @@ class OpenAIEvalRun(Reader):
 
     def __init__(self, files: Files) -> None:
         self._records = _Items(files, ("data",), "output items of the OpenAI Evals API")
-        runs = [each for each in self._records.beside if self._records.is_beside(each)]
-        pages = [each for each in self._records.beside if "has_more" in each]
+        runs = [record for record in self._records.beside if self._records.is_beside(record)]
+        pages = [record for record in self._records.beside if "has_more" in record]
         if len(runs) == 1:
             self.run = runs[0]
             if runs[0].get("status") != "completed":

@@ -25,7 +25,7 @@ class PhoenixExperiment(Reader):
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
         self._records = _Runs(files, (), "experiment of Phoenix")
-        told = [each["data"] for each in self._records.beside if _Runs.is_beside(self._records, each)]
+        told = [record["data"] for record in self._records.beside if _Runs.is_beside(self._records, record)]
         if len(told) > 1 or len(self._records.beside) - len(told) > 1:
             raise InvalidData.field("", "the import has several experiments", "send one at a time")
         if told:

@@ -103,7 +103,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects of a list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
 def add(measures: dict[str, Measured], name: Any, measured: Measured) -> None:

@@ -46,7 +46,7 @@ class SweBenchSubmission(Reader):
             lines = [loads(line, f"line {number}") for number, line in files.lines(names[0])]
             return _texts([mapping(line).get("instance_id") for line in lines], "predictions")
         told = loads(files.read(names[0]), "predictions")
-        return _texts([mapping(each).get("instance_id") for each in told] if isinstance(told, list) else
+        return _texts([mapping(result).get("instance_id") for result in told] if isinstance(told, list) else
                       list(mapping(told)), "predictions")  # fmt: skip
 
     def samples(self) -> Iterator[Sample]:
@@ -79,7 +79,7 @@ class SweBenchSubmission(Reader):
 
 
 def _texts(ids: Any, name: str) -> list[str]:
-    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+    if not isinstance(ids, list) or not all(isinstance(item_id, str) for item_id in ids):
         raise unreadable("", f"`{name}` is not a list of ids")
     return ids
 
