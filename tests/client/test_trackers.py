@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -222,6 +223,52 @@ def test_answer_that_is_none_is_refused_in_a_sentence(tmp_path, name, status, he
                 arm="a",
             )
     assert {request.url.host for request in requests} == {"t.test"}
+
+
+HALF = b'"\\ud800"'
+
+
+@pytest.mark.parametrize("name", list(PROVIDERS))
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"content": [HALF], "events": [HALF], "data": [HALF], "total": 1, "dataset_id": "d"}',
+        b'{"content": [], "events": [1], "dataset_id": HALF, "meta": {"cursor": HALF}, "cursor": HALF}',
+        b'{"has_more": true, "last_id": HALF, "dataset_id": HALF}',
+        b'[{"id": HALF, "reference_dataset_id": HALF}]',
+    ],
+)
+def test_halves_of_characters_end_in_a_file_or_in_a_sentence(tmp_path, monkeypatch, name, content):
+    monkeypatch.setattr(asking, "MOST_PAGES", 3)
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, content=content.replace(b"HALF", HALF)))
+    experiment = {"weave": "e/p/c", "openai": "e/r"}.get(name, "mine")
+    with suppress(FileFault):
+        fetch_experiment(name, experiment, tmp_path, "https://t.test", environment=KEYS, transport=answers)
+    for path in tmp_path.iterdir():
+        assert path.read_bytes().isascii()
+
+
+@pytest.mark.parametrize("name", list(PROVIDERS))
+@pytest.mark.parametrize("key", ["clé", "a\nb: c", "\udcff"])
+def test_key_that_cannot_be_one_is_named_by_its_variable(tmp_path, name, key):
+    keys = dict.fromkeys([*KEYS, "PHOENIX_API_KEY", "OPIK_API_KEY"], key)
+    with pytest.raises(FileFault, match=r"_KEY.* in the environment holds characters") as refused:
+        fetch_experiment(name, "e/p/c", tmp_path, "https://t.test", environment=keys, transport=never())
+    assert key not in str(refused.value)
+
+
+def test_name_of_an_experiment_that_is_no_text_is_refused(tmp_path):
+    for name in PROVIDERS:
+        with pytest.raises(FileFault, match="no text"):
+            fetch_experiment(
+                name, "e/p/\udcff", tmp_path, "https://t.test", environment=KEYS, transport=never()
+            )
+
+
+def test_experiment_that_drips_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounded_requests, "MOST_SECONDS", -1.0)
+    with pytest.raises(FileFault, match="did not come whole"):
+        fetch_experiment("braintrust", "x", tmp_path, "https://t.test", environment=KEYS, transport=never())
 
 
 def test_experiment_larger_than_an_import_and_one_that_never_ends_are_refused(tmp_path, monkeypatch):

@@ -31,6 +31,8 @@ class Asking:
     ) -> None:
         """`variables` are those that a refusal asks for."""
         self._address, self._variables = _safe(address), variables
+        if not all(_is_plain(value) for value in (*(headers or {}).values(), *(auth or ()))):
+            raise FileFault(f"{variables} in the environment holds characters that no key has; copy it again")
         self._client = httpx.Client(
             timeout=TIMEOUT,
             transport=transport,
@@ -107,14 +109,27 @@ def required(environment: Mapping[str, str], *names: str) -> list[str]:
 def member(document: Mapping[str, Any], name: str) -> str:
     """A text of an answer that the next request is made of."""
     value = document.get(name)
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or not is_text(value):
         raise FileFault(f"the tracker's answer has no `{name}`")
     return value
 
 
+def is_text(value: str) -> bool:
+    """False where it holds half of a pair of surrogates, which JSON can write and no address or file can."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def written(document: Any) -> str:
-    """A document as its file has it."""
-    return json.dumps(document, ensure_ascii=False)
+    """A document as its file has it: in ASCII, since the tracker may have sent halves of surrogate pairs."""
+    return json.dumps(document)
+
+
+def _is_plain(value: str) -> bool:
+    return value.isascii() and value.isprintable()
 
 
 def _safe(address: str) -> str:

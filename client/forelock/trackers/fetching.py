@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from forelock.problem import FileFault
-from forelock.trackers.asking import Asking, written
+from forelock.trackers.asking import Asking, is_text, written
 from forelock.trackers.providers import PROVIDERS
 
 
@@ -30,6 +30,8 @@ def fetch_experiment(
     provider = PROVIDERS.get(name)
     if provider is None:
         raise FileFault(f"no tracker is called so; read are {', '.join(PROVIDERS)}")
+    if not is_text(experiment):
+        raise FileFault("the experiment's name is no text")
     told = (environment[variable] for variable in provider.variables if environment.get(variable))
     where = address or next(told, provider.address)
     with Asking(where, provider.keys, transport=transport, **provider.sign(environment)) as asking:
