@@ -67,7 +67,7 @@ def _value(value: Any, depth: int) -> str:
     if isinstance(value, Mapping) and value and depth < MOST_DEPTH:
         return _members(value, depth)
     if isinstance(value, list) and value and depth < MOST_DEPTH:
-        shown = "".join(f"<li>{_value(each, depth + 1)}</li>" for each in value[:MOST_ROWS])
+        shown = "".join(f"<li>{_value(element, depth + 1)}</li>" for element in value[:MOST_ROWS])
         more = f"<li>and {len(value) - MOST_ROWS} more</li>" if len(value) > MOST_ROWS else ""
         return f"<ul>{shown}{more}</ul>"
     if isinstance(value, float):

@@ -123,7 +123,7 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argpar
     """Options may stand between the inputs of a command that takes any number of them."""
     options, rest = parser.parse_known_args(arguments)
     inputs = getattr(options, "inputs", None)
-    if rest and (inputs is None or any(each.startswith("-") for each in rest)):
+    if rest and (inputs is None or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         options.inputs = [*options.inputs, *rest]

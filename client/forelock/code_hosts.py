@@ -41,7 +41,7 @@ class Shown:
 
     def headline(self, hypothesis: str) -> tuple[str, str]:
         """The outcome in a line, and what was not shown; empty where they are not known."""
-        spoken = {each["hypothesis"]: each for each in (self.words or {}).get("hypotheses", ())}
+        spoken = {words["hypothesis"]: words for words in (self.words or {}).get("hypotheses", ())}
         return text.headline_of(spoken.get(hypothesis, {}))
 
     @property
@@ -112,8 +112,8 @@ def markdown(shown: Shown) -> str:
         lines += [shown.waiting, ""]
     else:
         lines += [
-            f"**{text.MARKED.get(each['effect'], 'MARKED')}**: {_escaped(each['says'])}\n"
-            for each in verdict.get("marks") or ()
+            f"**{text.MARKED.get(mark['effect'], 'MARKED')}**: {_escaped(mark['says'])}\n"
+            for mark in verdict.get("marks") or ()
         ]
         lines += _outcomes(shown, verdict["hypotheses"])
         told = text.verdict_text(verdict).replace("```", "` ` `")
@@ -126,17 +126,17 @@ def markdown(shown: Shown) -> str:
 
 def _outcomes(shown: Shown, hypotheses: Sequence[Json]) -> Iterator[str]:
     """A headline for every hypothesis, or where there is none a table of their sentences."""
-    if not all(shown.headline(each["id"])[0] for each in hypotheses):
+    if not all(shown.headline(hypothesis["id"])[0] for hypothesis in hypotheses):
         yield from ("| Hypothesis | Outcome | |", "|---|---|---|")
-        for each in hypotheses:
-            outcome = SIGNS.get(each["outcome"], _escaped(each["outcome"]))
-            sentence = _escaped(each.get("sentence") or each.get("reason") or "")
-            yield f"| {_escaped(each['id'])} | {outcome} | {sentence} |"
+        for hypothesis in hypotheses:
+            outcome = SIGNS.get(hypothesis["outcome"], _escaped(hypothesis["outcome"]))
+            sentence = _escaped(hypothesis.get("sentence") or hypothesis.get("reason") or "")
+            yield f"| {_escaped(hypothesis['id'])} | {outcome} | {sentence} |"
         return
-    for each in hypotheses:
-        line, rest = shown.headline(each["id"])
-        sign = SIGNS.get(each["outcome"], "").partition(" ")[0]
-        yield f"**{sign} {_escaped(each['id'])}: {_escaped(line)}**"
+    for hypothesis in hypotheses:
+        line, rest = shown.headline(hypothesis["id"])
+        sign = SIGNS.get(hypothesis["outcome"], "").partition(" ")[0]
+        yield f"**{sign} {_escaped(hypothesis['id'])}: {_escaped(line)}**"
         yield from ("", _escaped(rest), "") if rest else ("",)
 
 
@@ -154,6 +154,6 @@ def _word(said: object) -> str:
 def _xml(said: object) -> str:
     """Text that XML 1.0 can hold."""
     return "".join(
-        each if each == "\n" or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Cn") else "?"
-        for each in str(said)
+        letter if letter == "\n" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Cn") else "?"
+        for letter in str(said)
     )

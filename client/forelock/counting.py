@@ -15,7 +15,7 @@ def count_values(data: bytes, most: int) -> int:
         >>> count_values(b'{"a":[1,0.5,"b"]}', 100)
         4
     """
-    marks = sum(data.count(each) for each in (b",", b"[", b"{"))
+    marks = sum(data.count(separator) for separator in (b",", b"[", b"{"))
     if marks < most:  # those within strings are counted too, which is quick, and enough for most texts
         return marks
     count = 0

@@ -214,7 +214,10 @@ def _pilot(both: Sequence[str], arms: Sequence[_Arm], clusters: Mapping[str, str
     header = ["baseline", "candidate"] + ([] if clusters is None else ["cluster"])
     return _csv(
         header,
-        ([arm.mean(each) for arm in arms] + ([] if clusters is None else [clusters[each]]) for each in both),
+        (
+            [arm.mean(item_id) for arm in arms] + ([] if clusters is None else [clusters[item_id]])
+            for item_id in both
+        ),
     )
 
 

@@ -25,7 +25,7 @@ def frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) -> 
     taken = [dict(row) for row in rows]
     names = list(dict.fromkeys(name for row in taken for name in row))
     columns = {name: [row.get(name) for row in taken] for name in names}
-    chosen = library or next((each for each in ("pandas", "polars") if find_spec(each)), None)
+    chosen = library or next((package for package in ("pandas", "polars") if find_spec(package)), None)
     if chosen is None or find_spec(chosen) is None:
         raise ForelockError(
             f"{chosen or 'neither pandas nor polars'} is not installed: pip install {chosen or 'pandas'}"

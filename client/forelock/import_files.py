@@ -83,7 +83,9 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
     known = form or format_of(files)
     if known in WANTED:
         patterns = WANTED[known].split()
-        files = [path for path in files if any(fnmatchcase(path.name, each) for each in patterns)] or files
+        files = [
+            path for path in files if any(fnmatchcase(path.name, pattern) for pattern in patterns)
+        ] or files
     if known in TOGETHER:
         return known, [OneImport(tuple(files))]
     return known, [OneImport((file,)) for file in files]

@@ -99,7 +99,7 @@ def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, asc
     rows_by_axis: dict[str, list[Row]] = {}
     for hypothesis in verdict.get("hypotheses") or ():
         rows_by_axis.setdefault(hypothesis.get("endpoint") or "", []).extend(_rows(hypothesis))
-    kinds = {each["id"]: each.get("kind") for each in (plan or {}).get("endpoints") or ()}
+    kinds = {measured["id"]: measured.get("kind") for measured in (plan or {}).get("endpoints") or ()}
     pictures = []
     for endpoint, rows in rows_by_axis.items():
         margin = ((plan or {}).get("sesoi") or {}).get(endpoint)
@@ -137,7 +137,7 @@ def _finite(value: float | None) -> bool:
 
 
 def _ends(rows: Sequence[Row], sesoi: float | None) -> tuple[float, float]:
-    known = [0.0, *(each for row in rows for each in (row.low, row.delta, row.high) if each is not None)]
+    known = [0.0, *(end for row in rows for end in (row.low, row.delta, row.high) if end is not None)]
     known += [] if sesoi is None else [sesoi, -sesoi]
     low, high = min(known), max(known)
     if high <= low:
@@ -168,13 +168,13 @@ def _axis(room: int, at: Any, sesoi: float | None, *, points: bool) -> str:
             word = f"{_number(value, points)} SESOI" if value > 0 else _number(value, points)
             start = min(at(value), room - len(word))
             place = range(max(0, start - 1), min(room, start + len(word) + 1))
-            if start >= 0 and all(cells[each] == " " for each in place):
+            if start >= 0 and all(cells[cell] == " " for cell in place):
                 cells[start : start + len(word)] = word
     return "".join(cells)
 
 
 def _cut(label: str, *, ascii: bool) -> str:
-    label = "".join(each if not ascii or each.isascii() else "?" for each in label)
+    label = "".join(letter if not ascii or letter.isascii() else "?" for letter in label)
     while _columns(label) > MOST_LABEL:
         label = label[:-1]
     return label
@@ -183,6 +183,6 @@ def _cut(label: str, *, ascii: bool) -> str:
 def _columns(text: str) -> int:
     """Columns of a terminal that a text takes: two of a wide character."""
     return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1
-        for each in text
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
     )

@@ -13,8 +13,8 @@ Json = Mapping[str, Any]
 
 def power_text(report: Json) -> str:
     """The power of every rule, after what the pilot says of it."""
-    blocks = ["\n".join(_pilot(each)) for each in report.get("pilot") or ()]
-    blocks += ["\n".join(_hypothesis(each)) for each in report.get("power") or ()]
+    blocks = ["\n".join(_pilot(pilot)) for pilot in report.get("pilot") or ()]
+    blocks += ["\n".join(_hypothesis(hypothesis)) for hypothesis in report.get("power") or ()]
     if report.get("assumptions"):
         section = json.dumps({"assumptions": report["assumptions"]}, indent=2, ensure_ascii=False)
         blocks.append("to paste into the plan:\n" + "\n".join(plain(line) for line in section.splitlines()))
@@ -23,7 +23,7 @@ def power_text(report: Json) -> str:
 
 def _pilot(pilot: Json) -> Iterator[str]:
     clusters = f" in {pilot['n_clusters']} clusters" if pilot.get("n_clusters") else ""
-    names = ", ".join(plain(each) for each in pilot["hypotheses"])
+    names = ", ".join(plain(hypothesis) for hypothesis in pilot["hypotheses"])
     yield f"pilot for {names}: {pilot['n']} items{clusters}, {pilot['n_pairs']} with both results"
     for name, label in (("discordance", "discordant"), ("sd", "SD of the differences"), ("icc", "ICC")):
         estimate = pilot.get(name)
@@ -47,13 +47,13 @@ def _hypothesis(power: Json) -> Iterator[str]:
     stated, lead = power.get("reference") or {}, (power.get("lead") or {}).get("reference") or {}
     if lead and stated.get("power") is not None and stated["truth"] != lead["truth"]:
         yield f"  power under the plan's assumptions {_at(stated)}"
-    for each in power.get("detectable") or ():
-        if each.get("effect") is not None:
-            yield f"  finds {_effect(each, each['effect'])} {each['target']:.0%} of the time ({_scale(each)})"
-    for each in power.get("required") or ():
-        clusters = f" in {each['n_clusters']} clusters" if each.get("n_clusters") else ""
-        needed = plain(each.get("reason")) if each.get("n") is None else f"{each['n']} items{clusters}"
-        yield f"  needs for {each['target']:.0%} at {_effect(each, each['truth'])} ({_scale(each)}): {needed}"
+    for row in power.get("detectable") or ():
+        if row.get("effect") is not None:
+            yield f"  finds {_effect(row, row['effect'])} {row['target']:.0%} of the time ({_scale(row)})"
+    for row in power.get("required") or ():
+        clusters = f" in {row['n_clusters']} clusters" if row.get("n_clusters") else ""
+        needed = plain(row.get("reason")) if row.get("n") is None else f"{row['n']} items{clusters}"
+        yield f"  needs for {row['target']:.0%} at {_effect(row, row['truth'])} ({_scale(row)}): {needed}"
     for name in ("assumptions", "cut"):
         if power.get(name):
             yield f"  {plain(power[name])}"
@@ -79,18 +79,18 @@ def _lead(lead: Json) -> Iterator[str]:
     if lead.get("asks_observed") is not None:
         least = _effect(reference or {}, lead["asks_observed"])
         yield f"  asks for an observed {least} or beyond: about half of all studies or more miss that there"
-    for each in lead.get("curve") or ():
-        yield f"  else {_at(each)}"
+    for point in lead.get("curve") or ():
+        yield f"  else {_at(point)}"
 
 
 def _slices(answer: Json) -> Iterator[str]:
     """Beside the rule's power, which does not ask for them."""
     if answer.get("reason"):
         yield f"  slices, which power leaves out: {plain(answer['reason'])}"
-    for each in answer.get("power") or ():
+    for point in answer.get("power") or ():
         yield (
-            f"  all slices pass {each['power']:.3f} at {_effect(each, each['truth'])}, {_scale(each)}; "
-            f"'{plain(each['weakest'])}' passes {each['weakest_power']:.3f}"
+            f"  all slices pass {point['power']:.3f} at {_effect(point, point['truth'])}, {_scale(point)}; "
+            f"'{plain(point['weakest'])}' passes {point['weakest_power']:.3f}"
         )
     if answer.get("assumptions"):
         yield f"  of slices: {plain(answer['assumptions'])}"

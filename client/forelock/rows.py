@@ -101,7 +101,7 @@ def _delimiter(text: str, known: Sequence[str]) -> str:
     head = text.split("\n", 1)[0].strip().replace('"', "")
     if not known:
         return max(DELIMITERS, key=head.count)
-    return max(DELIMITERS, key=lambda each: sum(name.strip() in known for name in head.split(each)))
+    return max(DELIMITERS, key=lambda delimiter: sum(name.strip() in known for name in head.split(delimiter)))
 
 
 def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> list[str]:

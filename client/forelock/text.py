@@ -48,7 +48,7 @@ def verdict_text(
         words: its sentences, by which every hypothesis begins with its headline, and ends with what can be done next.
         explain: also the whole sentence, the rule, and those of the tests, where a headline says the outcome.
     """
-    spoken = {each["hypothesis"]: each for each in (words or {}).get("hypotheses", ())}
+    spoken = {judged["hypothesis"]: judged for judged in (words or {}).get("hypotheses", ())}
     blocks = [
         _hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), say, explain=explain)
         for hypothesis in verdict["hypotheses"]
@@ -59,9 +59,9 @@ def verdict_text(
     ]
     marks = [
         _wrapped(
-            f"{MARKED.get(each['effect'], plain(each['effect']))}: {plain(each['says'])}{_concerned(each)}"
+            f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_concerned(mark)}"
         )
-        for each in verdict.get("marks", ())
+        for mark in verdict.get("marks", ())
     ]
     return "\n\n".join([*marks, *blocks, *voided])
 
@@ -181,7 +181,10 @@ def record_text(record: Json) -> str:
     lines = [
         f"{plain(record['id'])}  {plain(record['state'])}  version {record.get('version', 1)}",
         f"  {plain(plan.get('title') or 'without title')}",
-        *(f"  {plain(each['id'])}: {plain(each.get('rule') or '')}" for each in plan.get("hypotheses") or ()),
+        *(
+            f"  {plain(hypothesis['id'])}: {plain(hypothesis.get('rule') or '')}"
+            for hypothesis in plan.get("hypotheses") or ()
+        ),
     ]
     if record.get("plan_sha256"):
         lines.append(f"  locked {plain(record.get('locked_at') or '')}, SHA-256 {record['plan_sha256']}")

@@ -117,7 +117,7 @@ class Parser(argparse.ArgumentParser):
     def _with_nearest(self, message: str) -> str:
         word, is_choice, _ = message.removeprefix(WRONG_COMMAND).partition("' (choose from ")
         if is_choice and message.startswith(WRONG_COMMAND):
-            action = next(each for each in self._actions if isinstance(each, argparse._SubParsersAction))
+            action = next(known for known in self._actions if isinstance(known, argparse._SubParsersAction))
             return _of_none(word, list(action.choices), self.prog)
         if message.startswith(UNKNOWN):
             first = message.removeprefix(UNKNOWN).split(" ")[0].partition("=")[0]
@@ -154,7 +154,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
     """What each command of a parser says of itself in a line."""
-    commands: Any = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    commands: Any = next(
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    )
     return {choice.dest: choice.help for choice in commands._choices_actions}
 
 

@@ -162,7 +162,9 @@ def ask(read: Ask | None = None) -> Json:
         n_clusters = int(_number(prompt, f"How many of these ({clusters})", 30, whole=True))
     else:
         why = _text(prompt, "Why are items independent", "every item has another source")
-    sure = _choice(prompt, "How often may the rule hold by chance?", [f"{100 * each:g}%" for each in ALPHAS])
+    sure = _choice(
+        prompt, "How often may the rule hold by chance?", [f"{100 * alpha:g}%" for alpha in ALPHAS]
+    )
     return plan_of(
         Answers(
             title=_text(prompt, "A title", f"{candidate} against {baseline} on {dataset}"),

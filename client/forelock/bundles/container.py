@@ -106,7 +106,7 @@ class Reader:
             Broken: it is not a container of this spelling.
         """
         self._file = file
-        self.members = {each.name: each for each in _directory(file)}
+        self.members = {member.name: member for member in _directory(file)}
 
     def read(self, name: str, most: int) -> bytes:
         """A member's bytes.

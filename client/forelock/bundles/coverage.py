@@ -77,8 +77,12 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
         if len(plan["populations"]) * len(plan["hypotheses"]) > MAX_NAMED:
             raise Broken("the plan names more populations and hypotheses than a plan has")
         for population in plan["populations"]:
-            compared = [each for each in plan["hypotheses"] if each["population"] == population["id"]]
-            arms = dict.fromkeys(arm for each in compared for arm in _arms(each))
+            compared = [
+                hypothesis
+                for hypothesis in plan["hypotheses"]
+                if hypothesis["population"] == population["id"]
+            ]
+            arms = dict.fromkeys(arm for hypothesis in compared for arm in _arms(hypothesis))
             for arm in arms:
                 named += len(plan["endpoints"])
                 if named > MAX_NAMED:
@@ -89,7 +93,7 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
                         if type(n) is not int or type(replicates) is not int or n < 1 or replicates < 1:
                             raise Broken("the plan has a population or an endpoint without a size")
                         key = (population["id"], arm, endpoint["id"])
-                        if not all(isinstance(each, str) for each in key):
+                        if not all(isinstance(part, str) for part in key):
                             raise Broken("the plan has a population, an arm or an endpoint without a name")
                         yield key, n, replicates
     except (KeyError, TypeError, AttributeError):

@@ -68,7 +68,7 @@ def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
     Raises:
         Broken: it stands elsewhere.
     """
-    if any(entry.index < each.size for entry, each in zip(entries, log.handovers, strict=True)):
+    if any(entry.index < handover.size for entry, handover in zip(entries, log.handovers, strict=True)):
         raise Broken("a change of the log's key stands before the tree that it was signed for")
 
 

@@ -58,7 +58,7 @@ def read_index(reader: Reader) -> Index:
     index = canonical.read(reader.read(INDEX, MAX_INDEX), INDEX)
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise Broken(f"{INDEX} is of a format that this program does not know")
-    name, keys, files = (index.get(each) for each in ("preregistration_id", "keys", "files"))
+    name, keys, files = (index.get(member) for member in ("preregistration_id", "keys", "files"))
     known = set(index) == {"format", "preregistration_id", "keys", "files"}
     if (
         not known
@@ -257,7 +257,7 @@ def read_verdict(
     verdict = canonical.read(text, VERDICT)
     if not isinstance(verdict, dict):
         raise Broken(f"{VERDICT} is not a verdict")
-    outcomes = [each.get("outcome") for each in _objects(verdict.get("hypotheses"))]
+    outcomes = [hypothesis.get("outcome") for hypothesis in _objects(verdict.get("hypotheses"))]
     if not outcomes or not all(isinstance(outcome, str) and outcome in EXIT_CODES for outcome in outcomes):
         raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
     if _named(verdict) != _named(plan):
@@ -266,7 +266,7 @@ def read_verdict(
         raise Broken(f"{VERDICT} is of another plan")
     if verdict.get("preregistration_id") != record.preregistration_id:
         raise Broken(f"{VERDICT} is of another record")
-    if [each.get("batch") for each in _objects(verdict.get("voided_batches"))] != sorted(record.voids):
+    if [batch.get("batch") for batch in _objects(verdict.get("voided_batches"))] != sorted(record.voids):
         raise Broken(f"{VERDICT} names other struck batches than the log")
     return verdict
 
@@ -293,23 +293,23 @@ def check_end(record: Record, coverage: Coverage) -> None:
         raise Broken(f"{counted}, and no entry ended it early")
     if any(record.last_batch > closing.index for closing in (*closings, *stops)):
         raise Broken("results came in, or were struck, after an entry that ended the collection")
-    for each in closings:
-        if [each.body.get(name) for name in ("received", "expected")] != [
+    for close in closings:
+        if [close.body.get(name) for name in ("received", "expected")] != [
             coverage.received,
             coverage.expected,
         ]:
             raise Broken(
-                f"{counted}, and entry {each.index} closed the collection with {_count(each, 'received')} of "
-                f"{_count(each, 'expected')}"
+                f"{counted}, and entry {close.index} closed the collection with {_count(close, 'received')} of "
+                f"{_count(close, 'expected')}"
             )
-    for each in stops:
-        units = each.body.get("units")
+    for stop in stops:
+        units = stop.body.get("units")
         for population, least in (units if isinstance(units, dict) else {}).items():
             # a unit is an item or a cluster of items, so there are as many items at least
             there = coverage.least(population)
             if type(least) is int and there < least:
                 raise Broken(
-                    f"{counted}, and entry {each.index} ended the collection on {least} units of '{population}', of "
+                    f"{counted}, and entry {stop.index} ended the collection on {least} units of '{population}', of "
                     f"which an arm has {there} items here"
                 )
 
@@ -320,8 +320,10 @@ def _count(entry: Entry, name: str) -> str:
 
 
 def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
-    openings = [each.index for each in record.of_kind("unblinding") if each.index < record.verdicts[0].index]
-    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "unblinded"]
+    openings = [
+        opening.index for opening in record.of_kind("unblinding") if opening.index < record.verdicts[0].index
+    ]
+    marks = [stated for stated in _objects(verdict.get("marks")) if stated.get("code") == "unblinded"]
     if not openings and not marks:
         return
     late = [
@@ -329,11 +331,11 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
         for index, batch in record.batches
         if openings and index > openings[0] and batch.sequence not in record.voids
     ]
-    ended = any(openings and each.index > openings[0] for each in record.of_kind("close"))
+    ended = any(openings and close.index > openings[0] for close in record.of_kind("close"))
     wanted = [("invalid" if late or ended else "flag", late)] if openings else []
     if [(mark.get("effect"), mark.get("batches")) for mark in marks] != wanted:
         raise Broken(f"{VERDICT} says something else of an early look at outcomes than the log")
-    outcomes = {each["outcome"] for each in verdict["hypotheses"]}
+    outcomes = {hypothesis["outcome"] for hypothesis in verdict["hypotheses"]}
     if (late or ended) and outcomes != {"invalid"}:
         raise Broken(
             f"{VERDICT} is not invalid, and results came in, or the collection ended, after outcomes had been opened"
@@ -341,8 +343,8 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
 
 
 def _check_close(record: Record, verdict: dict[str, Any]) -> None:
-    closings = [each.body for each in record.of_kind("close")]
-    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "closed_early"]
+    closings = [close.body for close in record.of_kind("close")]
+    marks = [stated for stated in _objects(verdict.get("marks")) if stated.get("code") == "closed_early"]
     said = [re.findall(r"\d+", str(mark.get("says"))) for mark in marks]  # its words may be others one day
     wanted = [
         [str(closing.get(name)) for name in ("received", "expected", "deviation")] for closing in closings
@@ -359,7 +361,7 @@ def _objects(values: Any) -> list[dict[str, Any]]:
 
 def _named(text: dict[str, Any]) -> list[Any]:
     """The ids of the hypotheses of a plan or a verdict, in a common order."""
-    return sorted(repr(each.get("id")) for each in _objects(text.get("hypotheses")))
+    return sorted(repr(hypothesis.get("id")) for hypothesis in _objects(text.get("hypotheses")))
 
 
 def _texts(values: Any) -> bool:

@@ -163,8 +163,8 @@ def _verify(
         sizes = ", ".join(str(size) for size in sorted(old))
         report.add("consistency", "pass", f"the log goes on from its earlier checkpoints, of {sizes} entries")
     check_stamps(reader, old, record.locks[-1].index if record.locks else 0, witnesses, report)
-    for each in kept:
-        check_kept(reader, log, each.name, each.note, report, ask)
+    for checkpoint in kept:
+        check_kept(reader, log, checkpoint.name, checkpoint.note, report, ask)
     _check_record(reader, record, report, recompute)
 
 
@@ -293,8 +293,8 @@ def _judge_again(
         Opened(
             plan=reader.read(f"plans/{len(record.locks)}.json", 1 << 32),
             manifests={
-                each["id"]: reader.read(f"manifests/{place}.json", 1 << 32)
-                for place, each in enumerate(plan["populations"])
+                population["id"]: reader.read(f"manifests/{place}.json", 1 << 32)
+                for place, population in enumerate(plan["populations"])
             },
             verdict=reader.read("verdict.json", 1 << 32),
             closed=bool(record.of_kind("close")),

@@ -30,7 +30,7 @@ def as_text(report: Report, file: str, status: int) -> str:
     lines += ["", _conclusion(report, status)]
     if not report.has("fail"):
         lines += ["", "No check can show"]
-        lines += [hanging(each, "  - ") for each in NOT_PROVEN]
+        lines += [hanging(sentence, "  - ") for sentence in NOT_PROVEN]
     return "\n".join(lines)
 
 
@@ -61,7 +61,10 @@ def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
 def _outcomes(report: Report) -> dict[str, str]:
     if report.verdict is None or report.has("fail"):
         return {}
-    return {str(each.get("id")): str(each.get("outcome")) for each in report.verdict["hypotheses"]}
+    return {
+        str(hypothesis.get("id")): str(hypothesis.get("outcome"))
+        for hypothesis in report.verdict["hypotheses"]
+    }
 
 
 def _conclusion(report: Report, status: int) -> str:

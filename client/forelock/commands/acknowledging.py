@@ -26,7 +26,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def codes_of(said: Sequence[str]) -> list[str] | Literal["all"]:
     """The codes in the order they were named, or `all`."""
-    codes = list(dict.fromkeys(code for each in said for code in each.replace(",", " ").split()))
+    codes = list(dict.fromkeys(code for option in said for code in option.replace(",", " ").split()))
     return "all" if "all" in codes else codes
 
 

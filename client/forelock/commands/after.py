@@ -53,7 +53,7 @@ def _looks(options: argparse.Namespace, client: Client) -> int:
         taken = client.take_look(options.id)
         return show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")
     looks = client.looks(options.id)
-    lines = [f"look {each['look']}: {plain(each['decision'])}" for each in looks["taken"]]
+    lines = [f"look {look['look']}: {plain(look['decision'])}" for look in looks["taken"]]
     planned = [
         f"planned for {plain(name)}: {', '.join(map(str, at))}" for name, at in looks["planned"].items()
     ]
@@ -66,7 +66,7 @@ def _looks(options: argparse.Namespace, client: Client) -> int:
 
 def _multiverse(options: argparse.Namespace, client: Client) -> int:
     multiverse = client.multiverse(options.id)
-    sentences = [plain(each["sentence"]) for each in multiverse["hypotheses"]]
+    sentences = [plain(hypothesis["sentence"]) for hypothesis in multiverse["hypotheses"]]
     return show(
         options,
         multiverse,
@@ -82,7 +82,7 @@ def _calibrate(options: argparse.Namespace, client: Client) -> int:
     return show(
         options,
         calibration,
-        "\n".join(_rate(each) for each in calibration.get("hypotheses", [])) or "nothing was run",
+        "\n".join(_rate(hypothesis) for hypothesis in calibration.get("hypotheses", [])) or "nothing was run",
     )
 
 

@@ -119,7 +119,7 @@ def _receipts(options: argparse.Namespace, client: Client) -> int:
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:
-    sizes = [read_checkpoint_file(each)[1] for each in options.checkpoint]
+    sizes = [read_checkpoint_file(path)[1] for path in options.checkpoint]
     target = options.output or f"{options.id}.zip"
     with _replacing(target) as file:
         size = client.bundle(options.id, file, kept=sizes)
@@ -204,7 +204,7 @@ def check_bundle(
     Raises:
         FileFault: a file cannot be read.
     """
-    kept = [Kept(each, _kept_bytes(each)) for each in checkpoints]
+    kept = [Kept(note, _kept_bytes(note)) for note in checkpoints]
     try:
         with open(path, "rb") as file:
             report = verify(
@@ -221,7 +221,7 @@ def check_bundle(
 
 
 def _witnesses(options: argparse.Namespace) -> Witnesses:
-    headers = [files.read_bytes(each) for each in options.bitcoin_header]
+    headers = [files.read_bytes(path) for path in options.bitcoin_header]
     try:
         roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
     except WitnessFault as fault:
@@ -244,7 +244,7 @@ def _proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
         tell(f"forelock: the service gave no proof from {first} to {second} entries: {text.plain(error)}")
         return None
     try:
-        return [bytes.fromhex(each) for each in proof]
+        return [bytes.fromhex(digest) for digest in proof]
     except ValueError:
         return None
 

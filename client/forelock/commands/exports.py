@@ -130,7 +130,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
 def _files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
     """What a stamp is saved as. Names are made of words that are known: the service does not choose them."""
     try:
-        kind = next(each for each in KINDS if each == stamp["kind"])
+        kind = next(known for known in KINDS if known == stamp["kind"])
         of = "".join(letter for letter in stamp["of"] if letter in "abcdefghijklmnopqrstuvwxyz_")
         name = f"{of}-{int(stamp['sequence'])}.{kind}"
         content = base64.b64decode(stamp["stamp"], validate=True)
@@ -183,7 +183,7 @@ def _write(path: Path, content: bytes) -> None:
 def _check(options: argparse.Namespace) -> int:
     data = files.read_bytes(options.stamp)
     checkpoint = files.read_bytes(options.of)
-    headers = [files.read_bytes(each) for each in options.bitcoin_header]
+    headers = [files.read_bytes(path) for path in options.bitcoin_header]
     try:
         require_size(data, "stamp")
         require_size(checkpoint, "checkpoint")

@@ -71,7 +71,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--experiment",
         metavar="NAME",
-        help="with --from: " + "; ".join(f"{name}: {each.experiment}" for name, each in PROVIDERS.items()),
+        help="with --from: "
+        + "; ".join(f"{name}: {provider.experiment}" for name, provider in PROVIDERS.items()),
     )
     parser.add_argument(
         "--at", metavar="URL", help="with --from: where the tracker is, if not where it is by default"
@@ -147,11 +148,11 @@ def _import(options: argparse.Namespace, client: Client) -> int:
 
 def _report(one: OneImport, report: Json) -> str:
     lines = [
-        f"{text.plain(one.name)}: {text.plain(each['arm'])} / {text.plain(each['endpoint'])}: {_stored(each)}"
-        + (f", {each['skipped']} were in already" if each["skipped"] else "")
-        + _ids(each["unknown"], each["unknown_ids"], "not in the manifest")
-        + _ids(each["missing"], each["missing_ids"], "not in the file")
-        for each in report["batches"]
+        f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_stored(batch)}"
+        + (f", {batch['skipped']} were in already" if batch["skipped"] else "")
+        + _ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
+        + _ids(batch["missing"], batch["missing_ids"], "not in the file")
+        for batch in report["batches"]
     ]
     return "\n".join(
         [*lines, f"{report['received']} of {report['expected']} results are in ({report['state']})"]
@@ -167,7 +168,7 @@ def _stored(batch: Json) -> str:
 def _ids(n: int, ids: list[str], what: str) -> str:
     if not n:
         return ""
-    shown = ", ".join(text.plain(each) for each in ids[:5])
+    shown = ", ".join(text.plain(item_id) for item_id in ids[:5])
     return f", {n} {what} ({shown}{', …' if len(ids) > 5 else ''})"
 
 
@@ -184,7 +185,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
         read_ = read(client, one, form, section if isinstance(section, dict) else None, options.arm)
         surveys.append({"files": [str(path) for path in one.paths], **read_})
         status = status or int(read_["problem"] is not None)
-    lines = [line for one, each in zip(ones, surveys, strict=True) for line in _told(one, each, items)]
+    lines = [line for one, survey in zip(ones, surveys, strict=True) for line in _told(one, survey, items)]
     if not isinstance(section, dict):
         lines += ["", '"import": ' + text.json_text(surveys[0]["survey"]["section"])]
         lines.append("paste this into the plan and look at every line: it says what the file leaves open")
@@ -198,7 +199,7 @@ def _told(one: OneImport, read: Json, items: frozenset[str] | None) -> list[str]
     if survey["partial"]:
         lines.append(f"  the run {survey['partial']}")
     for name, measure in survey["measures"].items():
-        values = ", ".join(text.plain(each) for each in measure["texts"])
+        values = ", ".join(text.plain(sample) for sample in measure["texts"])
         if measure["least"] is not None:
             values = f"{measure['least']:g} to {measure['greatest']:g}" + (f", {values}" if values else "")
         odd = "".join(f", {n} {event}" for event, n in measure["events"].items())

@@ -54,8 +54,8 @@ def _erase(options: argparse.Namespace, client: Client) -> int:
     _sure(options, "Nobody will read the rows again; where there is no verdict yet, there will be none.")
     answer = client.erase(options.id, options.reason)
     lines = [f"the rows of {text.plain(options.id)} are gone", "still checked by anybody:"]
-    lines += [f"  {text.plain(each)}" for each in answer["can_check"]]
-    lines += ["no longer:"] + [f"  {text.plain(each)}" for each in answer["cannot_check"]]
+    lines += [f"  {text.plain(line)}" for line in answer["can_check"]]
+    lines += ["no longer:"] + [f"  {text.plain(line)}" for line in answer["cannot_check"]]
     return show(options, answer, "\n".join(lines))
 
 

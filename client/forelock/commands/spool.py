@@ -33,7 +33,7 @@ def _send(options: argparse.Namespace, client: Client) -> int:
     sent = send(client, spool, options.id)
     waiting = list(spool.waiting(options.id))
     lines = [f"{sent.rows} rows are with the service"]
-    lines += [f"refused: {text.plain(each)}" for each in dict.fromkeys(sent.refused)]
+    lines += [f"refused: {text.plain(reason)}" for reason in dict.fromkeys(sent.refused)]
     lines += [text.plain(sent.away)] if sent.away else []
     lines += _lines(waiting)
     show(options, asdict(sent) | {"waiting": _shown(waiting)}, "\n".join(lines))
@@ -54,23 +54,23 @@ def _discard(options: argparse.Namespace, _: Client) -> int:
 def _shown(waiting: list[Waiting]) -> list[dict[str, Any]]:
     return [
         {
-            "preregistration_id": each.record,
-            "format": each.head.format,
-            "arm": each.head.query.get("arm"),
-            "rows": each.rows,
-            "refused": list(each.refused),
-            "running": each.written,
+            "preregistration_id": batch.record,
+            "format": batch.head.format,
+            "arm": batch.head.query.get("arm"),
+            "rows": batch.rows,
+            "refused": list(batch.refused),
+            "running": batch.written,
         }
-        for each in waiting
+        for batch in waiting
     ]
 
 
 def _lines(waiting: list[Waiting]) -> list[str]:
     lines = []
-    for each in waiting:
-        arm = each.head.query.get("arm")
+    for batch in waiting:
+        arm = batch.head.query.get("arm")
         said = f" of arm {text.plain(arm)}" if arm else ""
-        going = ", and the run goes on" if each.written else ""
-        lines.append(f"{text.plain(each.record)}: {each.rows} rows{said} wait ({each.head.format}{going})")
-        lines += [f"  refused: {text.plain(why)}" for why in dict.fromkeys(each.refused)]
+        going = ", and the run goes on" if batch.written else ""
+        lines.append(f"{text.plain(batch.record)}: {batch.rows} rows{said} wait ({batch.head.format}{going})")
+        lines += [f"  refused: {text.plain(why)}" for why in dict.fromkeys(batch.refused)]
     return lines

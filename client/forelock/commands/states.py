@@ -89,13 +89,13 @@ def _bind(options: argparse.Namespace, client: Client) -> int:
 def _runs(options: argparse.Namespace, client: Client) -> int:
     runs = client.runs(options.id)
     lines = [
-        f"{text.plain(each['run'])}  {text.plain(each['arm'])}, bound {text.plain(each['bound_at'])} "
-        f"by {text.plain(each['bound_by'])}"
-        for each in runs["items"]
+        f"{text.plain(run['run'])}  {text.plain(run['arm'])}, bound {text.plain(run['bound_at'])} "
+        f"by {text.plain(run['bound_by'])}"
+        for run in runs["items"]
     ]
     lines += [
-        f"{text.MARKED.get(each['effect'], text.plain(each['effect']))}: {text.plain(each['says'])}"
-        for each in runs["marks"]
+        f"{text.MARKED.get(mark['effect'], text.plain(mark['effect']))}: {text.plain(mark['says'])}"
+        for mark in runs["marks"]
     ]
     return show(options, runs, "\n".join(lines) or "no runs")
 
@@ -108,9 +108,9 @@ def _family(options: argparse.Namespace, client: Client) -> int:
     lines = [
         f"registration {place['registration']} of {place['of']} on these items in this project",
         *(
-            f"{each['registration']:>4}  {text.plain(each['preregistration_id'])}  {text.plain(each['state'])}  "
-            f"{text.plain(each['title'] or 'without title')}{_outcomes(each)}"
-            for each in family["items"]
+            f"{member['registration']:>4}  {text.plain(member['preregistration_id'])}  {text.plain(member['state'])}  "
+            f"{text.plain(member['title'] or 'without title')}{_outcomes(member)}"
+            for member in family["items"]
         ),
     ]
     return show(options, family, "\n".join(lines))

@@ -27,7 +27,9 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
     analysis = answer["analysis"]
     lines = [text.plain(analysis["sentence"])]
-    lines += [f"{each['code']}: {text.plain(each['message'])}" for each in answer.get("warnings") or ()]
+    lines += [
+        f"{warning['code']}: {text.plain(warning['message'])}" for warning in answer.get("warnings") or ()
+    ]
     if any(
         analysis.get(name) is not None for name in ("p_value", "ci")
     ):  # of data, and not of a size to plan

@@ -74,7 +74,7 @@ class ForelockHooks(Hooks):
                 sample = read_eval_log_sample(log.location, summary.id, summary.epoch, exclude_fields=LARGE)
                 if sample.scores or sample.error:
                     self._keep(run_id, spec, sample)
-        self._kept = {each for each in self._kept if each[0] != spec.eval_id}
+        self._kept = {place for place in self._kept if place[0] != spec.eval_id}
         self._specs.pop(spec.eval_id, None)
 
     def _keep(self, run_id: str, spec: EvalSpec, sample: EvalSample) -> None:

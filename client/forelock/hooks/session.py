@@ -107,8 +107,8 @@ class Session:
                 send(client, self._spool, self.target.record, again=False)
 
     def _told(self, sent: Sending) -> list[str]:
-        waiting = sum(each.rows for each in self._spool.waiting(self.target.record))
-        lines = [f"refused: {each}" for each in dict.fromkeys(sent.refused)]
+        waiting = sum(batch.rows for batch in self._spool.waiting(self.target.record))
+        lines = [f"refused: {reason}" for reason in dict.fromkeys(sent.refused)]
         if sent.away:
             lines.append(sent.away)
         if waiting:

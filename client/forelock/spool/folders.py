@@ -50,7 +50,7 @@ class Journal:
         if not lines:
             return cls(begin)
         state = json.loads(lines[-1])
-        return cls(state["cut"], tuple(Batch(**each) for each in state["open"]))
+        return cls(state["cut"], tuple(Batch(**batch) for batch in state["open"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,9 @@ class Spool:
                 with contextlib.suppress(FileNotFoundError):  # it was sent just now
                     spooled = Spooled(path)
                     rows = spooled.waiting()
-                    refused = tuple(each.refused for each in spooled.journal.open if each.refused is not None)
+                    refused = tuple(
+                        batch.refused for batch in spooled.journal.open if batch.refused is not None
+                    )
                     if rows:
                         yield Waiting(name, spooled.head, rows, refused, not spooled.ended())
 
@@ -150,7 +152,7 @@ class Spooled:
         with self.path.open("rb") as file:
             file.seek(self.journal.cut)
             behind = sum(1 for line in file if line.endswith(b"\n"))
-        return behind + sum(each.rows for each in self.journal.open)
+        return behind + sum(batch.rows for batch in self.journal.open)
 
     def ended(self) -> bool:
         """Whether the process that wrote it is gone, or has closed it."""
@@ -185,7 +187,7 @@ class Spooled:
 
     def keep(self, journal: Journal) -> None:
         """Write down how far things are, before going on."""
-        kept = {"cut": journal.cut, "open": [asdict(each) for each in journal.open]}
+        kept = {"cut": journal.cut, "open": [asdict(batch) for batch in journal.open]}
         size = os.fstat(self._file).st_size
         try:
             write_all(self._file, json.dumps(kept, separators=(",", ":")).encode() + b"\n")
@@ -231,14 +233,14 @@ class Spooled:
 
     def discard_refused(self) -> int:
         """Forget what was refused; returns how many rows that were."""
-        kept = tuple(each for each in self.journal.open if each.refused is None)
-        gone = sum(each.rows for each in self.journal.open) - sum(each.rows for each in kept)
+        kept = tuple(batch for batch in self.journal.open if batch.refused is None)
+        gone = sum(batch.rows for batch in self.journal.open) - sum(batch.rows for batch in kept)
         if gone:
             self.keep(replace(self.journal, open=kept))
         return gone
 
     def _but(self, batch: Batch) -> tuple[Batch, ...]:
-        return tuple(each for each in self.journal.open if each.key != batch.key)
+        return tuple(kept for kept in self.journal.open if kept.key != batch.key)
 
     def remove_if_done(self) -> None:
         """Remove the file once nothing of it waits and nothing more comes."""

@@ -71,7 +71,7 @@ def open_chain(
         raise Malformed(f"a log has a key, and {MAX_KEYS} at most")
     named = tuple(VerifierKey.parse(key) for key in keys)
     followed = tuple(follow(named[0], notes))
-    if (named[0], *(each.after for each in followed)) != named or len(followed) != len(notes):
+    if (named[0], *(handover.after for handover in followed)) != named or len(followed) != len(notes):
         raise Unproven("the keys of the log are not those that its handovers lead to")
     return named, followed
 

@@ -90,14 +90,14 @@ def verify_consistency(*, size1: int, root1: bytes, size2: int, root2: bytes, pr
     while node & 1:
         node, last = node >> 1, last >> 1
     old = new = path[0]
-    for each in path[1:]:
+    for sibling in path[1:]:
         if last == 0:
             raise Unproven("the consistency proof is longer than the tree is high")
         if node & 1 or node == last:
-            old, new = node_hash(each, old), node_hash(each, new)
+            old, new = node_hash(sibling, old), node_hash(sibling, new)
             node, last = _while_even(node, last)
         else:
-            new = node_hash(new, each)
+            new = node_hash(new, sibling)
         node, last = node >> 1, last >> 1
     if last != 0:
         raise Unproven("the consistency proof is shorter than the tree is high")

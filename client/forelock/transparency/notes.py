@@ -191,7 +191,7 @@ def _signature(line: str) -> Signature:
 
 
 def _require_name(name: str) -> None:
-    if not name or "+" in name or any(each.isspace() or each < " " for each in name):
+    if not name or "+" in name or any(letter.isspace() or letter < " " for letter in name):
         raise Malformed("a key's name is empty or holds spaces or a plus")
     try:
         name.encode()
@@ -202,7 +202,7 @@ def _require_name(name: str) -> None:
 def _require_text(text: str) -> None:
     if not text.endswith("\n"):
         raise Malformed("a note's text does not end with a newline")
-    if any(each < " " and each != "\n" for each in text):
+    if any(letter < " " and letter != "\n" for letter in text):
         raise Malformed("a note holds control characters")
     try:
         text.encode()

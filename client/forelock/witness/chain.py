@@ -143,7 +143,7 @@ def require_chain(leaf: x509.Certificate, others: Certificates, given: Certifica
     Raises:
         WitnessFault: nothing leads there.
     """
-    roots = [each for each in given if each.issuer == each.subject]
+    roots = [certificate for certificate in given if certificate.issuer == certificate.subject]
     way = [other for other in (*others, *given) if other.issuer != other.subject][:MAX_CERTIFICATES]
     if not roots:
         raise WitnessFault("none of the certificates given is a root: a root names itself as its issuer")
@@ -161,8 +161,8 @@ def require_chain(leaf: x509.Certificate, others: Certificates, given: Certifica
         raise WitnessFault(
             f"the certificate of {name_of(leaf)} does not lead to a root that was given, as of {at:%Y-%m-%d}"
         ) from error
-    for each in chain:
-        require_strong(each.public_key(), f"certificate of {name_of(each)}")
+    for certificate in chain:
+        require_strong(certificate.public_key(), f"certificate of {name_of(certificate)}")
 
 
 def _may_sign_certificates(

@@ -178,7 +178,7 @@ def _require_named(attributes: Sequence[asn1.Attribute], certificate: x509.Certi
 def _same_issuer(named: asn1.IssuerSerial | None, certificate: x509.Certificate) -> bool:
     if named is None:
         return True
-    names = [bytes(each.data) for each in named.issuer if asn1.tag(each) == DIRECTORY_NAME]
+    names = [bytes(name.data) for name in named.issuer if asn1.tag(name) == DIRECTORY_NAME]
     return named.serial == certificate.serial_number and certificate.issuer.public_bytes() in names
 
 

@@ -148,7 +148,7 @@ def _of_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> F
         if len(node.message) != 32:
             raise WitnessFault("the proof takes what is no Merkle root for one")
         root = node.message[::-1].hex()
-        header = next((each for each in given if each.merkle_root == node.message), None)
+        header = next((candidate for candidate in given if candidate.merkle_root == node.message), None)
         if header is None:
             claims.append(
                 f"Bitcoin block {height} has to have the Merkle root {root} for this to hold: compare it with a block "
