@@ -1,11 +1,14 @@
-"""The manifests of examples/kubernetes: valid, closed, and each part with the secrets it needs and no other."""
+"""The manifests of the chart: valid, closed, and each part with the secrets it needs and no other."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
@@ -13,13 +16,32 @@ import yaml
 from service.config import Settings
 from service.keyring.keyring import FILES
 
-PLACE = Path(__file__).parents[1] / "examples" / "kubernetes"
+PLACE = Path(__file__).parents[1] / "charts" / "forelock"
 README = (PLACE / "README.md").read_text("utf-8")
-DOCUMENTS = [
-    document
-    for path in sorted(PLACE.glob("*.yaml"))
-    for document in yaml.safe_load_all(path.read_text("utf-8"))
-]
+VALUES = yaml.safe_load((PLACE / "values.yaml").read_text("utf-8"))
+SCHEMA = json.loads((PLACE / "values.schema.json").read_text("utf-8"))
+ACTION = re.compile(r"{{ \.Values((?:\.\w+)+)( \| quote)? }}")
+"""All that the templates may do: any reader of them can render them, and so does this test."""
+
+
+def rendered(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every manifest of the chart, as Helm renders it."""
+
+    def value(action: re.Match[str]) -> str:
+        found: Any = values
+        for name in action[1].split(".")[1:]:
+            found = found[name]
+        return f'"{found}"' if action[2] else str(found)
+
+    documents: list[dict[str, Any]] = []
+    for path in sorted((PLACE / "templates").glob("*.yaml")):
+        text = ACTION.sub(value, path.read_text("utf-8"))
+        assert "{{" not in text, path.name
+        documents += yaml.safe_load_all(text)
+    return documents
+
+
+DOCUMENTS = rendered(VALUES)
 PODS = {
     document["metadata"]["name"]: document["spec"]["template"]
     for document in DOCUMENTS
@@ -45,10 +67,83 @@ def test_a_manifest_is_valid(document) -> None:
 
 
 def test_an_invalid_manifest_is_seen() -> None:
-    broken = yaml.safe_load((PLACE / "migrate.yaml").read_text("utf-8"))
+    (broken,) = (each for each in rendered(VALUES) if each["kind"] == "Job")
     broken["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, "1.32", strict=True)
+
+
+def test_the_chart_says_what_it_is() -> None:
+    chart = yaml.safe_load((PLACE / "Chart.yaml").read_text("utf-8"))
+    project = tomllib.loads((PLACE.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (chart["apiVersion"], chart["name"], chart["type"]) == ("v2", "forelock", "application")
+    assert chart["appVersion"] == project["version"]
+    assert project["version"].startswith(chart["version"])
+
+
+def test_every_value_is_used_and_has_its_schema() -> None:
+    def leaves(of: Any, at: str = "") -> set[str]:
+        return (
+            {at} if not isinstance(of, dict) else {x for name in of for x in leaves(of[name], f"{at}.{name}")}
+        )
+
+    texts = "".join(path.read_text("utf-8") for path in (PLACE / "templates").glob("*.yaml"))
+    assert {action[0] for action in ACTION.findall(texts)} == leaves(VALUES)
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    jsonschema.validate(VALUES, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"publicUrl": 'https://x", value: "y'},
+        {"image": "x\n  hostNetwork: true"},
+        {"postgres": {"cidr": "10.0.0.5", "port": 5432}},
+        {"api": VALUES["api"] | {"replicas": 0}},
+        {"workers": VALUES["workers"] | {"replica": 3}},
+        {"secret": "x"},
+    ],
+)
+def test_a_value_that_would_make_other_manifests_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(VALUES | wrong, SCHEMA)
+
+
+def test_other_values_arrive_where_they_belong() -> None:
+    other = VALUES | {
+        "workers": {"replicas": 7, "memory": "3Gi"},
+        "postgres": {"cidr": "fd00::5/128", "port": 6432},
+    }
+    jsonschema.validate(other, SCHEMA)
+    documents = rendered(other)
+    for document in documents:
+        kubernetes_validate.validate(document, "1.32", strict=True)
+    named_ = {named(each): each for each in documents}
+    assert named_["Deployment-forelock-worker"]["spec"]["replicas"] == 7
+    (runner,) = named_["Deployment-forelock-runner"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "FORELOCK_POOL_WORKERS", "value": "7"} in runner["env"]
+    policies = [each for each in documents if each["kind"] == "NetworkPolicy"]
+    assert str(policies).count("fd00::5/128") == 3
+
+
+def test_helm_lints_and_renders_the_same() -> None:
+    """Helm itself, where somebody installed it as a package: it is larger than all that the tests need otherwise."""
+    helm = pytest.importorskip("helm_python.chart", reason="helm-python-sdk (244 MB) is not installed")
+    from helm_python import errors as helm_errors
+
+    report = helm.lint(str(PLACE), VALUES, strict=True, kube_version="v1.32.0")
+    assert report["errors"] == []
+    assert [each for each in report["messages"] if each["severity"] > 1] == []
+    texts = helm.Chart.load(str(PLACE)).render(VALUES, name="forelock", namespace="default")
+    theirs = [document for path in sorted(texts) for document in yaml.safe_load_all(texts[path]) if document]
+    assert theirs == DOCUMENTS
+    with pytest.raises(helm_errors.HelmValuesError, match="replicas"):
+        helm.Chart.load(str(PLACE)).validate_schema(VALUES | {"workers": {"replicas": 0, "memory": "2Gi"}})
+
+
+def test_the_schema_is_migrated_before_anything_starts() -> None:
+    (job,) = (each for each in DOCUMENTS if each["kind"] == "Job")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
 
 
 @pytest.mark.parametrize("name", PODS)
