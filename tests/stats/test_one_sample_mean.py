@@ -14,6 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.pairs import gaffke
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.one_mean import OneMean
 from tests.stats.bodies import CLUSTERS, COLUMNS
@@ -256,6 +257,14 @@ def test_without_a_known_range_what_was_seen_stands_for_it(times):
     assert found.ci.low == found.intervals["gaffke_observed"].low < t.low
     assert found.ci.high == t.high > found.intervals["gaffke_observed"].high
     assert found.against.p_meets == pytest.approx(bounded.against.p_meets)
+
+
+def test_bounds_are_computed_once_for_all_that_an_answer_says(monkeypatch):
+    asked = []
+    plain = gaffke.lower_end
+    monkeypatch.setattr(gaffke, "lower_end", lambda *given: asked.append(given) or plain(*given))
+    analyse(NAME, {"values": RARE, "range": {"low": 1, "high": 5}, "threshold": 4})
+    assert len(asked) == 2  # a lower end, and the upper one as that of the values turned around
 
 
 def test_in_clusters_scores_without_a_known_range_have_an_interval():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -134,7 +134,7 @@ class JeffreysShare:
         return float(special.betainc(self.n - self.right + 0.5, self.right + 0.5, 1 - mean))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class GaffkeMean:
     """Gaffke's bounds of values (m,) that stand for `counts` (m,) items each, all between `least` and `greatest`.
 
@@ -145,6 +145,8 @@ class GaffkeMean:
     counts: Floats
     least: float
     greatest: float
+    _told: dict[float, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
+    """Ends by tail: each takes some ten inversions, and an answer asks for them more than once."""
 
     @classmethod
     def of(cls, values: Floats, least: float, greatest: float, worth: float = 1.0) -> GaffkeMean:
@@ -154,6 +156,11 @@ class GaffkeMean:
 
     def ends(self, tail: float) -> tuple[float, float]:
         """Lower and upper bound, each at level `tail`, a probability below .5."""
+        if tail not in self._told:
+            self._told[tail] = self._ends(tail)
+        return self._told[tail]
+
+    def _ends(self, tail: float) -> tuple[float, float]:
         ones = np.ones(len(self.values))
         low = gaffke.lower_end(self.values, ones, self.counts, self.least, 1.0, tail)
         # an upper bound is the lower one of the values turned around

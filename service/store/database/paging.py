@@ -45,6 +45,15 @@ def page(
     return [read(row) for row in shown], following
 
 
+def shorten(
+    shown: Sequence[T], following: str | None, kept: int, keys_of: Callable[[T], Sequence[Any]]
+) -> tuple[list[T], str | None]:
+    """The first `kept` of a page's rows, and the cursor of what comes after these."""
+    if kept >= len(shown):
+        return list(shown), following
+    return list(shown[:kept]), encode(keys_of(shown[kept - 1]))
+
+
 def page_among(
     session: Session,
     statement: sa.Select[Any],

@@ -16,6 +16,8 @@ from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import integrity, paging, scope
 from service.store.database.series_tables import series, series_points, series_rosters
 
+MOST_LOOKED_AT = 2000
+"""Runs that one page of series looks at: as many as one series may have since its reference."""
 _SHOWN = sa.select(series.c.id, series.c.name, series.c.settings, series.c.created_at)
 _POINTS = sa.select(
     *(
@@ -45,11 +47,43 @@ def get(session: Session, project_id: str, name: str) -> Series:
 def page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Series], str | None]:
-    """The project's series, newest first."""
+    """The project's series, newest first: fewer than `limit` where they have many runs since their reference.
+
+    What a series shows follows from all of these, and a page looks at no more than `MOST_LOOKED_AT`, or at one series.
+    """
     statement = scope.of_project(_SHOWN, series, project_id)
-    return paging.page(
+    shown, following = paging.page(
         session, statement, (series.c.created_at, series.c.id), _read, cursor=cursor, limit=limit
     )
+    counts = _count_newest(session, [known.id for known in shown])
+    runs = kept = 0
+    for known in shown:
+        runs += counts.get(known.id, 0)
+        if kept and runs > MOST_LOOKED_AT:
+            break
+        kept += 1
+    return paging.shorten(shown, following, kept, lambda known: (known.created_at, known.id))
+
+
+def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
+    """How many runs each of these series has since its newest reference."""
+    mine = series_points.c.series_id.in_(ids)
+    newest = (
+        sa.select(series_points.c.series_id, sa.func.max(series_points.c.period).label("period"))
+        .where(mine)
+        .group_by(series_points.c.series_id)
+        .subquery()
+    )
+    of_newest = sa.and_(
+        series_points.c.series_id == newest.c.series_id, series_points.c.period == newest.c.period
+    )
+    counted = (
+        sa.select(series_points.c.series_id, sa.func.count())
+        .select_from(series_points)
+        .join(newest, of_newest)
+        .group_by(series_points.c.series_id)
+    )
+    return {series_id: int(number) for series_id, number in session.execute(counted)}
 
 
 def count(session: Session, project_id: str) -> int:

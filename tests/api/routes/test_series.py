@@ -44,6 +44,23 @@ def test_a_drop_is_told_when_it_is_shown_and_a_new_reference_begins_anew(client)
     assert client.get("/v1/series").json()["items"][0]["name"] == "nightly"
 
 
+def test_a_page_of_series_looks_at_a_bounded_number_of_runs(client, monkeypatch):
+    for name in ("a", "b", "c", "d"):
+        for number in range(3):
+            post(client, run(f"n{number}"), series=name)
+    post(client, run("anew", reference=True), series="b")  # one run since its reference
+    monkeypatch.setattr(store, "MOST_LOOKED_AT", 4)
+    pages, cursor = [], ""
+    while cursor is not None:
+        page = client.get("/v1/series" + (f"?cursor={cursor}" if cursor else "")).json()
+        pages.append([each["name"] for each in page["items"]])
+        cursor = page["next_cursor"]
+    # what a page may look at holds series d, then c with the one run of b, then a
+    assert pages == [["d"], ["c", "b"], ["a"]]
+    monkeypatch.setattr(store, "MOST_LOOKED_AT", 1)
+    assert [each["name"] for each in client.get("/v1/series").json()["items"]] == ["d"]
+
+
 def test_the_answer_is_that_of_the_test_on_all_runs(client):
     bodies = [run("a", reference=True), run("b", reference=True), run("c"), run("d", drop=0.2)]
     for body in bodies:

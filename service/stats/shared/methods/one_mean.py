@@ -122,7 +122,7 @@ class OneMean:
             if self.binary:
                 named |= {name: kind(*self._counts) for name, kind in SHARES.items()}
             else:
-                named |= {self._bounded: self._gaffke(1.0), "t": self._student(self.error)}
+                named |= {self._bounded: self._of_each, "t": self._student(self.error)}
         else:
             named |= {"cr2_t": self._robust, "korn-graubard": self._effective}
             named["cr0_z"] = self._student(RobustError(self.cr0, math.inf))
@@ -228,6 +228,11 @@ class OneMean:
         """What Gaffke's bounds are called."""
         return "gaffke_observed" if self.scale is None else "gaffke"
 
+    @cached_property
+    def _of_each(self) -> MeanBounds | None:
+        """Gaffke's bounds of independent items."""
+        return self._gaffke(1.0)
+
     def _gaffke(self, worth: float) -> MeanBounds | None:
         return None if self._span is None else GaffkeMean.of(self.values, *self._span, worth)
 
@@ -242,7 +247,7 @@ class OneMean:
     def _of_items(self) -> tuple[str, MeanBounds] | None:
         if self.binary:
             return self.share, SHARES[self.share](*self._counts)
-        bounded, student = self._gaffke(1.0), self._student(self.error)
+        bounded, student = self._of_each, self._student(self.error)
         if self.scale is not None and bounded is not None:
             return "gaffke", bounded
         # within what was seen, bounds know of nothing beyond it, so that t has its say as well
