@@ -26,6 +26,8 @@ def files(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "a.csv").write_text(RIGHT)
     (tmp_path / "b.csv").write_text(MORE)
+    both = [f"q{at},{arm},{int((at + len(arm)) % 9 > 0)}" for at in range(60) for arm in ("one", "three")]
+    (tmp_path / "both.csv").write_text("\n".join(["item_id,arm,value", *both]))
 
 
 def fields(text):
@@ -54,10 +56,13 @@ def test_chinese_words_have_full_width_marks_and_one_name_a_thing():
          ("无法判定 b.csv 是否不劣于 a.csv（界限 2.00 个百分点）", "未被排除", "下一步：")),
         (("score", "a.csv", "--at-least", "50%"), ("a.csv 达到 50.0%：", "分数", "阈值", "不低于 50.00%")),
         (("rank", "a.csv", "b.csv"), ("可以区分", "成对比较", "最好")),
-        (("items", "a.csv", "b.csv"), ("以上只作描述，不作检验。",)),
+        (("items", "a.csv", "b.csv"), ("以上只作描述，不作检验。", "请阅读与其余题目反向的题目")),
         (("resolve", "a.csv", "b.csv"), ("80% 功效下的最小差异", "两组")),
         (("audit", "-n", "500", "-a", "76%", "-b", "70%"), ("不一致的题目", "探索性")),
-        (("noise", "a.csv"), ("时对时错",)),
+        (("noise", "a.csv"), ("时对时错", "请把每个题目运行多次")),
+        (("noise", "a.csv", "b.csv"), ("单次评判的方差", "题目，两组相同", "标准误：观测值", "请在每组把一些")),
+        (("score", "both.csv", "--at-least", "50%"), ("2 个系统中，", "每个区间只属于它自己的系统", "系统 ", "达到")),
+        (("gate", "a.csv", "b.csv", "--suite", "kind", "--margin", "2pp"), ("2 个任务，权重相同", "合并", "权重 0.5")),
     ],
 )  # fmt: skip
 def test_every_question_is_answered_in_chinese_where_that_is_asked(shell, arguments, said):

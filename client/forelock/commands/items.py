@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forelock.commands.common import either
 from forelock.local import Local
 from forelock.questions.options import add_options
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -39,5 +40,5 @@ def _items(options: argparse.Namespace, asked_of: Client | Local) -> int:
         return asked_of.run(ANALYSIS, request, timeout=options.timeout)
 
     answer, reading = describe_items(asked_of, options.inputs, Asked.of(options), run)
-    show_answer(options, form_of(answer), answer, reading)
+    show_answer(options, form_of(answer, say_of(options)), answer, reading)
     return 0

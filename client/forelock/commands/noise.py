@@ -11,6 +11,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.options import add_options
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -62,9 +63,9 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     reading = replace(reading, remarks=[*reading.remarks, *noise.left_out(reading)])
     answer = run(request)
     if "values" not in request:
-        show_answer(options, noise.form_of(answer), answer, reading)
+        show_answer(options, noise.form_of(answer, say_of(options)), answer, reading)
         return 0
-    form = reliability_form.form_of(answer, request["item_ids"])
+    form = reliability_form.form_of(answer, request["item_ids"], say_of(options))
     show_answer(options, form, {**answer, "item_ids": request["item_ids"]}, reading)
     return 0
 

@@ -76,5 +76,5 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     by_name = {
         name: {"reason": answer} if isinstance(answer, str) else answer for name, answer in answers.items()
     }
-    show_answer(options, scores_form.form_of(answers), {"systems": by_name}, reading)
+    show_answer(options, scores_form.form_of(answers, say_of(options)), {"systems": by_name}, reading)
     return scores_form.exit_code_of(answers)

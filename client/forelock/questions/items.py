@@ -12,6 +12,7 @@ from forelock.questions.reading import read_for
 from forelock.questions.systems import several
 from forelock.questions.table import Reading
 from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -50,7 +51,7 @@ def item_ids_of(reading: Reading) -> list[str]:
     )
 
 
-def form_of(answer: Mapping[str, Any]) -> Form:
+def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
     """The sentence, the figures of all items, then those to look at: what runs against the rest first."""
     analysis = answer["analysis"]
     return Form(
@@ -65,42 +66,52 @@ def form_of(answer: Mapping[str, Any]) -> Form:
             "reliability": analysis["reliability"],
             "items_needed": analysis["items_needed"],
         },
-        numbers=[*_numbers(analysis)],
-        parts=[*_items(analysis, answer["item_ids"])],
+        numbers=[*_numbers(analysis, say)],
+        parts=[*_items(analysis, answer["item_ids"], say)],
         cautions=answer.get("warnings") or (),
-        next="Read the items that run against the rest: a label may be wrong, or a question ask for something else.",
+        next=say("next_read_items"),
+        status=say("exploratory"),
     )
 
 
-def _numbers(analysis: Json) -> Iterator[tuple[str, str]]:
-    yield "items", f"{analysis['n']}, of which all {analysis['n_arms']} systems have {analysis['n_complete']}"
+def _numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
+    yield "items", say("items_of_all", n=analysis["n"], arms=analysis["n_arms"], all=analysis["n_complete"])
     best, worst = analysis["n_all_best"], analysis["n_all_worst"]
-    yield "dead", f"{analysis['n_dead']} on which all are alike: {best} best, {worst} worst"
+    yield "dead", say("all_alike", n=analysis["n_dead"], best=best, worst=worst)
     if analysis["reliability"] is not None:
         ci = analysis["reliability_ci"]
-        ends = f"{100 * ci['level']:g}% interval {ci['low']:.2f} to {ci['high']:.2f}"
-        half = "" if analysis["split_half"] is None else f"; split half {analysis['split_half']:.2f}"
-        yield "reliability", f"{analysis['reliability_name']} {analysis['reliability']:.2f}, {ends}{half}"
-    for each in analysis["adjacent"]:
-        needed = (
-            "they tie"
-            if each["items_needed"] is None
-            else f"about {each['items_needed']} items keep the order"
+        ends = {end: f"{ci[end]:.2f}" for end in ("low", "high")}
+        told = say(
+            "and_interval",
+            value=f"{say.method(analysis['reliability_name'])} {analysis['reliability']:.2f}",
+            interval=say("interval", level=f"{100 * ci['level']:g}%", **ends),
         )
-        yield "order", f"{plain(each['higher'])} above {plain(each['lower'])}: {needed} with 80%"
+        half = analysis["split_half"]
+        yield "reliability", told if half is None else say("split_half", value=told, half=f"{half:.2f}")
+    for each in analysis["adjacent"]:
+        tie = each["items_needed"] is None
+        names = {"higher": plain(each["higher"]), "lower": plain(each["lower"])}
+        yield "order", say("order_ties" if tie else "order_kept", **names, n=each["items_needed"])
 
 
-def _items(analysis: Json, item_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
     for each in analysis["negative"][:SHOWN]:
-        beyond = ", beyond chance" if each["beyond_chance"] else ""
-        told = f"r {each['correlation']:.2f}{beyond}, mean {each['mean']:.3g} of {each['n_arms']} systems"
-        yield "against", f"{plain(item_ids[each['item']])}: {told}"
-    yield from _named("dead", analysis["dead"], analysis["n_dead"], item_ids)
+        told = say(
+            "against_beyond_chance" if each["beyond_chance"] else "against_rest",
+            name=plain(item_ids[each["item"]]),
+            r=f"{each['correlation']:.2f}",
+            mean=f"{each['mean']:.3g}",
+            arms=each["n_arms"],
+        )
+        yield "against", told
+    yield from _named("dead", analysis["dead"], analysis["n_dead"], item_ids, say)
     decisive = [each["item"] for each in analysis["decisive"]]
-    yield from _named("decides", decisive, analysis["n_decisive"], item_ids)
+    yield from _named("decides", decisive, analysis["n_decisive"], item_ids, say)
 
 
-def _named(name: str, items: Sequence[int], total: int, item_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _named(
+    name: str, items: Sequence[int], total: int, item_ids: Sequence[str], say: Say
+) -> Iterator[tuple[str, str]]:
     if items:
-        more = f" and {total - FEW} more" if total > FEW else ""
-        yield name, ", ".join(plain(item_ids[item]) for item in items[:FEW]) + more
+        names = ", ".join(plain(item_ids[item]) for item in items[:FEW])
+        yield name, say("and_more", names=names, n=total - FEW) if total > FEW else names

@@ -15,6 +15,7 @@ from forelock.questions.reading import read_for
 from forelock.questions.systems import two
 from forelock.questions.table import Reading, System
 from forelock.text import plain
+from forelock.words import ENGLISH, Say, padded
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -25,17 +26,7 @@ Runs = dict[str, dict[str, float]]
 """Of one item: run to judge to value."""
 ROLES = {"run": "replicate", "judge": "judge"}
 """What tells runs and judgements, and the line that names it."""
-WORDS = {
-    "item": "items, the same in both arms (cancels)",
-    "item_by_arm": "items that suit one arm better",
-    "run": "runs",
-    "judge": "judgements",
-}
-BUYS = {
-    "items": "more items",
-    "runs": "more runs of every item",
-    "judgements": "judging every run more often",
-}
+COMPONENTS = ("item", "item_by_arm", "run", "judge")
 
 
 def read_runs(
@@ -145,7 +136,7 @@ def left_out(reading: Reading) -> list[str]:
     )
 
 
-def form_of(answer: Mapping[str, Any]) -> Form:
+def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
     """The answer about two systems' noise, part by part."""
     analysis = answer["analysis"]
     return Form(
@@ -153,42 +144,49 @@ def form_of(answer: Mapping[str, Any]) -> Form:
         headline=analysis["sentence"],
         mark="🎲",
         answer={"outcome": "estimate", "se": analysis["se"]},
-        more=[*_variances(analysis)],
+        more=[*_variances(analysis, say)],
         cautions=answer.get("warnings") or (),
-        next=_next(analysis),
+        next=_next(analysis, say),
+        status=say("exploratory"),
     )
 
 
-def _variances(analysis: Mapping[str, Any]) -> Iterator[str]:
-    yield "  variance of one judgement"
-    for name, words in WORDS.items():
+def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[str]:
+    yield f"  {say('variance_of_one')}"
+    for name in COMPONENTS:
+        words = padded(say(f"component_{name}"), 40)
         part = analysis["components"][name]
         if part["variance"] is None:
             reason = analysis["reasons"].get(f"components.{name}", "")
-            yield f"    {words:<40} not measured: {plain(reason)}"
+            yield f"    {words} {say('not_measured', reason=plain(reason))}"
             continue
         low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
-        yield f"    {words:<40} {part['variance']:.3g} ({low} to {high})"
+        variance = f"{part['variance']:.3g}"
+        yield f"    {words} " + say("between", value=variance, low=low, high=high)
     for arm in ("baseline", "candidate"):
         flips = analysis[f"flips_{arm}"]
         if flips["rate"] is not None:
-            yield (
-                f"  {arm}: {flips['rate']:.1%} of {flips['n_items']} items change between runs; "
-                f"two runs of an item differ with chance {flips['two_runs']:.1%}"
-            )
-    yield f"  standard error {analysis['se']:.3g} observed, {analysis['error']['se']:.3g} by these variances"
+            shares = {"share": f"{flips['rate']:.1%}", "chance": f"{flips['two_runs']:.1%}"}
+            yield "  " + say("flips", arm=say(f"arm_{arm}"), n=flips["n_items"], **shares)
+    errors = {"se": f"{analysis['se']:.3g}", "by_parts": f"{analysis['error']['se']:.3g}"}
+    yield "  " + say("errors", **errors)
 
 
-def _next(analysis: Mapping[str, Any]) -> str:
+def _next(analysis: Mapping[str, Any], say: Say) -> str:
     best, bought = analysis["next_unit"]["best"], analysis["allocation"]
     if best is None:
-        return "nothing varies here; other items may"
+        return say("next_nothing_varies")
     if analysis["components"]["run"]["variance"] is None:
-        return "run some items twice in each arm: until then noise of runs cannot be told from items"
-    told = f"spend on {BUYS[best]}"
+        return say("next_run_twice")
+    told = say(f"next_buy_{best}")
     if bought is None:
         return told
-    return told + (
-        f"; a budget of {bought['budget']:.6g} is spent best on {bought['items']} items, {bought['runs']} runs each "
-        f"and {bought['judgements']} judgements of a run (standard error {bought['se']:.3g}, if variances are as found)"
+    return say(
+        "next_budget",
+        told=told,
+        budget=f"{bought['budget']:.6g}",
+        items=bought["items"],
+        runs=bought["runs"],
+        judgements=bought["judgements"],
+        se=f"{bought['se']:.3g}",
     )

@@ -9,16 +9,17 @@ from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends, show_interval
 from forelock.questions.form import Form
 from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 NAMED = 10
 """Items of a list that are named."""
 
 
-def form_of(answer: Json, item_ids: Sequence[str]) -> Form:
+def form_of(answer: Json, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
     """The answer of a reliability, part by part; items go by their ids."""
     analysis = answer["analysis"]
-    points = [*_points(analysis)]
+    points = [*_points(analysis, say)]
     share = analysis["least_share"] is not None
     picture = None
     if share and all(has_ends(point["ci"]) for _, point in points):
@@ -41,62 +42,65 @@ def form_of(answer: Json, item_ids: Sequence[str]) -> Form:
         },
         picture=picture,
         numbers=[
-            *((name, _shown(point, share=share)) for name, point in points),
-            *_items(analysis, item_ids),
+            *((name, _shown(point, say, share=share)) for name, point in points),
+            *_items(analysis, item_ids, say),
         ],
         cautions=answer["warnings"],
-        next=_next(analysis),
+        next=_next(analysis, say),
+        status=say("exploratory"),
     )
 
 
-def _points(analysis: Json) -> Iterator[tuple[str, Json]]:
+def _points(analysis: Json, say: Say) -> Iterator[tuple[str, Json]]:
     """Both curves, by the name of each point: the worst of k runs, then the best."""
     share = analysis["least_share"] is not None
-    sides = {"worst": "pass^{k}" if share else "worst of {k}", "best": "pass@{k}" if share else "best of {k}"}
-    for side, words in sides.items():
+    for side, mark in {"worst": "pass^", "best": "pass@"}.items():
         for each in analysis["curve"]:
-            yield words.format(k=each["k"]), each[side]
+            yield f"{mark}{each['k']}" if share else say(f"{side}_of", k=each["k"]), each[side]
 
 
-def _shown(point: Json, *, share: bool) -> str:
+def _shown(point: Json, say: Say, *, share: bool) -> str:
     value = f"{100 * point['value']:.2f}%" if share else f"{point['value']:.4g}"
-    return f"{value}, {show_interval(point['ci'], points=share)}"
+    return say("and_interval", value=value, interval=show_interval(point["ci"], points=share, say=say))
 
 
-def _items(analysis: Json, item_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
-    yield "items", f"{analysis['n']}, {analysis['n_values']} runs"
+def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+    yield "items", say("runs", items=analysis["n"], n=analysis["n_values"])
     if analysis["n_flaky"]:
-        yield "flaky", _named(analysis["flaky"], analysis["n_flaky"], item_ids)
+        yield "flaky", _named(analysis["flaky"], analysis["n_flaky"], item_ids, say)
     if analysis["least_share"] is None:
         return
-    rate = f"at least {100 * analysis['least_share']:.10g}%"
-    yield "reliable", f"{analysis['n_reliable']} shown to be right {rate} of the time"
-    least = f"{100 * analysis['least_low']:.1f}%"
-    yield "every item", f"right at least {least} of the time, as the runs show"
+    rate = f"{100 * analysis['least_share']:.10g}%"
+    yield "reliable", say("shown_right", n=analysis["n_reliable"], rate=rate)
+    yield "every item", say("right_at_least", rate=f"{100 * analysis['least_low']:.1f}%")
     if analysis["n_unreliable"]:
-        yield "unreliable", _named(analysis["unreliable"], analysis["n_unreliable"], item_ids)
+        yield "unreliable", _named(analysis["unreliable"], analysis["n_unreliable"], item_ids, say)
     yield "undecided", str(analysis["n_undecided"])
 
 
-def _named(items: Sequence[Json], total: int, item_ids: Sequence[str]) -> str:
+def _named(items: Sequence[Json], total: int, item_ids: Sequence[str], say: Say) -> str:
     """How many, and the first of them with how many of their runs are right, or with their mean."""
-    named = [f"{plain(item_ids[each['item']])} ({_of_runs(each)})" for each in items[:NAMED]]
-    more = f" and {total - NAMED} more (--json names them)" if total > NAMED else ""
-    return f"{total}: {', '.join(named)}{more}"
+    names = say("comma").join(
+        say("with_note", name=plain(item_ids[each["item"]]), note=_of_runs(each, say))
+        for each in items[:NAMED]
+    )
+    if total > NAMED:
+        names = say("and_more_by_json", names=names, n=total - NAMED)
+    return say("of_which", n=total, names=names)
 
 
-def _of_runs(item: Json) -> str:
+def _of_runs(item: Json, say: Say) -> str:
     if item["standing"] is None:
-        return f"mean {item['mean']:.4g} of {item['runs']}"
-    return f"{round(item['mean'] * item['runs'])} of {item['runs']}"
+        return say("mean_of_runs", mean=f"{item['mean']:.4g}", runs=item["runs"])
+    return say("right_of_runs", right=round(item["mean"] * item["runs"]), runs=item["runs"])
 
 
-def _next(analysis: Json) -> str:
+def _next(analysis: Json, say: Say) -> str:
     if analysis["most_runs"] == 1:
-        return "run every item several times: one run tells nothing of another"
+        return say("next_several_runs")
     if analysis["n_flaky"]:
-        return "look at the flaky items, the most variable first: they pass or fail by chance"
+        return say("next_flaky")
     needed = analysis["runs_needed"]
     if needed is not None and needed > analysis["least_runs"]:
-        return f"no run differed from another of its item; {needed} runs of each would show them reliable"
-    return "no run differed from another of its item: report it with the number of runs"
+        return say("next_more_runs", n=needed)
+    return say("next_report_runs")

@@ -7,15 +7,14 @@ from typing import Any
 
 from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends, show_interval, show_level
-from forelock.questions.form import EXPLORATORY, Form
+from forelock.questions.form import Form
 from forelock.questions.score_form import exit_code, in_brief
 from forelock.text import plain
+from forelock.words import ENGLISH, Say, padded
 
 Json = Mapping[str, Any]
 MOST_DRAWN = 60
 NAMED = 3
-ALONE = "Each interval is of its system alone and compares none."
-_WORDS = {"meets": "meets", "falls_short": "FALLS SHORT", "cannot_tell": "cannot tell", "estimate": ""}
 _WORST = ("falls_short", "cannot_tell", "meets", "estimate")
 
 
@@ -25,7 +24,7 @@ def exit_code_of(answers: Mapping[str, Json | str]) -> int:
     return next((code for code in (10, 12) if code in codes), 0)
 
 
-def form_of(answers: Mapping[str, Json | str]) -> Form:
+def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
     """The scores by system, or why one has none; at least one has."""
     scored = sorted(
         ((name, answer) for name, answer in answers.items() if not isinstance(answer, str)),
@@ -35,35 +34,35 @@ def form_of(answers: Mapping[str, Json | str]) -> Form:
     worst = next(outcome for outcome in _WORST if outcome in outcomes)
     return Form(
         question="score",
-        headline=_headline(scored, outcomes),
+        headline=_headline(scored, outcomes, say),
+        open=say("compares_none"),
         mark={"meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}.get(worst, "📏"),
         answer={"outcome": worst, "systems": [{"name": name, **in_brief(answer)} for name, answer in scored]},
         picture=_picture(scored),
-        parts=[("system", line) for line in _lines(answers, scored)],
+        parts=[("system", line) for line in _lines(answers, scored, say)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),
-        cautions=[*_cautions(scored)],
-        next="`forelock rank` tells which of them are ahead; --arm NAME says more of one",
-        status=EXPLORATORY,
+        cautions=[*_cautions(scored, say)],
+        next=say("next_rank"),
+        status=say("exploratory"),
     )
 
 
-def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str]) -> str:
+def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], say: Say) -> str:
     (first, best), (last, least) = scored[0], scored[-1]
-    told = f"the highest score is {_score(first, best)}, the lowest {_score(last, least)}"
+    ends = {"best": _score(first, best, say), "least": _score(last, least, say)}
     if best["against"] is None:
-        return f"{len(scored)} systems: {told}. {ALONE}"
+        return say("scores", n=len(scored), **ends)
     threshold = show_level(best["against"]["threshold"], points=best["points"])
     counts = {outcome: outcomes.count(outcome) for outcome in _WORST}
-    return (
-        f"Of {len(scored)} systems {counts['meets']} meet {threshold}, {counts['falls_short']} fall short, and of "
-        f"{counts['cannot_tell']} it cannot be told; {told}. {ALONE}"
-    )
+    told = {"meet": counts["meets"], "short": counts["falls_short"], "open": counts["cannot_tell"]}
+    return say("scores_against", n=len(scored), bar=threshold, **told, **ends)
 
 
-def _score(name: str, answer: Json) -> str:
+def _score(name: str, answer: Json, say: Say) -> str:
     mean = show_level(answer["mean"], points=answer["points"])
     ci = answer["ci"] and {**answer["ci"], "method": None}
-    return f"that of {plain(name)}, {mean} ({show_interval(ci, points=answer['points'])})"
+    interval = show_interval(ci, points=answer["points"], say=say)
+    return say("score_of", name=plain(name), mean=mean, interval=interval)
 
 
 def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:
@@ -82,21 +81,26 @@ def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:
     return Picture(bars, [Bound(end, show_level(end, points=points), "none") for end in ends])
 
 
-def _lines(answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]]) -> Iterator[str]:
+def _lines(answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[str]:
     width = max(len(plain(name)) for name in answers)
     several = any(answer["outcome"] != "estimate" for _, answer in scored)
     for name, answer in scored:
-        word = f"{_WORDS[answer['outcome']]:<12}" if several else ""
+        outcome = answer["outcome"]
+        told = "" if outcome == "estimate" else say("short" if outcome == "falls_short" else outcome)
+        word = padded(told, 12) if several else ""
         mean = show_level(answer["mean"], points=answer["points"])
-        left = "" if answer["missing"] is None else f", {answer['missing']['n']} without a result"
-        interval = show_interval(answer["ci"], points=answer["points"])
-        yield f"{plain(name):<{width}}  {word}{mean}, {interval}, n = {answer['n']}{left}"
+        interval = show_interval(answer["ci"], points=answer["points"], say=say)
+        value = say("and_interval", value=f"{word}{mean}", interval=interval)
+        line = f"{value}{say('comma')}n = {answer['n']}"
+        if answer["missing"] is not None:
+            line += say("comma") + say("lacking", n=answer["missing"]["n"])
+        yield f"{plain(name):<{width}}  {line}"
     for name, reason in answers.items():
         if isinstance(reason, str):
-            yield f"{plain(name):<{width}}  not scored: {plain(reason)}"
+            yield f"{plain(name):<{width}}  " + say("not_scored", reason=plain(reason))
 
 
-def _cautions(scored: Sequence[tuple[str, Json]]) -> Iterator[dict[str, Any]]:
+def _cautions(scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[dict[str, Any]]:
     """Every caution once, with the systems that have it where not all do."""
     systems: dict[tuple[str, str], list[str]] = {}
     kept: dict[tuple[str, str], Json] = {}
@@ -106,6 +110,8 @@ def _cautions(scored: Sequence[tuple[str, Json]]) -> Iterator[dict[str, Any]]:
             systems.setdefault(key, []).append(name)
             kept[key] = caution
     for key, names in systems.items():
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        of = "" if len(names) == len(scored) else f"{', '.join(map(plain, names[:NAMED]))}{more}: "
+        shown = ", ".join(map(plain, names[:NAMED]))
+        if len(names) > NAMED:
+            shown = say("and_more", names=shown, n=len(names) - NAMED)
+        of = "" if len(names) == len(scored) else say("caution", code=shown)
         yield {**kept[key], "message": f"{of}{kept[key]['message']}"}
