@@ -21,6 +21,10 @@ Json = dict[str, Any]
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 TABLES = ("csv", "ndjson", "parquet")
 """Formats of columns, which name no measure."""
+_TEXTS = ("name", "revision", "seed", "version")
+"""Fields of an arm's card that are texts though a file may have a number there."""
+_OF_THE_PILOT = ("harness.config_sha256", "more.task_hash")
+"""Facts that change with the number of items: of an earlier run they would differ from the planned one."""
 _ARM_PLACES = ("arm", "label", "model", "identifier", "run_name")
 
 
@@ -99,8 +103,9 @@ def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
         max(arm.replicates for arm in arms),
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
+    cards = _cards([survey.get("system") or {} for survey in surveys], [table["arm"] for table in tables])
     return Draft(
-        plan,
+        plan | ({"arms": cards} if cards else {}),
         _items(item_ids, clusters),
         _pilot(both, arms, clusters),
         tuple(_remarks(item_ids, both, section)),
@@ -130,6 +135,32 @@ def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
     if not all(_TOKEN.fullmatch(name) for name in names):
         section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
     return section, [None, None]
+
+
+def _cards(systems: Sequence[Json], arms: Sequence[str]) -> list[Json]:
+    """A card for each arm of which its file says something: model, decoding, harness."""
+    if len(systems) < len(arms):  # one file of both arms: what both of them are
+        systems = [*systems] * len(arms)
+    return [
+        {"id": arm, **_nested(system)}
+        for arm, system in zip(arms, systems, strict=True)
+        if "model.name" in system
+    ]
+
+
+def _nested(system: Json) -> Json:
+    """Facts by dotted names as the members of a card."""
+    card: Json = {}
+    for name, value in system.items():
+        if name in _OF_THE_PILOT:
+            continue
+        outer, _, inner = name.partition(".")
+        said = str(value) if outer == "more" or inner in _TEXTS else value
+        if inner:
+            card.setdefault(outer, {})[inner] = said
+        else:
+            card[outer] = said
+    return card
 
 
 def _tables(client: Client, one: OneImport, form: str, section: Json, arm: str | None) -> list[Json]:

@@ -25,7 +25,7 @@ OUTCOMES = {
     "inconclusive": "INCONCLUSIVE",
     "invalid": "INVALID",
 }
-MARKED = {"invalid": "INVALID", "flag": "MARKED"}
+MARKED = {"invalid": "INVALID", "flag": "MARKED", "note": "NOTED"}
 WIDTH = 100
 MARKS = {True: "holds", False: "fails", None: "unknown"}
 

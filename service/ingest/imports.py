@@ -36,6 +36,8 @@ class ImportedRows:
     clusters: tuple[str | None, ...] = field(repr=False)
     replicates: NDArray[np.uint16] = field(repr=False)
     outcomes: SecretRows = field(repr=False)
+    card_differs: tuple[str, ...] = ()
+    """Fields of the arm's card of which the file says something else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +93,9 @@ def read_import(
     sha256, size = _hashed(file)
     reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
     _require_judges(reader, plan, wanted)
-    collector = Collector(mapping, wanted, arm=arm, arms=plan.arms(population), max_rows=max_rows)
+    cards = {card.id: card for card in plan.arm_cards or ()}
+    arms = plan.arms(population)
+    collector = Collector(mapping, wanted, arm=arm, arms=arms, max_rows=max_rows, cards=cards)
     collected = collector.read(reader)
     rows = tuple(
         ImportedRows(
@@ -105,6 +109,7 @@ def read_import(
                 np.frombuffer(bytes(row.statuses), dtype=np.uint8),
                 np.array(row.times, dtype=np.int64) if row.times else None,
             ),
+            collected.card_differs.get(row.arm, ()),
         )
         for row in collected.rows
     )

@@ -71,13 +71,23 @@ def survey(files: Files, form: str) -> Json:
     Returns:
         `measures` by name with their values' texts or range and events; `arms`, `ids` and `clusters` by path;
         `replicates`; `partial`, why the run is not whole; `section`, an `import` section to paste; `about`, settings of
-        the run by aspect; `lower`, measures of which the file says that lower values are better.
+        the run by aspect; `lower`, measures of which the file says that lower values are better; `system`, what a card
+        of the arm could say.
     """
     reader = open_files(form, files)
     look = _Look(form)
+    systems: dict[int, Mapping[str, Any]] = {}
     for sample in bounded(reader.samples()):
         look.at(sample)
-    return look.told(reader)
+        if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
+            systems[id(system)] = system
+    return look.told(reader) | {"system": _in_common([*systems.values()] or [reader.system()])}
+
+
+def _in_common(systems: Sequence[Mapping[str, Any]]) -> Json:
+    """What a file says of its system; of several that it holds, what all of them are."""
+    first, *others = systems
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
 
 
 def table(files: Files, section: Any, arm: str | None) -> list[Json]:

@@ -110,6 +110,8 @@ class Page:
     version: int
     plan_sha256: str
     populations: tuple[str, ...]
+    arms: tuple[tuple[str, str], ...]
+    """What the plan says of the systems behind the arms."""
     hypotheses: tuple[HypothesisView, ...]
     multiplicity: str
     warnings: tuple[WarningView, ...]

@@ -122,6 +122,7 @@ def page_of(
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
+        arms=tuple((card.id, card.text()) for card in plan.arm_cards or () if card.text()),
         hypotheses=tuple(
             _hypothesis(plan, hypothesis, judged.get(hypothesis.id), marks, say)
             for hypothesis in plan.hypotheses or ()

@@ -34,6 +34,8 @@ from .plans import items, locked, post, small_plan
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786
+CARDS = [{"id": "A", "model": {"name": "one"}}, {"id": "B", "model": {"name": "other"}}]
+"""Arm A's results differ from its card, which is told before the verdict."""
 NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size|registration)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
 """Places in the ledger, which others write to as well."""
 ON_PAGES = re.compile(r"registration \d+ of \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|[0-9a-f]{64}")
@@ -52,8 +54,11 @@ Sealed = Counter[str]
 
 def record(service: Service, values: list[Any], **plan: Any) -> str:
     """A locked record with all of one arm and none of the other: it stays incomplete."""
-    prereg_id = locked(service.client, small_plan(N, **plan))
-    assert post(service.client, prereg_id, "A", items(N), values).status_code == 201
+    prereg_id = locked(service.client, small_plan(N, **{"arms": CARDS} | plan))
+    run = {"run": "run-a", "arm": "A", "environment": {"model.name": "another"}}
+    assert service.client.post(f"/v1/preregistrations/{prereg_id}/runs", json=run).status_code == 201
+    posted = post(service.client, prereg_id, "A", items(N), values, run="run-a")
+    assert posted.status_code == 201
     return prereg_id
 
 

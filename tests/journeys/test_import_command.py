@@ -42,6 +42,16 @@ def locked_plan(forelock: Run, tmp_path: Path, monkeypatch, capsys) -> str:
     return prereg_id
 
 
+def test_cards_of_the_drafted_plan_say_what_the_files_do(forelock: Run, locked_plan: str, capsys) -> None:
+    plan = json.loads(Path("plan.json").read_text("utf-8"))
+    said = {"model": {"name": "mockllm/model"}, "harness": {"name": "inspect_ai", "version": "0.3.285"}}
+    assert plan["arms"] == [
+        {"id": arm, **said, "more": {"task_version": "1.2"}} for arm in ("baseline", "candidate")
+    ]
+    assert forelock("import", locked_plan, BASELINE) == 0
+    assert "not the system" not in capsys.readouterr().out
+
+
 def stored(service: Service, prereg_id: str):
     service.run_jobs()
     found = service.client.get(f"/v1/preregistrations/{prereg_id}/results", params={"limit": 200}).json()

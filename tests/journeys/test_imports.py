@@ -35,6 +35,7 @@ def test_two_logs_to_a_verdict(service: Service) -> None:
         "unknown_ids": [],
         "missing": 0,
         "missing_ids": [],
+        "card_differs": [],
         "batch": 1,
         "n": 96,
         "skipped": 0,

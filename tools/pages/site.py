@@ -29,6 +29,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "hooks": "rows that post themselves while an evaluation runs",
         "prereg-markdown": "`EXPERIMENTS_PREREG.md` in and out, in English or Chinese",
         "one-arm": "at least so much, with a reference in the place of a baseline",
+        "arms": "model, prompt, decoding and harness of every arm, and results of another system",
         "deviations": "departing from a locked plan",
         "sharing": "private, by link, public: who sees what",
         "verifying": "one file, one command, no network",

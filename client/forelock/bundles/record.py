@@ -96,6 +96,8 @@ class Record:
     batches: Batches = field(default_factory=Batches)
     """With the index of each entry."""
     voids: dict[int, str] = field(default_factory=dict)
+    other_systems: dict[int, str] = field(default_factory=dict)
+    """Arms of the batches whose files said another system than the arm's card."""
     last_batch: int = -1
     """Index of the last entry of a batch or a void."""
     kept: int = 0
@@ -145,6 +147,9 @@ class Record:
                     f"{where} is of batch {batch.sequence}, and batch {len(self.batches) + 1} comes next"
                 )
             self.batches.append(entry.index, batch)
+            if entry.body.get("card_differs"):
+                self.other_systems[batch.sequence] = batch.arm
+                self.kept += len(batch.arm) + 200
             return
         number, reason = entry.body.get("batch"), entry.body.get("reason")
         if type(number) is not int or not 0 < number <= len(self.batches) or number in self.voids:
@@ -271,14 +276,16 @@ def read_verdict(
     return verdict
 
 
-def check_marks(record: Record, verdict: dict[str, Any]) -> None:
-    """Compare what the verdict says of an early end and of an early look at outcomes with the entries of them.
+def check_marks(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:
+    """Compare what the verdict says of an early end, an early look and other systems with the entries of them.
 
     Raises:
-        Broken: the collection was closed, or outcomes were opened, and the verdict does not say so as it was.
+        Broken: the collection was closed, outcomes were opened or results are of another system than the plan
+            describes, and the verdict does not say so as it was.
     """
     _check_close(record, verdict)
     _check_unblinding(record, verdict)
+    _check_systems(record, plan, verdict)
 
 
 def check_end(record: Record, coverage: Coverage) -> None:
@@ -340,6 +347,23 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
         raise Broken(
             f"{VERDICT} is not invalid, and results came in, or the collection ended, after outcomes had been opened"
         )
+
+
+def _check_systems(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:
+    """Every batch of another system is marked as the arm's card says; marks may name more, by what runs said."""
+    effects = {each.get("id"): each.get("on_difference") for each in _objects(plan.get("arms"))}
+    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "arm_differs"]
+    marked = {
+        (mark.get("effect"), number)
+        for mark in marks
+        for number in (mark["batches"] if isinstance(mark.get("batches"), list) else ())
+        if type(number) is int
+    }
+    for number, arm in record.other_systems.items():
+        if number not in record.voids and arm in effects and (effects[arm], number) not in marked:
+            raise Broken(
+                f"{VERDICT} says nothing of batch {number}, which came from another system than the plan describes"
+            )
 
 
 def _check_close(record: Record, verdict: dict[str, Any]) -> None:

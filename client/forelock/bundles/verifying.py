@@ -226,7 +226,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
         report.add("rows", "differs", "the rows were erased: nobody can judge them again")
     else:
         _check_rows(reader, record, plan, report)
-    check_marks(record, verdict)
+    check_marks(record, plan, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:

@@ -152,6 +152,7 @@ def _report(one: OneImport, report: Json) -> str:
         + (f", {batch['skipped']} were in already" if batch["skipped"] else "")
         + _ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
         + _ids(batch["missing"], batch["missing_ids"], "not in the file")
+        + _other_system(batch.get("card_differs") or [])
         for batch in report["batches"]
     ]
     return "\n".join(
@@ -170,6 +171,11 @@ def _ids(n: int, ids: list[str], what: str) -> str:
         return ""
     shown = ", ".join(text.plain(item_id) for item_id in ids[:5])
     return f", {n} {what} ({shown}{', …' if len(ids) > 5 else ''})"
+
+
+def _other_system(fields: list[str]) -> str:
+    shown = ", ".join(text.plain(each) for each in fields)
+    return f"; not the system that the plan describes: {shown}" if fields else ""
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:

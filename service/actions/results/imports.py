@@ -49,6 +49,8 @@ class Fitted:
     missing: int
     """Cells of the plan that the file has no row of."""
     missing_ids: tuple[str, ...]
+    card_differs: tuple[str, ...] = ()
+    """Fields of the arm's card of which the file says something else."""
 
 
 def fit(
@@ -132,6 +134,7 @@ def _fitted(
         unknown_ids=tuple(dict.fromkeys(unknown))[:SHOWN],
         missing=len(absent),
         missing_ids=tuple(distinct)[:SHOWN],
+        card_differs=rows.card_differs,
     )
 
 
@@ -184,6 +187,7 @@ def submissions(
             terms,
             attempt,
             skips=part.batch.on_duplicate == "skip",
+            card_differs=part.card_differs,
         )
         for part in fitted
     ]

@@ -62,6 +62,8 @@ class Submission:
     attempt: Attempt
     skips: bool = False
     """Rows that are in already are left out; otherwise one of them refuses the batch."""
+    card_differs: tuple[str, ...] = ()
+    """Fields of the arm's card of which an imported file says something else. The leaf has them: no outcome does."""
 
     @classmethod
     def of(
@@ -189,12 +191,14 @@ class _Taken:
     batch: StoredBatch | None
     answer: BatchReceipt
     project_id: str
+    card_differs: tuple[str, ...] = ()
 
     def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
         """The batch's leaf."""
         return ledger.Event(
             kind="batch",
-            body=batch.sealed.leaf(),
+            body=batch.sealed.leaf()
+            | ({"card_differs": list(self.card_differs)} if self.card_differs else {}),
             project_id=self.project_id,
             preregistration_id=batch.sealed.preregistration_id,
             salt=salt,
@@ -371,7 +375,7 @@ def _taken(intake: _Intake, submission: Submission, batch: StoredBatch | None) -
         state=intake.state,
         receipt=None,
     )
-    return _Taken(batch, answer, intake.record.project_id)
+    return _Taken(batch, answer, intake.record.project_id, submission.card_differs)
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:

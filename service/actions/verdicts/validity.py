@@ -8,8 +8,9 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results.other_systems import other_systems
 from service.domain.results.runs import NamedBatch, concerned, violations
-from service.domain.verdicts.validity import Effect, Mark, closed_early, of_runs, unblinded
+from service.domain.verdicts.validity import Effect, Mark, closed_early, of_card, of_runs, unblinded
 from service.store.ledger import ledger
 from service.store.results import batches, runs
 
@@ -43,18 +44,20 @@ def _unblinded(session: Session, record: Preregistration) -> Mark | None:
 
 
 def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
-    """What batches that count say of their runs, held against the plan."""
+    """What batches that count say of their runs and systems, held against the plan."""
     bound = {
         name: replace(run, observed=observed.get(name))
         for name, run in runs.bound(session, record.id).items()
     }
-    if record.locked_at is None or (record.plan.runs is None and not bound):
+    asks = record.plan.runs is not None or bool(record.plan.arm_cards)
+    if record.locked_at is None or not (asks or bound):
         return
     counting = set(batches.sequences(session, record.id))
     named = [
         NamedBatch(
             batch=body["batch"],
             sequence=sequence,
+            card_differs=tuple(body.get("card_differs", ())),
             **{name: body[name] for name in ("population", "arm", "endpoint", "run")},
         )
         for sequence, body in ledger.numbered(session, record.id, kind="batch")
@@ -63,6 +66,8 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
     for code, broken in violations(record.plan, record.locked_at, named, bound).items():
         yield of_runs(code, effect, broken, concerned(record.plan, broken))
+    for other in other_systems(record.plan, named, bound):
+        yield of_card(other, concerned(record.plan, other.batches))
 
 
 def _closed(session: Session, record: Preregistration) -> Mark | None:

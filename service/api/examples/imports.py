@@ -68,6 +68,7 @@ FILE: dict[str, Any] = {
         "section": {"format": "csv"},
         "about": {},
         "lower": [],
+        "system": {},
     },
     "table": None,
     "problem": None,

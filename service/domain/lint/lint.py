@@ -12,6 +12,7 @@ from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings, stopping_findings
 from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.lint.about import about_findings
+from service.domain.lint.arms import arm_findings
 from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.lint.imports import import_findings
 from service.domain.lint.level import level_findings
@@ -58,6 +59,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *assumption_findings(plan),
         *amounts_findings(plan),
         *import_findings(plan),
+        *arm_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
+from service.domain.plans.arms import ArmCard
 from service.domain.plans.assumptions import Assumptions
 from service.domain.plans.imports import ImportMapping
 from service.domain.plans.population import ManifestFacts
@@ -337,7 +338,7 @@ class Runs(StrictRecord):
 
 
 T = TypeVar("T")
-E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse)
+E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse, ArmCard)
 
 
 def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
@@ -364,6 +365,9 @@ class Plan(StrictRecord):
     title: Line | None = Field(None, description="One line.")
     populations: _Listed[Population] | None = Field(None, description="The items the hypotheses speak of.")
     hypotheses: _Listed[Hypothesis] | None = Field(None, description="The claims and their rules.")
+    arm_cards: _Listed[ArmCard] | None = Field(
+        None, alias="arms", description="What stands behind the arms: model, prompt, decoding, harness."
+    )
     endpoints: _Listed[Endpoint] | None = Field(None, description="What is measured.")
     tests: _Listed[TestUse] | None = Field(None, description="Statistical tests that rules ask.")
     sesoi: dict[Token, Margin] | None = Field(

@@ -86,6 +86,8 @@ class NamedBatch:
     arm: str
     endpoint: str
     run: str | None
+    card_differs: tuple[str, ...] = ()
+    """Fields of the arm's card of which the imported file said something else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,23 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from service.domain.results.other_systems import OtherSystem
 from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
 from service.words import say
 
-Code = Literal["unblinded", "closed_early", Violation]
+Code = Literal["unblinded", "closed_early", Violation, "arm_differs"]
 """In the order in which their reasons are given. The words of each are `reasons` of the catalogue."""
-Effect = Literal["invalid", "flag"]
+Effect = Literal["invalid", "flag", "note"]
 
 
 class Mark(Record):
     """Something that happened to a record and that every reader of its verdict has to know."""
 
     code: Code
-    effect: Effect = Field(description="`invalid`: no outcome stands; `flag`: outcomes stand, marked.")
+    effect: Effect = Field(
+        description="`invalid`: no outcome stands; `flag`: outcomes stand, marked; `note`: outcomes stand as they are."
+    )
     says: str = Field(description="What happened, as part of a sentence.")
     at: AwareDatetime | None = Field(None, description="When; null where it is not one moment.")
     batches: tuple[int, ...] = Field((), description="Batches that it concerns; empty: the whole record.")
@@ -83,6 +86,23 @@ def of_runs(
         says=say(f"reasons.{code}", count=len(numbers)),
         batches=numbers,
         runs=runs,
+        hypotheses=hypotheses,
+    )
+
+
+def of_card(other: OtherSystem, hypotheses: tuple[str, ...] | None) -> Mark:
+    """Batches of another system than the arm's card describes; what that does is for the card to say."""
+    return Mark(
+        code="arm_differs",
+        effect=other.card.on_difference,
+        says=say(
+            "reasons.arm_differs",
+            count=len(other.batches),
+            arm=other.card.id,
+            fields=", ".join(other.fields),
+        ),
+        batches=tuple(batch.batch for batch in other.batches),
+        runs=tuple(dict.fromkeys(batch.run for batch in other.batches if batch.run is not None)),
         hypotheses=hypotheses,
     )
 

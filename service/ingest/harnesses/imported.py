@@ -35,3 +35,5 @@ class Imported:
     events: Mapping[str, int] = field(repr=False)
     """How many samples had what beside their score, or instead of one."""
     statuses: Mapping[str, int] = field(repr=False)
+    card_differs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By arm the fields of its card of which the file says something else. No outcome."""

@@ -18,6 +18,7 @@ from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecid
 from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.harnesses.systems import argument, config_sha256, facts
 
 _WANTED = frozenset({"id", "epoch", "scores", "metadata", "error", "limit", "invalidation", "completed_at"})
 _SCORE = Members({"value", "reason", "history"}, only=True)
@@ -76,6 +77,23 @@ class InspectLog(Reader):
             "limits": {name: config[name] for name in _LIMITS if config.get(name) is not None},
             "harness_version": _mapping(run.get("packages")).get("inspect_ai"),
         }
+
+    def system(self) -> Mapping[str, Any]:
+        """From the header's `eval`: model and its arguments, how answers are generated, task and packages."""
+        run = self.run or {}
+        generated = _mapping(run.get("model_generate_config"))
+        return facts(
+            model__name=run.get("model"),
+            model__revision=argument(run.get("model_args"), "revision"),
+            decoding__temperature=generated.get("temperature"),
+            decoding__top_p=generated.get("top_p"),
+            decoding__max_tokens=generated.get("max_tokens"),
+            decoding__seed=generated.get("seed"),
+            harness__name="inspect_ai",
+            harness__version=_mapping(run.get("packages")).get("inspect_ai"),
+            harness__config_sha256=config_sha256(run.get("config")),
+            more__task_version=run.get("task_version"),
+        )
 
     def read_also(self, places: Collection[str]) -> None:
         """Input and target are passed over by imports."""

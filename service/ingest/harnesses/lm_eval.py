@@ -12,10 +12,11 @@ from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.json_values import Members, loads
 from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.harnesses.systems import argument, config_sha256, facts
 
 _SAMPLE = Members({"doc_id", "doc", "doc_hash", "filter", "metrics"})
 _RESULTS = Members({"config", "configs", "n-samples", "results", "model_name", "lm_eval_version"} | {
-    "versions", "higher_is_better",
+    "versions", "higher_is_better", "git_hash", "task_hashes",
 })  # fmt: skip
 
 
@@ -84,6 +85,27 @@ class LmEvalRun(Reader):
             "limits": self.run.get("limit") if self.run else None,
             "harness_version": told.get("lm_eval_version"),
         }
+
+    def system(self) -> Mapping[str, Any]:
+        """From the results file: the model and its arguments, how answers are generated, the harness and the task."""
+        told, arguments = self._results, self.run.get("model_args") if self.run else None
+        generated = self.run.get("gen_kwargs") if self.run else None
+        task_config = _mapping(_of_task(_mapping(told.get("configs")), self._samples))
+        generated = generated or task_config.get("generation_kwargs")
+        return facts(
+            model__name=argument(arguments, "pretrained")
+            or argument(arguments, "model")
+            or told.get("model_name"),
+            model__revision=argument(arguments, "revision"),
+            decoding__temperature=argument(generated, "temperature"),
+            decoding__top_p=argument(generated, "top_p"),
+            decoding__max_tokens=argument(generated, "max_gen_toks"),
+            harness__name="lm_eval" if told else None,
+            harness__version=told.get("lm_eval_version"),
+            harness__config_sha256=config_sha256(task_config),
+            more__git_hash=told.get("git_hash"),
+            more__task_hash=_of_task(_mapping(told.get("task_hashes")), self._samples),
+        )
 
     def lower(self) -> Iterator[str]:
         """Metrics of which `higher_is_better` says that they are not, under every filter."""

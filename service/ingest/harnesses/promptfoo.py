@@ -14,6 +14,7 @@ from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harnes
 from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.harnesses.systems import facts, text_sha256
 
 _WANTED = Members(
     {
@@ -50,6 +51,9 @@ class PromptfooResults(Reader):
         )
         self._document: Buffer = b""
         self._results_at: int | None = None
+        self._version: Any = None
+        self._prompts: Any = None
+        self._systems: dict[tuple[str, int], Mapping[str, Any]] = {}
         document = files.read(self._name)
         if not json_slices.begins_object(document):
             self._kind = "csv"
@@ -71,6 +75,25 @@ class PromptfooResults(Reader):
             for number, result in enumerate(results, start=1):
                 yield _sample(result, f"results[{number}]")
 
+    def system_of(self, sample: Sample) -> Mapping[str, Any]:
+        """The provider's id, and the template of its prompt where the document lists the prompts.
+
+        `promptId` is no hash of the template: of a prompt with a label it is one of the label.
+        """
+        provider = sample.fields.get("provider")
+        name = provider.get("id") if isinstance(provider, dict) else None
+        key = (name if isinstance(name, str) else "", sample.place)
+        if key not in self._systems:
+            prompts = self._prompts if isinstance(self._prompts, list) else []
+            prompt = prompts[key[1]] if 0 <= key[1] < len(prompts) else None
+            self._systems[key] = facts(
+                model__name=name,
+                prompt_sha256=text_sha256(prompt.get("raw")) if isinstance(prompt, dict) else None,
+                harness__name="promptfoo",
+                harness__version=self._version,
+            )
+        return self._systems[key]
+
     def _opened(self, document: Buffer) -> bool:
         """Whether the document has results in the place where promptfoo writes them."""
         for key, begin, end in json_slices.top(document, "the file"):
@@ -78,10 +101,15 @@ class PromptfooResults(Reader):
                 options = loads(document[begin:end], key)
                 repeats = options.get("repeat") if isinstance(options, dict) else None
                 self.repeats = repeats if type(repeats) is int else None
+            elif key == "metadata":
+                metadata = loads(document[begin:end], key)
+                self._version = metadata.get("promptfooVersion") if isinstance(metadata, dict) else None
             elif key == "results" and document[begin : begin + 1] == b"{":
-                for inner, at, _ in json_slices.members(document, begin, "results"):
+                for inner, at, until in json_slices.members(document, begin, "results"):
                     if inner == "results":
                         self._document, self._results_at = document, at
+                    elif inner == "prompts":
+                        self._prompts = loads(document[at:until], inner)
         return self._results_at is not None
 
 

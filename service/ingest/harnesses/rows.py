@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from service.domain.faults import SHOWN
+from service.domain.plans.arms import ArmCard
 from service.domain.plans.imports import HelmImport, TableImport
 from service.domain.plans.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
@@ -20,6 +21,7 @@ from service.ingest.harnesses.limits import shown, unmapped
 from service.ingest.harnesses.numbers import DECIMAL, mended, numeric, percent
 from service.ingest.harnesses.opening import harness_of
 from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder
+from service.ingest.harnesses.systems import Compared
 from service.ingest.harnesses.targets import Target
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
@@ -40,8 +42,10 @@ class Collector:
         arms: Collection[str] | None = None,
         max_rows: int = 10_000_000,
         content: Callable[[Mapping[str, Any]], tuple[str | None, str | None]] | None = None,
+        cards: Mapping[str, ArmCard] | None = None,
     ) -> None:
-        """`content` tells a sample's content (`fingerprints.content_finder`), where that is asked."""
+        """`content` tells a sample's content, where that is asked; `cards` are the plan's, to compare the file with."""
+        self._compared = Compared(cards or {})
         self._content = content
         self._mapping, self._targets = mapping, tuple(targets)
         self._undecided_events = harness_of(mapping.format).undecided
@@ -59,8 +63,7 @@ class Collector:
         """By endpoint whether the first number of a table has a percent sign."""
         self._events: Counter[str] = Counter()
         self._faults: dict[tuple[str, str, str], list[Any]] = {}
-        self._seen: set[str] = set()
-        self._others: set[str] = set()
+        self._seen, self._others = set[str](), set[str]()
         self._unscored = 0
         """Samples without the measure, and without anything that would tell why."""
         self._n = 0
@@ -104,13 +107,10 @@ class Collector:
             self._number_replicates(rows, reader.repeats)
             self._refuse_twice(rows)
         self._raise_faults()
-        statuses = Counter(
-            {
-                name: sum(of_arm.statuses.count(code) for of_arm in self._rows.values())
-                for name, code in STATUS.items()
-            }
-        )
-        return Imported(tuple(self._rows.values()), dict(self._events), dict(statuses))
+        codes = b"".join(bytes(rows.statuses) for rows in self._rows.values())
+        statuses = {name: codes.count(code) for name, code in STATUS.items()}
+        differing = self._compared.differing(reader, [arm for arm, _ in self._rows])
+        return Imported(tuple(self._rows.values()), dict(self._events), statuses, differing)
 
     def _require_whole(self, reader: Reader) -> None:
         """Asked before reading, and again after it: some tell only then."""
@@ -125,9 +125,9 @@ class Collector:
             self._prompts.add(prompt if isinstance(prompt, int) else str(prompt))
         if arm is None or (isinstance(self._mapping, HelmImport) and not self._in_split(sample)):
             return
+        self._compared.see_sample(reader, arm, sample)
         item_id = self._id(sample)
-        cluster = self._cluster(sample)
-        replicate = self._replicate(sample)
+        cluster, replicate = self._cluster(sample), self._replicate(sample)
         content = None if self._content is None else self._content(sample.fields)
         moment = None if self._find_time is None else self._time(self._find_time(sample.fields), sample.where)
         for target in self._targets:

@@ -62,6 +62,14 @@ class Reader(ABC):
         """Settings of the run, by names of `fingerprints.ASPECTS`, as far as the file says them."""
         return {}
 
+    def system(self) -> Mapping[str, Any]:
+        """What the file says of the system that ran, by the names of an arm card's fields (`plans.arms`)."""
+        return {}
+
+    def system_of(self, sample: Sample) -> Mapping[str, Any] | None:  # noqa: ARG002 - most runs are of one
+        """The same of one sample, where a file holds several systems; one mapping for all samples of a system."""
+        return None
+
     def lower(self) -> Iterable[str]:
         """Measures of which the file says that lower values are better."""
         return ()

@@ -61,6 +61,11 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
             ("hypothesis", "confirmatory hypotheses", "研究假设", "研究假说", "假说"),
             listed=True,
         ),
+        "arms": Heading(
+            "heading_arms",
+            ("arms", "arm cards", "systems", "compared systems", "conditions", "组", "各组", "系统", "对比系统"),
+            listed=True,
+        ),
         "endpoints": Heading(
             "heading_endpoints",
             ("endpoint", "endpoints", "primary endpoints", "primary outcome", "primary outcomes", "outcomes",
@@ -139,6 +144,25 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "endpoint": "token",
                 "equivalence": "token",
                 "falsified_if": "text",
+            },
+        ),
+        "arms": _labels(
+            "arms",
+            {
+                "model.name": "text",
+                "model.revision": "text",
+                "model.checkpoint_sha256": "token",
+                "prompt_sha256": "token",
+                "decoding.temperature": "number",
+                "decoding.top_p": "number",
+                "decoding.max_tokens": "number",
+                "decoding.seed": "text",
+                "tools": "tokens",
+                "harness.name": "text",
+                "harness.version": "text",
+                "harness.config_sha256": "token",
+                "system": "text",
+                "on_difference": "token",
             },
         ),
         "endpoints": _labels(

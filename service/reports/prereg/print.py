@@ -17,7 +17,13 @@ from service.reports.prereg.text import code, json_span, written
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses
 
-_DEFAULTS = {"replicates": 1, "parameters": {}, "visibility": "private", "family": []}
+_DEFAULTS = {
+    "replicates": 1,
+    "parameters": {},
+    "visibility": "private",
+    "family": [],
+    "on_difference": "flag",
+}
 _HEADS = {"hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
 """Members that stand in an entry's first line, or in a section of their own."""
 
@@ -74,7 +80,7 @@ def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str
         value, label = flat[name], FIELDS[key].get(name)
         if name in _DEFAULTS and value == _DEFAULTS[name]:
             continue
-        if label is None:
+        if label is None or value == []:  # an empty list has no code span to be read back from
             yield f"{indent}- {code(name)}{colon(language)}{json_span(value)}"
         else:
             yield f"{indent}- {label.of(language)}{colon(language)}{_value(label.kind, name, value, language)}"

@@ -48,6 +48,7 @@ _NOTES = {plain(say("prereg.note", language)) for language in LANGUAGES}
 PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
     {
         "populations": sections.population,
+        "arms": sections.arm,
         "endpoints": sections.endpoint,
         "sesoi": sections.sesoi,
         "tests": sections.test,

@@ -175,6 +175,15 @@ _ROLES = {"primary": "primary", "主要": "primary", "主端点": "primary", "�
           "secondary": "secondary", "次要": "secondary", "次要端点": "secondary"}  # fmt: skip
 
 
+def arm(draft: Draft, _said: Said, _item: Item, name: Said, entry: Entry) -> bool:
+    """An arm's own entry. What prose says of a model is for its author to put under labels."""
+    if not name.raw:
+        return False
+    name_entry(entry, "id", name)
+    draft.entries("arms").append(entry)
+    return True
+
+
 def endpoint(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -> bool:
     """`**paired binary accuracy** (per-question 0/1)`, `secondary: token-F1`, or an endpoint's own entry."""
     if name.raw and not said.text and "kind" in entry and "role" in entry:

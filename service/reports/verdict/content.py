@@ -159,6 +159,13 @@ class EvidenceLine(Record):
     score: int | None
 
 
+class ArmLine(Record):
+    """What the plan says of the system behind an arm."""
+
+    id: str
+    says: str = Field(description="The fields of its card, in one line.")
+
+
 class Report(Record):
     """A verdict as a report."""
 
@@ -171,6 +178,9 @@ class Report(Record):
     multiplicity: str
     marks: tuple[Words, ...] = Field(description="What stands against it, for good.")
     hypotheses: tuple[HypothesisReport, ...]
+    arms: tuple[ArmLine, ...] = Field(
+        (), description="What stands behind the arms, as the plan describes it."
+    )
     warnings: tuple[Acknowledged, ...] = Field((), description="Warnings that the lock acknowledged.")
     deviations: tuple[DeviationLine, ...]
     effects: tuple[Effect, ...]
@@ -210,6 +220,11 @@ def report_of(
         hypotheses=tuple(
             _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses
+        ),
+        arms=tuple(
+            ArmLine(id=arm.id, says=" ".join(arm.text().split()))
+            for arm in plan.arm_cards or ()
+            if arm.text()
         ),
         warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
         deviations=tuple(

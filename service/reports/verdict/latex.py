@@ -97,6 +97,8 @@ def print_latex(report: Report, language: Language = "en") -> str:
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
         body += list(_hypothesis(hypothesis, language))
+    arms = [f"{arm.id}{colon(language)}{arm.says}" for arm in report.arms]
+    body += list(_listed("arms", arms, language))
     body += list(_listed("acknowledged", [f"`{w.code}` {w.says.zh if language == 'zh' else w.says.en}"
                                           for w in report.warnings], language))  # fmt: skip
     deviations = [

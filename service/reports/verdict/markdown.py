@@ -86,6 +86,9 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
 
 
 def _after(report: Report, language: Language) -> Iterator[str]:
+    if report.arms:
+        yield f"## {say('arms', language)}"
+        yield "\n".join(f"- {code(arm.id)}{colon(language)}{_line(arm.says)}" for arm in report.arms)
     if report.warnings:
         yield f"## {say('acknowledged', language)}"
         yield "\n".join(

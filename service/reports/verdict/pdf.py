@@ -65,6 +65,10 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
             *([{
+                "heading": say("arms", language),
+                "lines": [_said(f"{arm.id}{colon(language)}{arm.says}") for arm in report.arms],
+            }] if report.arms else []),
+            *([{
                 "heading": say("acknowledged", language),
                 "lines": [
                     _said(f"`{warning.code}` {warning.says.zh if zh else warning.says.en}")

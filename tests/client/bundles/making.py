@@ -155,21 +155,21 @@ def verdict(plan_sha256: str, outcome: str = "supported", voided: Sequence[int] 
     }
 
 
-def locked() -> World:
-    """A log of others' entries with a locked plan in it."""
+def locked(sections: dict[str, Any] | None = None) -> World:
+    """A log of others' entries with a locked plan in it, with more sections where they are given."""
     world = World()
     for number in range(3):
         world.log("plan_locked", {"preregistration_id": f"other-{number}"}, own=False)
     items = text({"item_ids": [f"item {number}" for number in range(4)]})
-    plan_text = text(plan(sha256(items)))
+    plan_text = text(plan(sha256(items)) | (sections or {}))
     world.members |= {"plans/1.json": plan_text, "manifests/0.json": items, "VERIFY.md": b"# How to check\n"}
     world.log("plan_locked", {"preregistration_id": ID, "version": 1, "plan_sha256": sha256(plan_text)})
     return world
 
 
-def collected(*, arms: str = "AB") -> World:
+def collected(*, arms: str = "AB", sections: dict[str, Any] | None = None) -> World:
     """The same with every result in: one batch per arm."""
-    world = locked()
+    world = locked(sections)
     rows = b""
     for number, arm in enumerate(arms, 1):
         data = block(bytes([number] * 16), range(4), [1, 0, 1, 1])

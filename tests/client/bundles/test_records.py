@@ -176,6 +176,28 @@ def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
         assert "early look" in failures(report) or "not invalid" in failures(report)
 
 
+@pytest.mark.parametrize("effect", ["invalid", "flag", "note"])
+def test_results_of_another_system_are_in_the_verdict(effect: str) -> None:
+    def told(*marks: dict[str, Any], outcome: str = "supported", card: str = effect) -> Report:
+        world = collected(arms="A", sections={"arms": [{"id": "B", "on_difference": card}]})
+        data = block(bytes([2] * 16), range(4), [1, 0, 1, 1])
+        world.log("batch", batch_body(2, "B", data, 4) | {"card_differs": ["model.name"]})
+        world.members["rows.bin"] += data
+        said = verdict(sha256(world.members["plans/1.json"]), outcome)
+        say(world, said | ({"marks": list(marks)} if marks else {}))
+        return checked(world.bundle())
+
+    mark = {"code": "arm_differs", "effect": effect, "batches": [2]}
+    assert failures(told(mark)) == ""
+    for wrong in (
+        told(),
+        told(mark | {"batches": [1]}),
+        told(mark, card="flag" if effect != "flag" else "note"),
+    ):
+        assert exit_status(wrong) == 3
+        assert "another system" in failures(wrong)
+
+
 def judged_with_a_mark_for_nothing(mark: dict[str, Any]) -> bytes:
     world = collected()
     said = verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]}

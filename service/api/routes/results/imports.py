@@ -67,6 +67,9 @@ class ImportedBatch(View):
     unknown_ids: list[str] = Field(description="The first of their ids.")
     missing: int = Field(description="Rows that the plan expects and the file does not have.")
     missing_ids: list[str] = Field(description="The first of their items.")
+    card_differs: list[str] = Field(
+        [], description="Fields of the arm's card in the plan of which the file says something else."
+    )
     batch: int | None = Field(description="Number of the batch; null: all of its rows were in.")
     n: int = Field(description="Rows that were stored.")
     skipped: int = Field(description="Rows left out because they were in.")
@@ -245,6 +248,7 @@ def _batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
         unknown_ids=list(fitted.unknown_ids),
         missing=fitted.missing,
         missing_ids=list(fitted.missing_ids),
+        card_differs=list(fitted.card_differs),
         batch=accepted.batch,
         n=accepted.n,
         skipped=accepted.skipped,
