@@ -34,7 +34,7 @@ from forelock.problem import ForelockError
 EVALUATION = Path(__file__).parent / "stdlib_retrieval"
 USUAL_PORT = 8321
 BATCH_SIZE = 500
-START_SECONDS = 120
+START_SECONDS = 300
 PATIENCE_SECONDS = 20.0
 
 

@@ -38,8 +38,10 @@ class Fetcher:
                 answer = incoming.read(unread, time.monotonic)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise FileFault(f"{self._address} does not answer ({type(error).__name__})") from error
-        except UnicodeEncodeError:  # half of a surrogate pair, from an earlier answer
-            raise FileFault(f"{self._address} sends to a page that no address names") from None
+        except UnicodeEncodeError:
+            raise FileFault(
+                f"{self._address} was not asked: the key, a name or an earlier answer holds what no request carries"
+            ) from None
         except Unreachable as error:
             raise FileFault(f"{self._address}: {error}") from error
         self._left -= len(answer.content)

@@ -20,8 +20,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-PATIENCE = 60.0
-"""Seconds in which a nursery that was asked for a child has one."""
+PATIENCE = 300.0
+"""Seconds in which a nursery that was asked for a child has one. It loads for three seconds of processor first,
+which are more than a minute where much else runs; one that is given up begins anew, and one that
+ended is noticed at once."""
 MOST = 64 * 1024
 BURY_SECONDS = 60.0
 """How long a calculator that has ended may wait to be buried."""

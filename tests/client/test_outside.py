@@ -216,3 +216,16 @@ def test_a_run_is_imported_as_an_archive_of_its_files(service, command, monkeypa
     assert names == ["run.json", "traces_0001.json", "traces_0002.json"]
     assert command("import", "p1", "file", *given)[0] == 2
     assert command("import")[0] == 2
+
+
+@pytest.mark.parametrize(("token", "run"), [("clé", "r1"), ("\udcff", "r1"), ("mine", "r\udcff")])
+def test_a_token_or_a_run_that_no_request_carries_ends_in_a_sentence(tmp_path, token, run):
+    with pytest.raises(FileFault, match="what no request carries") as refused:
+        fetch_run(
+            run,
+            tmp_path,
+            "http://mlflow.test",
+            environment={"MLFLOW_TRACKING_TOKEN": token},
+            transport=httpx.MockTransport(lambda _: httpx.Response(200, content=b"{}")),
+        )
+    assert token not in str(refused.value)
