@@ -144,12 +144,15 @@ def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     if slices is None:
         return
     width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
-    for each in slices["results"]:
+    for at, each in enumerate(slices["results"]):
         words = "" if each["outcome"] == "estimate" else padded(_outcome(each, say), 22)
         mean = show_level(each["mean"], points=answer["points"])
         interval = show_interval(each["ci"], points=answer["points"], say=say)
         told = say("and_interval", value=f"{words}{mean}", interval=interval)
         yield "slice", f"{plain(each['name']):<{width}}  {told}{say('comma')}n = {each['n']}"
+        withheld = answer.get("reasons", {}).get(f"slices.results.{at}.outcome")
+        if withheld is not None:
+            yield "slice", f"{' ' * width}  {withheld}"
     if slices["left_out"]:
         yield "slice", say("not_weighed", names=", ".join(plain(each) for each in slices["left_out"]))
     if slices["outcome"] is not None:

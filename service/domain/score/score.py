@@ -55,7 +55,8 @@ def score(request: ScoreRequest) -> Score:
     if items.slices is not None:
         from service.domain.score.slices import slices_of  # most scores answer sooner without
 
-        slices = slices_of(kept, request, lambda part: weigh(part, request).analysis)
+        slices, withheld = slices_of(items, kept, request, lambda part: weigh(part, request).analysis)
+        reasons |= withheld
     unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
     rescaled = request.suite is not None and bool(request.suite.rescale)
     points = unit and not rescaled and all(value in (None, 0, 1) for value in request.values)

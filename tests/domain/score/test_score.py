@@ -179,3 +179,31 @@ def test_what_cannot_be_scored_names_the_field(body, path):
     with pytest.raises(InvalidData) as refused:
         ask(**body)
     assert refused.value.faults[0].path == path
+
+
+def test_a_slice_that_lacks_much_of_its_own_stands_by_its_worst_case():
+    """Of the whole a twentieth is missing, of one slice two fifths: 30 of 30, or 30 of 50 at the worst."""
+    values = [1] * 350 + [1] * 30 + [None] * 20
+    slices = ["easy"] * 350 + ["hard"] * 50
+    result = ask(values, slices=slices, threshold=0.6)
+    assert (result.outcome, result.missing.share) == ("meets", 0.05)
+    assert {row.name: row.outcome for row in result.slices.results} == {
+        "easy": "meets",
+        "hard": "cannot_tell",
+    }
+    assert result.slices.outcome == "cannot_tell"
+    assert "20 items are without a result" in result.reasons["slices.results.1.outcome"]
+    low = ask([0 if value == 1 else value for value in values], slices=slices, threshold=0.3)
+    hard = low.slices.results[1]
+    assert (hard.outcome, hard.shown_short) == ("cannot_tell", False)  # 20 of 50 at the best
+    few = ask([*values[:379], 1, 1, *[None] * 2], slices=slices[:383], threshold=0.6)
+    assert few.slices.outcome == "meets"  # 2 of 33 are more, and 31 of 33 meet all the same
+    as_worst = ask(values, slices=slices, threshold=0.6, missing="fail")
+    assert as_worst.slices.results[1].mean == 0.6
+    assert "slices.results.1.outcome" not in as_worst.reasons
+
+
+def test_a_slice_without_any_result_is_named():
+    result = ask([1] * 60 + [None] * 3, slices=["seen"] * 60 + ["unseen"] * 3, threshold=0.6)
+    assert result.slices.left_out == ("unseen",)
+    assert result.slices.outcome == "cannot_tell"
