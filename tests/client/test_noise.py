@@ -161,3 +161,48 @@ def test_scores_of_one_system_have_a_worst_of_k(table, capsys, monkeypatch):
     assert told.startswith("The mean of the worst of 2 is 2.5")
     assert "best of 2" in told
     assert "q0 (mean 1.5 of 2)" in " ".join(told.split())
+
+
+@pytest.fixture
+def topics(table, monkeypatch):
+    """Two systems, three runs; every other item is of another topic."""
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    rows = [
+        (
+            f"i{item}",
+            arm,
+            run,
+            int((item * 7 + run * (3 if arm == "old" else 5)) % 4 > item % 2),
+            "ab"[item % 2],
+        )
+        for item in range(16)
+        for arm in ("old", "new")
+        for run in (1, 2, 3)
+    ]
+    return table("item,arm,run,value,topic\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)), rows
+
+
+@pytest.mark.parametrize("arms", ["old,new", "new"])
+def test_every_slice_is_answered_as_if_it_were_alone_at_its_share_of_alpha(topics, table, capsys, arms):
+    path, rows = topics
+    assert main(["noise", path, "--arms", arms, "--slice", "topic", "--json"]) == 0
+    slices = json.loads(capsys.readouterr().out)["slices"]
+    assert list(slices) == ["a", "b"]
+    for topic, answer in slices.items():
+        alone = "".join(",".join(map(str, row[:4])) + "\n" for row in rows if row[4] == topic)
+        path = table(f"item,arm,run,value\n{alone}")
+        assert main(["noise", path, "--arms", arms, "--alpha", "0.025", "--json"]) == 0
+        assert answer["analysis"] == json.loads(capsys.readouterr().out)["analysis"]
+
+
+def test_slices_are_said_below_the_whole_and_refused_where_an_item_has_two(topics, table, capsys):
+    path, rows = topics
+    assert main(["noise", path, "--slice", "topic"]) == 0
+    said = capsys.readouterr().out
+    assert "slice a: The candidate differs" in " ".join(said.split())
+    assert "slice b:" in said
+    torn = [(*row[:4], "ab"[at % 2]) for at, row in enumerate(rows)]
+    path = table("item,arm,run,value,topic\n" + "".join(",".join(map(str, row)) + "\n" for row in torn))
+    assert main(["noise", path, "--slice", "topic"]) == 2
+    assert "into two slices; mend one" in capsys.readouterr().err

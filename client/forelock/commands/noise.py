@@ -11,6 +11,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.options import add_options
+from forelock.text import plain
 from forelock.words import say_of
 
 if TYPE_CHECKING:
@@ -42,41 +43,60 @@ def add(commands: Any) -> None:
     parser.add_argument("--most-items", type=positive, metavar="N", help="no more items than these exist")
     parser.add_argument("--at-least", type=proportion, default=0.9, metavar="SHARE",
                         help="of one arm: how often a reliable item is right (default 90%%)")  # fmt: skip
-    add_options(parser, without=("slice", "lower"))
+    add_options(parser, without=("lower",))
 
 
 def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions import noise, reliability_form
     from forelock.questions.asked import Asked
-    from forelock.questions.form import show_answer
+    from forelock.questions.form import Form, show_answer
 
     if len(options.inputs) > 2:
         raise FileFault("noise takes one file, or two of a baseline and a candidate")
 
-    def run(request: dict[str, Any]) -> dict[str, Any]:
+    def run(request: dict[str, Any], answers: int = 1) -> dict[str, Any]:
         name = "reliability" if "values" in request else "repeated"
         rows = {name: column for name, column in request.items() if name != "item_ids"}
-        return asked_of.run(name, rows | _asked(options, name), timeout=options.timeout)
+        return asked_of.run(
+            name, rows | _asked(options, name, options.alpha / answers), timeout=options.timeout
+        )
 
-    reading = noise.read_runs(asked_of, options.inputs, Asked.of(options), run)
+    def form_of(request: dict[str, Any], answer: dict[str, Any]) -> Form:
+        if "values" in request:
+            return reliability_form.form_of(answer, request["item_ids"], say_of(options))
+        return noise.form_of(answer, say_of(options))
+
+    asked = Asked.of(options)
+    reading = noise.read_runs(asked_of, options.inputs, asked, run)
     request = noise.request_of(reading)
     reading = replace(reading, remarks=[*reading.remarks, *noise.left_out(reading)])
     answer = run(request)
-    if "values" not in request:
-        show_answer(options, noise.form_of(answer, say_of(options)), answer, reading)
-        return 0
-    form = reliability_form.form_of(answer, request["item_ids"], say_of(options))
-    show_answer(options, form, {**answer, "item_ids": request["item_ids"]}, reading)
+    form = form_of(request, answer)
+    if "values" in request:
+        answer = {**answer, "item_ids": request["item_ids"]}
+    if asked.slice is not None:
+        slices = noise.by_slice(reading, run)
+        answer["slices"] = {
+            name: {"reason": part} if isinstance(part, str) else part for name, _, part in slices
+        }
+        lines = [
+            (name, part if isinstance(part, str) else form_of(rows, part).headline)
+            for name, rows, part in slices
+        ]
+        form = replace(
+            form, parts=[*form.parts, *(("slice", f"{plain(name)}: {line}") for name, line in lines)]
+        )
+    show_answer(options, form, answer, reading)
     return 0
 
 
-def _asked(options: argparse.Namespace, name: str) -> dict[str, Any]:
+def _asked(options: argparse.Namespace, name: str, alpha: float) -> dict[str, Any]:
     """What is asked of the runs of one system, or of two."""
     if name == "reliability":
         if options.budget is not None or options.most_items is not None:
             raise FileFault("--budget and --most-items are for two arms: name them with --arms BASE,CAND")
-        return {"level": 1 - options.alpha, "least_share": options.at_least}
+        return {"level": 1 - alpha, "least_share": options.at_least}
     costs = {unit: getattr(options, f"cost_{unit}") for unit in ("item", "run", "judge")}
-    asked: dict[str, Any] = {"alpha": options.alpha, "level": 1 - options.alpha, "costs": costs}
+    asked: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha, "costs": costs}
     beside = {"budget": options.budget, "most_items": options.most_items}
     return asked | {member: value for member, value in beside.items() if value is not None}

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.columns import TABLES, obvious
-from forelock.problem import FileFault
+from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.asked import Asked, Opened
 from forelock.questions.form import Form
-from forelock.questions.rank import labels_of
+from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.reading import read_for
 from forelock.questions.systems import two
 from forelock.questions.table import Reading, System
@@ -82,7 +82,7 @@ def request_of(reading: Reading) -> Json:
         FileFault: a run of an item stands there twice, or no item has a run.
     """
     cells = [cells_of(system) for system in reading.systems]
-    item_ids = [item_id for item_id in cells[0] if all(item_id in other for other in cells)]
+    item_ids = _in_all(cells)
     if not item_ids:
         raise FileFault(f"{reading.opened.name}: no item has a run in every arm")
     request: Json
@@ -97,6 +97,39 @@ def request_of(reading: Reading) -> Json:
     if "cluster" in reading.systems[0].labels:
         request["clusters"] = labels_of(reading, item_ids, "cluster")
     return request
+
+
+def by_slice(reading: Reading, run: Callable[[Json, int], Json]) -> list[tuple[str, Json, Json | str]]:
+    """By slice the request, and its answer or why there is none.
+
+    Args:
+        run: answers a request as one of so many, of which each has its share of alpha.
+
+    Raises:
+        FileFault: more than `MOST_SLICES` slices, or items that no slice or several have.
+    """
+    whole = request_of(reading)
+    item_ids = _in_all([cells_of(system) for system in reading.systems])
+    slices = labels_of(reading, item_ids, "slice")
+    names = list(dict.fromkeys(slices))
+    if len(names) > MOST_SLICES:
+        raise FileFault(
+            f"{reading.opened.name}: has {len(names)} slices, and {MOST_SLICES} are answered at once"
+        )
+    answers: list[tuple[str, Json, Json | str]] = []
+    for name in names:
+        kept = [at for at, slice_ in enumerate(slices) if slice_ == name]
+        request = {column: [values[at] for at in kept] for column, values in whole.items()}
+        try:
+            answers.append((name, request, run(request, len(names))))
+        except ForelockProblem as problem:
+            answers.append((name, request, problem.detail))
+    return answers
+
+
+def _in_all(cells: Sequence[Mapping[str, Runs]]) -> list[str]:
+    """The items of which every system has a run, in the order of the first."""
+    return [item_id for item_id in cells[0] if all(item_id in other for other in cells)]
 
 
 def cells_of(system: System) -> dict[str, Runs]:

@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rank": ("arms", "common", "missing", "allow-different", *_SUITE, *_SHARED),
     "noise": (
         *("arms", "cost-item", "cost-run", "cost-judge", "budget", "most-items", "at-least"),
-        *("cluster", "allow-different", "alpha", *_FILES),
+        *("cluster", "slice", "allow-different", "alpha", *_FILES),
     ),
     "items": ("arms", "allow-different", *_FILES),
     "resolve": ("arms", "effect", "cluster", "allow-different", "alpha", *_FILES),
