@@ -278,6 +278,13 @@ def test_in_clusters_scores_without_a_known_range_have_an_interval():
     assert "ci" not in found.reasons
 
 
+def test_what_was_seen_alone_decides_nothing():
+    """Clusters that do not differ leave t without a width; the range seen, alone, showed 4.9 to be met by three."""
+    body = {"values": [5.0, 7.0] * 3, "clusters": [1, 1, 2, 2, 3, 3], "threshold": 4.9}
+    found = analyse(NAME, body)
+    assert (found.ci, found.against.outcome) == (None, "cannot_tell")
+
+
 def test_rare_scores_without_a_known_range_are_seldom_beyond_the_interval():
     """The truth is above Student's t alone in more than .08 of these log-normal columns, nominal .025."""
     rng = np.random.default_rng(7)

@@ -70,6 +70,12 @@ def test_right_and_wrong_are_a_case_of_bounded_scores():
     assert scores.ends(0.025) == pytest.approx(shares.ends(0.025), abs=1e-7)
 
 
+def test_arms_without_spread_decide_nothing_where_no_range_is_known():
+    found = analyse(NAME, body([2.0] * 9, [3.0] * 9))
+    assert (found.ci, found.p_value) == (None, None)
+    assert found.reasons["ci"] == "nothing varies, which is no certainty"
+
+
 def test_without_a_range_what_was_seen_stands_for_it_and_welch_has_a_say():
     found = analyse(NAME, body(BASELINE - 3, CANDIDATE - 3))
     welch = stats.ttest_ind(CANDIDATE, BASELINE, equal_var=False)

@@ -90,6 +90,8 @@ class UnpairedMeans:
         student, melded = self.beside.get(self.method), self.beside.get("melded")
         if melded is None:
             return None if student is None else (self.method, student)
+        if student is None and self.scale is None:
+            return None  # what was seen is no range: alone it would say that no mean lies beyond it
         if self.codes is None and self.covariates is None and self.scale is not None:
             return "melded", melded
         if self.error is None:  # one item or cluster decides a mean or a slope

@@ -108,8 +108,10 @@ class OneMean:
         if self.groups is None:
             return self._of_items()
         robust, effective = self._robust, self._effective
-        if robust is None or effective is None:
-            return None if effective is None else ("korn-graubard", effective)
+        if effective is None or (robust is None and self.scale is None):
+            return None  # what was seen is no range: alone it would say that no mean lies beyond it
+        if robust is None:
+            return "korn-graubard", effective
         if self._by_robust(self.effective_n):
             return "cr2_t", robust
         return "furthest", Furthest((robust, effective))
