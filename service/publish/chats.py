@@ -31,6 +31,9 @@ LINES: Mapping[str, str] = {
 MOST = 1800
 """Characters of text: Discord takes 2,000 with the address, Slack's sections 3,000."""
 
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of what follows: a title with one would read otherwise than it is written."""
+
 
 def shaped(shape: WebhookFormat, event: str, data: Mapping[str, Any]) -> bytes:
     """The body of a message in a chat's shape."""
@@ -44,7 +47,7 @@ def text_of(event: str, data: Mapping[str, Any]) -> str:
     lines += [
         f"{hypothesis['id']}: {hypothesis['headline']['en']}" for hypothesis in data.get("hypotheses", ())
     ]
-    text = "\n".join(lines)
+    text = _DIRECTIONS.sub("", "\n".join(lines))
     return text if len(text) <= MOST else text[: MOST - 1] + "…"
 
 

@@ -86,3 +86,10 @@ def test_a_long_verdict_is_cut_and_says_so(count: int) -> None:
     text = text_of("verdict.published", {**VERDICT, "hypotheses": VERDICT["hypotheses"] * count})
     assert len(text) <= MOST
     assert text.endswith("…") is (count == 200)
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_a_title_reads_as_it_is_written(shape: WebhookFormat) -> None:
+    said = json.dumps(sent(shape, title="safe \u202edelbaso\u2066 \u200fend"), ensure_ascii=False)
+    assert not {"\u202e", "\u2066", "\u200f"} & set(said)
+    assert "safe delbaso end" in said
