@@ -69,12 +69,18 @@ class Operation:
         return [each["name"] for each in self.described.get("parameters", []) if each["in"] == "query"]
 
     def url(self, ids: Mapping[str, object]) -> str:
-        """Its path with these ids.
+        """Its path with these ids, and where it is of a record what its query has to have.
 
         Raises:
             KeyError: the path holds a name that `ids` does not: a route that its test must be taught.
         """
-        return PLACE.sub(lambda found: str(ids[found[1]]), self.path)
+        asked = [
+            f"{each['name']}=example"
+            for each in self.described.get("parameters", ())
+            if self.names and each.get("in") == "query" and each.get("required")
+        ]
+        path = PLACE.sub(lambda found: str(ids[found[1]]), self.path)
+        return path + ("?" + "&".join(asked) if asked else "")
 
     def bodies(self) -> list[tuple[str, Any]]:
         """A valid body of every media type, (None, None) where it takes none."""
