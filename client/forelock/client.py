@@ -385,8 +385,8 @@ class Client(AfterCalls):
     def verdicts(
         self, *, hypothesis: str | None = None, outcome: str | None = None, since: str | None = None
     ) -> Iterator[Json]:
-        """Every verdict of the project, one item per hypothesis, page after page."""
-        filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since}
+        """Every verdict of the project, one item per hypothesis with its headline, page after page."""
+        filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since, **self._spoken}
         yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
 
     # The ledger

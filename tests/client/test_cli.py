@@ -373,6 +373,22 @@ def test_verdicts_one_line_each(service, command):
     )
 
 
+def test_verdicts_have_their_headline_below_in_the_language_asked_for(service, command):
+    item = {
+        "preregistration_id": "p1",
+        "title": "T",
+        "hypothesis": "H1",
+        "outcome": "supported",
+        "headline": "B 优于 A",
+        "judged_at": "2027-01-01T00:00:00Z",
+    }
+    service.will_answer(200, {"items": [item], "next_cursor": None})
+    assert (
+        command("verdicts", "--lang", "zh")[1] == "2027-01-01T00:00:00Z  p1  H1: supported  T\n    B 优于 A\n"
+    )
+    assert service.requests[-1].url.params["lang"] == "zh"
+
+
 def test_a_refusal_names_every_field_and_its_fix(service, command):
     errors = [
         {"path": "hypotheses[0].rule", "message": "does not parse", "fix": "write delta >= 2.0 pp"},

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from forelock.cli import main
+from service.actions.verdicts import headlines
 from service.domain.canonical import canonical
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
@@ -238,9 +239,10 @@ def test_an_altered_verdict_is_not_served_and_the_list_goes_on(service: Service,
         refused(service, f"/v1/preregistrations/{prereg_id}{path}")
     if how == "hash too":
         line = listed(service, "/v1/verdicts", preregistration_id=prereg_id)
-        assert (line["outcome"], line["altered"]) == (None, True)
+        assert (line["outcome"], line["headline"], line["altered"]) == (None, None, True)
     line = listed(service, "/v1/verdicts", preregistration_id=sound)
     assert (line["outcome"], line["altered"]) == ("supported", False)
+    assert line["headline"]
     page = service.client
     secret = service.key("read")
     assert page.post("/login", data={"key": secret}).status_code in (200, 303)
@@ -255,8 +257,20 @@ def test_a_forged_line_of_the_list_is_marked(service: Service) -> None:
     prereg_id = judged(service)
     tamper(service, "verdict_hypotheses", "outcome = 'equivalent'", "preregistration_id = :id", id=prereg_id)
     line = listed(service, "/v1/verdicts", preregistration_id=prereg_id)
-    assert (line["outcome"], line["altered"]) == (None, True)
+    assert (line["outcome"], line["headline"], line["altered"]) == (None, None, True)
     red(service)
+
+
+def test_no_headline_stands_on_an_altered_plan(service: Service) -> None:
+    sound, prereg_id = judged(service), judged(service)
+    (text,) = stored(service, "canonical", "plans", prereg_id)
+    forged = text.replace('"title":"', '"title":"Not ')
+    assert forged != text
+    tamper(service, "plans", "canonical = :text", "preregistration_id = :id", text=forged, id=prereg_id)
+    fresh(service)
+    line = listed(service, "/v1/verdicts", preregistration_id=prereg_id)
+    assert (line["outcome"], line["headline"]) == ("supported", None)
+    assert listed(service, "/v1/verdicts", preregistration_id=sound)["headline"]
 
 
 def test_a_forged_state_is_not_shown(service: Service) -> None:
@@ -379,6 +393,7 @@ def test_a_receipt_carries_a_leaf_that_anybody_can_hash(service: Service) -> Non
 def fresh(service: Service) -> None:
     """Forget what the process has compared, as another process has not compared it."""
     verdicts._said._known.clear()
+    headlines._known._known.clear()
 
 
 def flip(service: Service, prereg_id: str, arm: str, bit: int, received: str = "received") -> None:

@@ -32,6 +32,7 @@ def test_a_plan_is_locked_results_come_in_and_a_verdict_comes_out(service: Servi
     assert last.json()["state"] == "complete"
     pending = client.get(f"/v1/preregistrations/{prereg_id}/verdict")
     assert (pending.status_code, pending.json()["code"]) == (409, "verdict_pending")
+    assert client.get("/v1/verdicts").json()["items"] == []
 
     assert service.run_jobs() == 1
     verdict = client.get(f"/v1/preregistrations/{prereg_id}/verdict").json()
@@ -44,6 +45,11 @@ def test_a_plan_is_locked_results_come_in_and_a_verdict_comes_out(service: Servi
     assert client.get(f"/v1/preregistrations/{prereg_id}").json()["state"] == "judged"
     (listed,) = client.get("/v1/verdicts", params={"outcome": "supported"}).json()["items"]
     assert (listed["preregistration_id"], listed["hypothesis"]) == (prereg_id, "H1a")
+    (said,) = client.get(f"/v1/preregistrations/{prereg_id}/verdict/sentences").json()["hypotheses"]
+    assert listed["headline"] == said["headline"]["en"]
+    (chinese,) = client.get("/v1/verdicts", params={"lang": "zh"}).json()["items"]
+    assert chinese["headline"] == said["headline"]["zh"] != listed["headline"]
+    assert client.get("/v1/verdicts", params={"lang": "xx"}).status_code == 422
 
 
 def test_rows_are_readable_after_the_verdict_and_not_before(service: Service) -> None:

@@ -10,6 +10,7 @@ from forelock.client import Client
 from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict
 from forelock.printing import show
+from forelock.words import add_language
 
 
 def add(commands: Any) -> None:
@@ -23,11 +24,12 @@ def add(commands: Any) -> None:
     add_reports(parser)
 
     parser = command(
-        commands, "verdicts", _verdicts, "Every verdict of the project, one line per hypothesis."
+        commands, "verdicts", _verdicts, "Every verdict of the project, by hypothesis: outcome and headline."
     )
     parser.add_argument("--hypothesis", help="only hypotheses of this id")
     parser.add_argument("--outcome", choices=sorted(text.EXIT_CODES), help="only this outcome")
     parser.add_argument("--since", metavar="TIME", help="only verdicts since this time (RFC 3339)")
+    add_language(parser)
 
 
 def _verdict(options: argparse.Namespace, client: Client) -> int:
@@ -45,6 +47,13 @@ def _verdicts(options: argparse.Namespace, client: Client) -> int:
     lines = [
         f"{text.plain(verdict['judged_at'])}  {text.plain(verdict['preregistration_id'])}  "
         f"{text.plain(verdict['hypothesis'])}: {verdict['outcome'] or 'altered'}  {text.plain(verdict['title'])}"
+        f"{_headline(verdict)}"
         for verdict in verdicts
     ]
     return show(options, verdicts, "\n".join(lines) or "no verdicts")
+
+
+def _headline(verdict: dict[str, Any]) -> str:
+    """A line of its own below the others; services before it, and altered verdicts, have none."""
+    headline = verdict.get("headline")
+    return f"\n    {text.plain(headline)}" if headline else ""

@@ -185,6 +185,7 @@ VERDICTS: dict[str, Any] = {
             "title": PLAN["title"],
             "hypothesis": "H1a",
             "outcome": "not_supported",
+            "headline": "C3 did not beat C1: +0.40 pp, rule not met",
             "judged_at": _AT,
         }
     ],

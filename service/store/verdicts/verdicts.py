@@ -54,6 +54,7 @@ class HypothesisLine(StrictRecord):
     outcome: Outcome | None = Field(description="Null where the verdict was altered.")
     judged_at: datetime
     altered: bool
+    sha256: str | None = Field(description="Of the verdict's text; null where there is none.")
 
 
 def insert(session: Session, project_id: str, verdict: Verdict) -> str:

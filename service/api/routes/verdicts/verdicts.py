@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.plans import families
 from service.actions.results import results as actions
+from service.actions.verdicts import headlines
 from service.api.examples import common as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.answers.attested import attested
@@ -26,6 +27,7 @@ from service.api.http.requests.deps import (
 )
 from service.api.http.requests.idempotency import OptionalOnce
 from service.api.http.serving.route import audited, refuses, router
+from service.api.parsing.markdown import Lang
 from service.api.routes.calculations.jobs import JobView, queued
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.moment import Moment
@@ -48,6 +50,10 @@ class VerdictItem(View):
     title: str
     hypothesis: str
     outcome: Outcome | None = Field(description="Null where the stored verdict was altered.")
+    headline: str | None = Field(
+        description="The outcome, the arms and the estimate with its interval, in a line. Null where the stored "
+        "verdict or its plan was altered."
+    )
     judged_at: datetime
     altered: bool = Field(
         False, description="The stored verdict is not what was judged: nothing is shown of it."
@@ -125,10 +131,11 @@ def list_verdicts(
     since: Annotated[
         AwareDatetime | None, Query(description="Only verdicts from this time on, with its UTC offset.")
     ] = None,
+    lang: Lang = "en",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """List outcomes by hypothesis, newest first."""
+    """List outcomes by hypothesis, newest first. Only judged records have lines; `lang` is the headlines'."""
     if project not in (None, caller.project_id):
         return answer(Page[VerdictItem](items=[], next_cursor=None))
     stored, following = verdicts.page(
@@ -140,7 +147,13 @@ def list_verdicts(
         cursor=cursor,
         limit=limit,
     )
-    items = [VerdictItem.model_validate(row, from_attributes=True) for row in stored]
+    said = headlines.of_lines(session, caller.project_id, stored)
+    items = [
+        VerdictItem(
+            **line.model_dump(exclude={"sha256"}), headline=None if first is None else first.text(lang)
+        )
+        for line, first in zip(stored, said, strict=True)
+    ]
     return answer(Page[VerdictItem](items=items, next_cursor=following))
 
 

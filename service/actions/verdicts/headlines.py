@@ -1,0 +1,51 @@
+"""The headline of every line in the list of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from service.domain.recent import Recent
+from service.domain.verdicts.words.headline import headline
+from service.errors import RecordAltered
+from service.store.database import integrity
+from service.store.plans import preregistrations
+from service.store.verdicts import verdicts
+from service.store.verdicts.verdicts import HypothesisLine
+from service.words import Message
+
+Headlines = Mapping[str, Message]
+"""By hypothesis."""
+_known: Recent[tuple[str, str], Headlines] = Recent(4_000)
+"""By record and hash of its verdict, which names the plan."""
+
+
+def of_lines(session: Session, project_id: str, lines: Sequence[HypothesisLine]) -> list[Message | None]:
+    """What each line says in words; None for one whose verdict or plan was altered."""
+    by_record: dict[str, Headlines] = {}
+    for line in lines:
+        if not line.altered and line.preregistration_id not in by_record:
+            by_record[line.preregistration_id] = _of_record(session, project_id, line)
+    return [
+        None if line.altered else by_record[line.preregistration_id].get(line.hypothesis) for line in lines
+    ]
+
+
+def _of_record(session: Session, project_id: str, line: HypothesisLine) -> Headlines:
+    """The headlines of a record's verdict; none where it or its plan is not what was judged, which is noted."""
+    key = line.preregistration_id, line.sha256 or ""
+    known = _known.get(key)
+    if known is not None:
+        return known
+    try:
+        record = preregistrations.get(session, project_id, line.preregistration_id)
+        verdict = verdicts.get(session, project_id, record.id)
+    except RecordAltered as error:
+        integrity.note(session, error)
+        return {}
+    if verdict is None:
+        return {}
+    said = {judged.id: headline(record.plan, judged).line for judged in verdict.hypotheses}
+    _known.add(key, said, len(said) + 1)
+    return said
