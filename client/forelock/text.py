@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
+from forelock.folding import fold
 from forelock.problem import ForelockProblem
 from forelock.words import ENGLISH, Say, width_of
 
@@ -115,14 +115,7 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
 
 def hanging(words: str, first: str, rest: str | None = None) -> str:
     """Words in lines of a terminal's width: `first` before the first, `rest` (or as many spaces) before the others."""
-    return textwrap.fill(
-        words,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=" " * len(first) if rest is None else rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return fold(words, WIDTH, first, " " * width_of(first) if rest is None else rest)
 
 
 def _wrapped(sentences: str) -> str:

@@ -14,7 +14,7 @@ Those after the numbers print as `{name}` does. They say what a field can be whe
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from pathlib import Path
 from string import Formatter
@@ -146,6 +146,13 @@ def room_of(spec: str, room: str) -> str | None:
 def _is_ideograph(letter: str) -> bool:
     """Whether a letter is a character of the main block of Chinese ones."""
     return "\u4e00" <= letter <= "\u9fff"
+
+
+def join_pieces(between: str, pieces: Sequence[str]) -> str:
+    """Pieces with a text between them; blanks beside a Chinese one follow from its neighbours, as in a template."""
+    if not pieces or not any(_is_ideograph(letter) for letter in between):
+        return between.join(pieces)
+    return reduce(lambda whole, piece: _join_chinese(_join_chinese(whole, between), piece), pieces)
 
 
 def _join_chinese(left: str, right: str) -> str:

@@ -42,7 +42,7 @@ class Listed:
     def text(self, language: Language) -> str:
         """The list in a language."""
         between = say(self.between, language) if self.between else ""
-        return between.join(text_of(item, language) for item in self.items)
+        return catalogue.join_pieces(between, [text_of(item, language) for item in self.items])
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,3 +220,11 @@ def test_an_unknown_code_and_a_missing_value_are_refused() -> None:
 def test_a_hostile_text_is_read_in_linear_time() -> None:
     assert read("reasons", "arm '" * 20_000) is None
     assert catalogue.read("multiplicity", "a" * 100_000) is None
+
+
+def test_a_chinese_word_between_two_values_has_the_blanks_of_its_neighbours() -> None:
+    points = [message("units.points", value="+1.00"), message("units.points", value="+2.00")]
+    assert listed(points, "runs.between_ends").text("zh") == "+1.00 个百分点至 +2.00 个百分点"
+    assert listed(["0.1", "0.2"], "runs.between_ends").text("zh") == "0.1 至 0.2"
+    assert listed(["0.1", "0.2"], "runs.between_ends").text("en") == "0.1 to 0.2"
+    assert listed([], "runs.between_ends").text("zh") == ""

@@ -1,0 +1,60 @@
+"""Lines of a terminal's width, of text whose characters take one column or two."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+
+from forelock.words import width_of
+
+_CLOSING = frozenset("，。；：、！？）》」』”’…)]},.;:!?%")
+"""Marks that begin no line."""
+_OPENING = frozenset("（《「『“‘([{")
+"""Marks that end no line."""
+
+
+def fold(words: str, width: int, first: str, rest: str) -> str:
+    """Words in lines of so many columns: `first` before the first, `rest` before the others.
+
+    Between Chinese characters a line may end anywhere but before a closing mark or behind an opening one.
+    """
+    if width_of(words) == len(words):
+        return textwrap.fill(
+            words,
+            width,
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    lines, line, empty = [], first, True
+    for piece in _pieces(words):
+        if not empty and width_of(line + piece.rstrip()) > width:
+            lines.append(line.rstrip())
+            line, piece = rest, piece.lstrip()
+        line += piece.lstrip() if empty else piece
+        empty = False
+    return "\n".join([*lines, line.rstrip()])
+
+
+def _pieces(words: str) -> list[str]:
+    """What no line ends inside of, each with the blank before it."""
+    pieces: list[str] = []
+    blank = ""
+    before = ""
+    for letter in words:
+        if letter.isspace():
+            blank = " "
+            continue
+        stays = before in _OPENING or letter in _CLOSING or not (_is_wide(letter) or _is_wide(before))
+        if pieces and stays and not blank:
+            pieces[-1] += letter
+        else:
+            pieces.append(blank + letter)
+        blank, before = "", letter
+    return pieces
+
+
+def _is_wide(letter: str) -> bool:
+    """Whether a letter takes two columns."""
+    return letter != "" and unicodedata.east_asian_width(letter) in "WF"
