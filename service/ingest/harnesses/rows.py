@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,23 +9,18 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.domain.plans.arms import ArmCard
-from service.domain.plans.imports import HelmImport, TableImport
+from service.domain.plans.imports import HelmImport
 from service.domain.plans.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
-from service.errors import Fault, InvalidData, TooLarge
+from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
 from service.ingest.harnesses.imported import Imported, Rows
 from service.ingest.harnesses.limits import shown, unmapped
-from service.ingest.harnesses.numbers import DECIMAL, mended, numeric, percent
-from service.ingest.harnesses.opening import harness_of
-from service.ingest.harnesses.samples import Measured, Reader, Sample, bounded, finder, id_finder
+from service.ingest.harnesses.open_lines import OpenLines
+from service.ingest.harnesses.outcomes import STATUS, Outcomes
+from service.ingest.harnesses.samples import Reader, Sample, bounded, finder, id_finder
 from service.ingest.harnesses.systems import Compared
 from service.ingest.harnesses.targets import Target
-
-STATUS = {"ok": 0, "error": 1, "missing": 2}
-"""Codes of `domain.results.batches.STATUSES`."""
-Outcome = tuple[float, int]
-"""A value, NaN unless the status is ok; and the code of the status."""
 
 
 class Collector:
@@ -48,7 +41,8 @@ class Collector:
         self._compared = Compared(cards or {})
         self._content = content
         self._mapping, self._targets = mapping, tuple(targets)
-        self._undecided_events = harness_of(mapping.format).undecided
+        self._open = OpenLines()
+        self._outcomes = Outcomes(mapping, self._targets, self._open)
         self._arm, self._arms, self._max_rows = arm, arms, max_rows
         self._item_path, self._cluster_path = mapping.place("item_id") or "", mapping.place("cluster")
         path = mapping.place("replicate")
@@ -58,11 +52,6 @@ class Collector:
         self._find_arm, self._arm_by_text = finder(mapping.arm or ""), dict[str, str | None]()
         self._find_time = None if mapping.observed_at is None else finder(mapping.observed_at)
         self._rows: dict[tuple[str, str], Rows] = {}
-        self._numbers = {target.endpoint: numeric(target.values) for target in self._targets}
-        self._percents: dict[str, bool] = {}
-        """By endpoint whether the first number of a table has a percent sign."""
-        self._events: Counter[str] = Counter()
-        self._faults: dict[tuple[str, str, str], list[Any]] = {}
         self._seen, self._others = set[str](), set[str]()
         self._unscored = 0
         """Samples without the measure, and without anything that would tell why."""
@@ -98,19 +87,19 @@ class Collector:
         self._require_whole(reader)
         self._require_found(reader)
         if reader.run is None and self._mapping.arm is None and len(self._prompts) > 1:
-            self._fault(
+            self._open.add(
                 "import.arm", "are of several prompts or providers", 'write "arm": "provider.label"', ""
             )
-        self._raise_faults()
+        self._open.refuse()
         self._count_from_one()
         for rows in self._rows.values():
             self._number_replicates(rows, reader.repeats)
             self._refuse_twice(rows)
-        self._raise_faults()
+        self._open.refuse()
         codes = b"".join(bytes(rows.statuses) for rows in self._rows.values())
         statuses = {name: codes.count(code) for name, code in STATUS.items()}
         differing = self._compared.differing(reader, [arm for arm, _ in self._rows])
-        return Imported(tuple(self._rows.values()), dict(self._events), statuses, differing)
+        return Imported(tuple(self._rows.values()), dict(self._outcomes.events), statuses, differing)
 
     def _require_whole(self, reader: Reader) -> None:
         """Asked before reading, and again after it: some tell only then."""
@@ -140,7 +129,7 @@ class Collector:
             elif not sample.events:
                 self._unscored += 1
                 self._others.update(list(sample.measures)[: SHOWN + 1])
-            outcome = self._outcome(sample, measured, target)
+            outcome = self._outcomes.of(sample, measured, target)
             rows = self._rows.get((arm, target.endpoint))
             if rows is None:
                 rows = self._rows[arm, target.endpoint] = Rows(arm, target.endpoint, place=sample.place)
@@ -227,14 +216,14 @@ class Collector:
             if self._mapping.INTEGER_IDS or getattr(self._mapping, "integer_ids", None) == "text":
                 value = str(value) if abs(value) < 10**18 else None
             else:
-                self._fault(
+                self._open.add(
                     "import.integer_ids", "have a number for an id", '"integer_ids": "text"', sample.where
                 )
                 return ""
         normal = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
         if fault := text_fault(normal):
             fix = "write where the id stands, such as metadata.item_id"
-            self._fault(
+            self._open.add(
                 "import.item_id",
                 f"have an id that {fault}" if value is not None else "have no id there",
                 fix,
@@ -253,7 +242,7 @@ class Collector:
         normal = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
         if text_fault(normal):
             fix = "write where the cluster stands, such as metadata.topic"
-            self._fault("import.cluster", "have no cluster there", fix, sample.where)
+            self._open.add("import.cluster", "have no cluster there", fix, sample.where)
         elif normal == value and len(self._clusters) < 10_000:
             self._clusters.add(normal or "")
         return normal
@@ -268,7 +257,9 @@ class Collector:
             value = int(value)
         if type(value) is int and (1 <= value <= MAX_REPLICATE or (value == 0 and not self._piece)):
             return value
-        self._fault("import.replicate", "have no number from 1 there", "write where it stands", sample.where)
+        self._open.add(
+            "import.replicate", "have no number from 1 there", "write where it stands", sample.where
+        )
         return 1
 
     def _time(self, value: Any, where: str) -> int:
@@ -277,161 +268,10 @@ class Collector:
         moment = microseconds(value)
         if moment is None:
             fix = "write where the time stands, or leave `observed_at` out"
-            self._fault("import.observed_at", "have no RFC 3339 time with its offset there", fix, where)
+            self._open.add("import.observed_at", "have no RFC 3339 time with its offset there", fix, where)
         return moment or 0
 
-    # What it counts as
-
-    def _outcome(self, sample: Sample, measured: Measured | None, target: Target) -> Outcome:
-        event = measured.event if measured is not None else "unscored"
-        for whole in sample.events:
-            self._events[whole] += 1
-            if whole.startswith("row_"):
-                return math.nan, STATUS[whole.removeprefix("row_")]
-            said = self._mapping.counts_as(whole)
-            scored = measured is not None and event != "unscored"
-            scored = scored and not (
-                event == "grader_failed" and measured is not None and measured.value is None
-            )
-            unsaid = getattr(self._mapping, whole, None) is None
-            if said is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
-                self._undecided(whole, sample.where)
-                return math.nan, 1
-            if said == "failure":
-                return 0.0, 0
-            if said != "score" or not scored:
-                return math.nan, STATUS["error" if said == "score" else said]
-        if measured is None or event is None:
-            return self._plain(measured, target, sample.where)
-        self._events[event] += 1
-        if event == "several":
-            return self._several(measured, target, sample.where)
-        if event == "rounded":
-            exact = target.binary and measured.value in (0, 1)
-            if not exact and getattr(self._mapping, "rounded", None) != "take":
-                self._undecided(event, sample.where)
-            return self._number(measured.value, target, sample.where)
-        said = self._mapping.counts_as(event)
-        if said is None:
-            self._undecided(event, sample.where)
-            return math.nan, 1
-        if said in STATUS:
-            return math.nan, STATUS[said]
-        value = measured.original if said == "original" else measured.value
-        return self._plain(Measured(value), target, sample.where)
-
-    def _plain(self, measured: Measured | None, target: Target, where: str) -> Outcome:
-        value = measured.value if measured is not None else None
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            if measured is None:
-                self._events["unscored"] += 1
-            return math.nan, STATUS[self._mapping.counts_as("unscored") or "missing"]
-        return self._number(value, target, where)
-
-    def _several(self, measured: Measured, target: Target, where: str) -> Outcome:
-        said = getattr(self._mapping, "several", None)
-        if said is None or not isinstance(measured.value, list) or not measured.value:
-            self._undecided("several" if "several" in self._undecided_events else "source", where)
-            return math.nan, 1
-        values = measured.value
-        value = {"first": values[0], "last": values[-1]}.get(said)
-        if said == "mean":
-            numbers = [value for value in values if type(value) in (int, float)]
-            value = math.fsum(numbers) / len(numbers) if len(numbers) == len(values) else values
-        if said in ("any", "all"):
-            if not all(isinstance(value, bool) for value in values):
-                message, fix = (
-                    "have several events that are not true or false",
-                    'write "several": "first" or "last"',
-                )
-                self._fault("import.several", message, fix, where)
-            value = (any if said == "any" else all)(value is True for value in values)
-        return self._plain(Measured(value), target, where)
-
-    def _number(self, value: Any, target: Target, where: str) -> Outcome:
-        """A value as the number, or the status, that it counts as."""
-        said: float | str | None
-        if isinstance(value, str):
-            said = target.values.get(value)
-            if said is None and isinstance(self._mapping, TableImport):
-                value = self._of_table(value, target, where)
-        elif isinstance(value, bool):
-            said = target.values.get("true" if value else "false")
-        else:
-            said = None
-        if said is None and type(value) in (int, float):
-            said = self._numbers[target.endpoint].get(value)
-            if said is None:
-                said = float(value) if abs(value) <= sys.float_info.max else None
-        if said is None:
-            self._unread(value, target, where)
-            return math.nan, 1
-        if isinstance(said, str):
-            return math.nan, STATUS[said]
-        if target.binary and said not in (0.0, 1.0):
-            fix = f'write what it counts as in {target.line}.values, such as {{"0.5": 0}}'
-            self._fault(
-                f"{target.line}.values",
-                "have a value that is neither 0 nor 1, of a binary endpoint",
-                fix,
-                where,
-            )
-        return said, 0
-
-    def _of_table(self, text: str, target: Target, where: str) -> float | str:
-        """A cell as the number that is written there, with or without a percent sign, but not both in a column."""
-        share = None if DECIMAL.fullmatch(text) else percent(text)
-        if share is None and not DECIMAL.fullmatch(text):
-            return text
-        number = float(text) if share is None else share
-        if number != 0:  # 0 is 0 either way
-            before = self._percents.setdefault(target.endpoint, share is not None)
-            if before is not (share is not None):
-                message = "have a percent sign, or none, where others of the column are the other way"
-                self._fault(f"{target.line}.values", message, "write all of them one way", where)
-        return number
-
-    def _unread(self, value: Any, target: Target, where: str) -> None:
-        line = f"{target.line}.values"
-        if isinstance(value, dict | list):
-            message, fix = "have several values there", "name one of them: scorer.key; lists cannot be read"
-            if isinstance(self._mapping, TableImport):
-                fix = "give the one that counts a column of its own, and name that"
-            line = f"{target.line}.{self._mapping.NEEDS[0] if self._mapping.NEEDS else 'metric'}"
-        elif isinstance(value, str | bool):
-            message = (
-                f"have a {'text' if isinstance(value, str) else 'true or false'} whose value is not said"
-            )
-            fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
-            if isinstance(self._mapping, TableImport) and isinstance(value, str):
-                fix = mended(value) or fix
-        else:
-            is_number = type(value) in (int, float)
-            message = "have a number that is not finite" if is_number else "have a value that is no number"
-            fix = "mend the file"
-        self._fault(line, message, fix, where)
-
-    # What is said of faults
-
-    def _undecided(self, event: str, where: str) -> None:
-        undecided = self._undecided_events[event]
-        self._fault(f"import.{event}", undecided.message, undecided.fix, where)
-
-    def _fault(self, line: str, message: str, fix: str, where: str) -> None:
-        counted = self._faults.setdefault((line, message, fix), [0, where])
-        counted[0] += 1
-
-    def _raise_faults(self) -> None:
-        if not self._faults:
-            return
-        faults = [
-            Fault(
-                line, f"{count} samples {message}" + (f"; the first is {shown(where)}" if where else ""), fix
-            )
-            for (line, message, fix), (count, where) in list(self._faults.items())[:SHOWN]
-        ]
-        first = faults[0]
-        raise InvalidData(f"{first.path}: {first.message}; {first.fix}", faults, code="import_unmapped")
+    # What is said of the whole
 
     def _require_found(self, reader: Reader) -> None:
         """Refuse a measure that no sample has although some have others."""
@@ -485,7 +325,7 @@ class Collector:
             rows.replicates[index] = counted[item_id]
             if not self._by_order and counted[item_id] > (repeats or 1):
                 fix = 'write what tells them apart, such as "item_id": "testCase.metadata.item_id"'
-                self._fault("import.item_id", "have the id of others", fix, rows.where[index])
+                self._open.add("import.item_id", "have the id of others", fix, rows.where[index])
 
     def _refuse_twice(self, rows: Rows) -> None:
         places = Counter(zip(rows.item_ids, rows.replicates, strict=True))
@@ -495,5 +335,5 @@ class Collector:
         for item_id, replicate, where in zip(rows.item_ids, rows.replicates, rows.where, strict=True):
             if (item_id, replicate) in seen:
                 fix = 'write what tells items apart, or "replicate": "order" where they repeat'
-                self._fault("import.item_id", "have the id and replicate of another", fix, where)
+                self._open.add("import.item_id", "have the id and replicate of another", fix, where)
             seen.add((item_id, replicate))
