@@ -77,6 +77,11 @@ class OneSampleMeanRequest(Request):
         description="Interval of a share of right items that are independent; scores and clusters have their own.",
     )
     in_clusters: InClusters = "by_size"
+    estimand: Literal["items_like_these", "these_items"] = Field(
+        "items_like_these",
+        description="What `ci` and `against` speak of. `these_items`: the very items sent, whose right runs are "
+        "counted; it takes equally many runs of every item, two or more, each right or wrong.",
+    )
     level: Level = 0.95
     power: float = Field(
         0.8,
@@ -92,6 +97,7 @@ class OneSampleMeanRequest(Request):
         require_two_clusters(self.clusters)
         if self.range is not None:
             self.range.require({"values": self.flat})
+        self._require_runs()
         scale = self.mean.scale
         if self.threshold is not None and scale is not None and not scale.low < self.threshold < scale.high:
             percent = (
@@ -107,6 +113,30 @@ class OneSampleMeanRequest(Request):
             )
         return self
 
+    def _require_runs(self) -> None:
+        """Refuse what no exact bound is known of: unequal runs weigh unequally, and scores are no counts."""
+        if self.estimand != "these_items":
+            return
+        counts = {len(run) for run in self.runs}
+        if len(counts) > 1 or counts == {1}:
+            raise InvalidData.field(
+                "values",
+                "need equally many runs of every item, two or more, to speak of these items",
+                "send all runs of every item, or ask for `items_like_these`",
+            )
+        if not is_binary(self.flat):
+            raise InvalidData.field(
+                "values",
+                "have to be 0 or 1 in every run to speak of these items",
+                "ask for `items_like_these`, and read `these_items` beside it",
+            )
+        if self.method != "clopper-pearson":
+            raise InvalidData.field(
+                "method",
+                "is shown to hold of these items for `clopper-pearson` alone",
+                "leave the method out",
+            )
+
     @cached_property
     def runs(self) -> list[list[float]]:
         """The outcomes of every item's runs, in score units: one list per item, in the order sent."""
@@ -119,7 +149,13 @@ class OneSampleMeanRequest(Request):
 
     @cached_property
     def mean(self) -> OneMean:
-        """The items' means, and what they show."""
+        """The items' means, and what they show; of these very items their runs, each a unit of its own.
+
+        Runs of items whose chances differ are less spread in sum than a binomial of the same mean (Hoeffding 1956), so
+        that its exact bounds hold. Clusters say how items were drawn, which these were not.
+        """
+        if self.estimand == "these_items":
+            return OneMean(self.flat, None, UNIT, self.method)
         values = item_means(self.values, "values")
         scale: ScoreRange | None = self.range or (UNIT if lies_in_unit(self.flat) else None)
         if scale is not None:
@@ -134,8 +170,8 @@ class OneSampleMeanAnalysis(Analysis):
 
     mean: float = Field(description="Mean over items of their means over runs, a proportion or score units.")
     ci: Interval | None = Field(
-        description="The interval that decides, of the mean over items like these; `method` names it. `furthest`: each "
-        "end the further of CR2 t and Korn-Graubard."
+        description="The interval that decides, of the mean over items like these, or of these items where that is "
+        "asked; `method` names it. `furthest`: each end the further of CR2 t and Korn-Graubard."
     )
     se: float | None = Field(
         description="Standard error of the mean over items like these: CR2 with clusters, else SD / sqrt(n), in the "
@@ -152,7 +188,7 @@ class OneSampleMeanAnalysis(Analysis):
     )
     clusters: ScoredClusters | None = Field(description="Of items in clusters.")
     against: AgainstThreshold | None = Field(description="The mean against the threshold.")
-    binary: bool = Field(description="Every item's mean is 0 or 1.")
+    binary: bool = Field(description="Every item's mean is 0 or 1; of these items, every run.")
     range_low: float | None = Field(description="The low end of the range that scores are taken to have.")
     range_high: float | None = Field(description="Its high end.")
     n: ItemCount
@@ -228,7 +264,8 @@ def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, lim
         # of right and wrong Gaffke's bounds are Clopper and Pearson's; the other two hold their level on average
         keeps_level=lambda parameter, clustered: not clustered and parameter("method") == "clopper-pearson",
         arms=1,
-        fills=frozenset({"threshold", "better", "in_clusters"}),
+        fills=frozenset({"threshold", "better", "in_clusters", "estimand"}),
+        of_runs={"estimand": "these_items"},
         of_reference=_of_reference,
         of_sets=_of_sets,
         clause="ci.low >= 95%",
@@ -239,7 +276,8 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
     """Estimate one arm's mean, and tell whether it reaches a threshold.
 
     Two estimands, each with an error of its own. `ci` speaks of items like these: the items (or clusters of them) are a
-    sample. `these_items` speaks of the very items sent, of which only runs vary; it takes two runs of every item. H0 of
+    sample. `these_items` speaks of the very items sent, of which only runs vary; it takes two runs of every item. With
+    the estimand `these_items` so does `ci`: right runs are counted, whatever the chance of each item. H0 of
     `against`: the mean lies on the bad side of the threshold, tested one-sided at (1 - level) / 2 by the interval
     turned around, so that both never disagree.
 
@@ -260,6 +298,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
 
     Edge cases:
         All right or all wrong: the exact interval still has a width; in clusters it is that of one item per cluster.
+        `estimand: these_items`: Clopper-Pearson of all runs; clusters have no say; scores and unequal runs are refused.
         One run of some item: `these_items` is null. No run differs from another of its item: null as well.
         Scores without a known range that are all equal, or a single one: the interval is null.
         No range declared and scores between 0 and 1: these are its ends, warning UNIT_TAKEN.
@@ -271,7 +310,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         Clopper & Pearson (1934), Biometrika 26:404. Brown, Cai & DasGupta (2001), Stat Sci 16:101.
         Gaffke (2005), Math Methods Statist 14:451. Vlassis & Thomas (2026), arXiv:2607.08415.
         Bell & McCaffrey (2002), Surv Methodol 28:169. Pustejovsky & Tipton (2018), JBES 36:672.
-        Korn & Graubard (1998), Surv Methodol 24:193.
+        Korn & Graubard (1998), Surv Methodol 24:193. Hoeffding (1956), Ann Math Statist 27:713 (these items).
         Miller (2024), arXiv:2411.00640 (CR0). Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747 (few items).
 
     Example:
@@ -318,7 +357,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         binary=mean.binary,
         range_low=None if mean.scale is None else mean.scale.low,
         range_high=None if mean.scale is None else mean.scale.high,
-        n=len(mean.values),
+        n=len(request.runs),
         n_values=sum(counts),
         least_runs=min(counts),
         most_runs=max(counts),
@@ -366,7 +405,10 @@ def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: Again
     def show(value: float) -> str:
         return show_value(value, share=share)
 
-    size = f"{len(mean.values)} item{'' if len(mean.values) == 1 else 's'}"
+    n = len(request.runs)
+    size = f"{n} item{'' if n == 1 else 's'}"
+    if request.estimand == "these_items":
+        size = f"of these {n} items, {len(mean.values)} runs"
     size += "" if mean.groups is None else f" in {mean.groups.n_clusters} clusters"
     told = f"The mean is {show(mean.moments.mean)} "
     if ci is None or ci.low is None or ci.high is None:

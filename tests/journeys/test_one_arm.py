@@ -223,3 +223,43 @@ def test_rules_over_repeats(service: Service, about: str, rule: str, wrong: int,
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
     checked = verify(io.BytesIO(bundle), recompute=recompute)
     assert exit_status(checked) == {"supported": 0, "not_supported": 10}[outcome], checked
+
+
+def test_of_these_items_alone_from_markdown_to_the_bundle(service: Service) -> None:
+    """17 of 20 items are always right and 3 never: these items reach 70 %, and of items like these nothing is shown."""
+    endpoint = {
+        "id": "accuracy",
+        "kind": "binary",
+        "role": "primary",
+        "replicates": 5,
+        "estimand": "these_items",
+    }
+    hypothesis = {
+        "statement": "B answers at least 70 % of questions",
+        "rule": "score.ci.low >= 70%",
+        "reference": {"value": 70, "unit": "%"},
+    }
+    first = draft(service.client, planned(20, endpoints=[endpoint], hypothesis=hypothesis))
+    for language in ("en", "zh"):
+        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
+        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
+        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
+    prereg_id = read.json()["id"]
+    service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json={"item_ids": items(20)})
+    answer = lock(service.client, prereg_id)
+    assert answer.status_code == 200, answer.text
+    values = [float(at < 17) for at in range(20) for _ in range(5)]
+    runs = {"replicates": [run for _ in range(20) for run in range(1, 6)]}
+    ids = [name for name in items(20) for _ in range(5)]
+    assert post(service.client, prereg_id, "B", ids, values, **runs).status_code == 201
+    assert service.run_jobs() == 1
+    (judged,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["hypotheses"]
+    assert judged["outcome"] == "supported", judged["sentence"]
+    assert "It speaks of these 20 items alone" in judged["sentence"]
+    for path in ("report.md", "report.html", "report.tex", "evidence", "multiverse", "charts/forest.json"):
+        assert service.client.get(f"{RECORDS}/{prereg_id}/{path}").status_code == 200, path
+    assert (
+        "这 20 个题目" in service.client.get(f"{RECORDS}/{prereg_id}/report.md", params={"lang": "zh"}).text
+    )
+    bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
+    assert exit_status(verify(io.BytesIO(bundle), recompute=recompute)) == 0

@@ -262,6 +262,8 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
 
 def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool) -> list[Any]:
     """Values, or as many runs of each as the endpoint has where a test of one arm reads them."""
+    if of_one_arm(use.test) and endpoint.counts_runs:
+        return [[float(item % 2)] * endpoint.runs for item in range(TRIAL_ITEMS)]
     values = [step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)]
     if of_one_arm(use.test) and takes_runs(use.test):
         return [[min(value, 1.0)] * endpoint.runs for value in values]

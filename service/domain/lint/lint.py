@@ -14,6 +14,7 @@ from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.lint.about import about_findings
 from service.domain.lint.arms import arm_findings
 from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
+from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.lint.imports import import_findings
 from service.domain.lint.level import level_findings
 from service.domain.lint.policies import (
@@ -53,6 +54,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *_not_yet(plan),
         *_scales(plan),
         *endpoint_findings(plan),
+        *items_findings(plan),
         *stopping_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
@@ -68,6 +70,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += rule_findings(setting)
         findings += claim_findings(plan, setting)
         findings += about_findings(setting)
+        findings += estimand_findings(setting)
         findings += reference_findings(setting)
         findings += missing_findings(plan, setting)
         findings += other_missing_findings(plan, setting)

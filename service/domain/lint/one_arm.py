@@ -9,7 +9,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.lead import size_of
 from service.domain.power.level_records import RuleLevel
-from service.domain.power.one_arm.arm import Arm
+from service.domain.power.one_arm.arm import Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, least_units
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.rules.claims.clauses import meaning_of
@@ -82,7 +82,7 @@ def _runs(setting: Setting, arm: Arm) -> int | None:
 def _never(setting: Setting, arm: Arm) -> str:
     best = Best(setting, arm)
     score = "" if arm.right_or_wrong else "_score"
-    units = say("findings.items")
+    units = say("findings.runs" if counts_runs(setting) else "findings.items")
     reasons = []
     for clause in best.fails(arm.n):
         value = best.observed(clause, arm.n).value

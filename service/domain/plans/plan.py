@@ -25,6 +25,7 @@ from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect", "at_least"]
 About = Literal["mean", "median", "quantile", "rank", "pass_hat_k", "every_item"]
+Estimand = Literal["items_like_these", "these_items"]
 Collapse = Literal["mean", "majority", "first", "any_of_k", "all_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal[
@@ -227,6 +228,12 @@ class Endpoint(StrictRecord):
         description="True: an amount such as a cost, a latency or a number of tokens. Every value is above 0, a row "
         "that is not is refused, and ratios of means have a meaning. Of a continuous endpoint.",
     )
+    estimand: Estimand | None = Field(
+        None,
+        description="Which items claims speak of. `items_like_these`: the items are a sample; `these_items`: they are "
+        "what they are, and runs alone vary, which takes two `replicates` or more. Null: not said, and intervals are "
+        "those of items like these.",
+    )
     better: Literal["higher", "lower"] | None = Field(
         None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
     )
@@ -245,6 +252,12 @@ class Endpoint(StrictRecord):
             return self.kind
         every = self.collapse == "all_of_k" and self.k == self.replicates
         return "binary" if every else "continuous"
+
+    @property
+    def counts_runs(self) -> bool:
+        """A claim about one arm's mean counts right runs of these very items, each run by itself."""
+        several = self.replicates > 1 and self.judgements is None and self.collapse in (None, "mean")
+        return self.estimand == "these_items" and self.kind == "binary" and several
 
     @property
     def runs(self) -> int:

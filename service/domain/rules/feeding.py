@@ -185,7 +185,8 @@ def filled_by(test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction 
     if reference is None or test.plan is None or test.plan.arms == 2:
         return {}
     good: Side = -1 if endpoint.better == "lower" else 1
-    return test.plan.of_reference(float(reference), good, endpoint.kind == "binary")
+    filled = test.plan.of_reference(float(reference), good, endpoint.kind == "binary")
+    return {**filled, **test.plan.of_runs} if endpoint.counts_runs else filled
 
 
 def _range_of(test: StatTest[Any, Any], use: TestUse, endpoint: Endpoint) -> dict[str, Any]:

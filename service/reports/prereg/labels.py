@@ -179,6 +179,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "collapse": "token",
                 "k": "number",
                 "positive": "json",
+                "estimand": "token",
                 "better": "token",
                 "bounds.low": "number",
                 "bounds.high": "number",

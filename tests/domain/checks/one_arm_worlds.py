@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from service.domain.checks.claim import asserts_claim
 from service.domain.checks.rule import rule_findings
+from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
@@ -52,6 +53,8 @@ def draw(rng: np.random.Generator) -> dict[str, Any]:
         endpoint["replicates"] = RUNS
         if rng.random() < 0.4:
             endpoint |= {"collapse": "all_of_k", "k": one_of(rng, (2, RUNS))}
+        if rng.random() < 0.4:
+            endpoint["estimand"] = one_of(rng, ("these_items", "these_items", "items_like_these"))
     hypothesis = {
         "id": "H1", "claim": "at_least", "statement": "C2 reaches 70 %", "population": "one", "candidate": "C2",
         "reference": {"value": 70, "unit": "%"}, "endpoint": "accuracy", "rule": rule,
@@ -74,7 +77,8 @@ def draw(rng: np.random.Generator) -> dict[str, Any]:
 def lints(plan: Plan) -> bool:
     """True where nothing blocks the lock, but that the rule may never pass; what would mend it is not looked for."""
     (setting,) = resolve(plan).settings
-    return not any(each.severity == "error" for each in rule_findings(setting)) and asserts_claim(setting)
+    findings = [*rule_findings(setting), *items_findings(plan), *estimand_findings(setting)]
+    return not any(each.severity == "error" for each in findings) and asserts_claim(setting)
 
 
 def worlds(rng: np.random.Generator, runs: int) -> Iterator[Floats]:

@@ -79,3 +79,33 @@ def test_missing_results_cost_power_by_their_policy() -> None:
         assert reference.power is not None
         powers[policy] = reference.power
     assert powers["fail"] < 0.01 < powers["worst_case"] < powers["exclude_pair"]
+
+
+@pytest.mark.parametrize(("n", "runs", "percent"), [(12, 4, 90), (20, 5, 80)])
+def test_of_these_items_every_run_is_a_unit(n: int, runs: int, percent: float) -> None:
+    items = {
+        "id": "accuracy",
+        "kind": "binary",
+        "role": "primary",
+        "replicates": runs,
+        "estimand": "these_items",
+    }
+    power, level = power_of(planned(n, percent, f"score.ci.low >= {percent}%", **{"endpoints.0": items}))
+    alone, of_alone = power_of(planned(n * runs, percent, f"score.ci.low >= {percent}%"))
+    assert level.level == of_alone.level
+    assert [(at.mean, at.power) for at in power.power] == [(at.mean, at.power) for at in alone.power]
+    assert not power.required, "items and runs are not told apart"
+
+
+def test_clusters_have_no_say_of_these_items() -> None:
+    items = {
+        "id": "accuracy",
+        "kind": "binary",
+        "role": "primary",
+        "replicates": 4,
+        "estimand": "these_items",
+    }
+    clustered = {"populations.0.clusters": {"key": "topic", "n": 10}, "populations.0.independence": None}
+    in_clusters = planned(40, 80, "score.ci.low >= 80%", **{"endpoints.0": items}, **clustered)
+    apart = planned(40, 80, "score.ci.low >= 80%", **{"endpoints.0": items})
+    assert power_of(in_clusters)[0].power == power_of(apart)[0].power

@@ -40,6 +40,13 @@ QUANTILES = np.concatenate(
 HALVINGS = 30
 
 
+def counts_runs(setting: Setting) -> bool:
+    """The claim is about the mean of these very items: its units are runs, whose right ones are at most as spread as
+    a binomial number (Hoeffding 1956)."""
+    about = setting.hypothesis.about or "mean"
+    return setting.endpoint is not None and setting.endpoint.counts_runs and about == "mean"
+
+
 @dataclass(frozen=True)
 class Arm:
     """The arm of a hypothesis: its items, how they are measured, and what is asked of it."""
@@ -68,11 +75,15 @@ class Arm:
             g = max(size.n_clusters or 1, 1)
             equal = np.full(g, size.n // g) + (np.arange(g) < size.n % g)
             sizes = np.array(known.cluster_sizes if known and known.cluster_sizes else equal, dtype=np.int64)
+        n = size.n
+        if counts_runs(setting):  # every run counts by itself, wherever its item comes from
+            n, sizes = n * endpoint.replicates, None
+            endpoint = endpoint.model_copy(update={"replicates": 1, "collapse": None, "estimand": None})
         asked = (parameter(use.use, "k") for use in setting.uses.values())
         ks = [k for counts in asked if isinstance(counts, list) for k in counts if isinstance(k, int)]
         return cls(
             endpoint,
-            size.n,
+            n,
             sizes,
             ScoreRange(low=ends.low, high=ends.high),
             float(reference),

@@ -20,7 +20,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.power.divided import divided
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
-from service.domain.power.one_arm.arm import SPREADS, Arm
+from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
 from service.domain.power.one_arm.truths import asks_for_more, holding
 from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RequiredN, RulePower
@@ -221,7 +221,7 @@ def one_arm_power(
 
 def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
     """Items that show it with a chance of 80 and 90 %, where that is computed."""
-    if not power.arm.counted or power.plan.missing == "worst_case":
+    if not power.arm.counted or counts_runs(power.setting) or power.plan.missing == "worst_case":
         return
 
     def at(n: int) -> float:
@@ -243,6 +243,8 @@ def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
 
 def _words(power: OneArmPower) -> str:
     arm = power.arm
+    if counts_runs(power.setting):
+        return "these items alone: their runs are independent, and the number that is right is taken for binomial"
     if arm.counted:
         return "items are independent; the number that is right is binomial"
     if arm.about == "every_item":

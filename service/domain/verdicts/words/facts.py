@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.domain.decision.members import asks_small_p
-from service.domain.plans.plan import About, Plan
+from service.domain.plans.plan import About, Estimand, Plan
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.claim import good_direction
@@ -138,6 +138,8 @@ class Facts:
     other_margins: tuple[OtherMargin, ...] = ()
     about: About = "mean"
     """What the claim is about."""
+    estimand: Estimand | None = None
+    """Which items the plan says that claims speak of."""
     bounds: tuple[BoundShown, ...] = ()
     """Bounds that a rule about one arm asks for."""
 
@@ -193,6 +195,7 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
         effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
         about=(None if setting is None else setting.hypothesis.about) or "mean",
+        estimand=None if endpoint is None else endpoint.estimand,
         bounds=tuple(_bounds(setting, verdict)),
     )
 

@@ -95,6 +95,8 @@ def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fact
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
     for p_value in facts.p_values:
         yield _compared(p_value, verdict, facts)
+    if facts.estimand is not None and verdict.delta is not None:
+        yield message(f"verdicts.{facts.estimand}", n=verdict.n)
     if verdict.reference is not None:
         yield from of_one_arm(verdict, read, facts)
         return

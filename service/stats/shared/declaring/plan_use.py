@@ -180,6 +180,8 @@ class PlanUse:
     of_reference: Callable[[float, Side, bool], dict[str, Any]] = lambda _value, _good, _binary: {}
     """What the reference of a claim on one arm makes of these fields, from its number, the good direction, and whether
     outcomes are right or wrong."""
+    of_runs: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of its request by which it speaks of these very items, of which every run is counted; empty: it cannot."""
     of_sets: Callable[[OneArmSets, Parameter, Path, float], Floats | None] | None = None
     """Fields on many data sets of one arm, for power and level: (T,) numbers that lie on the field's side of a limit.
     None for a field that is not known so."""
