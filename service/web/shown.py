@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.domain.plans.preregistration import State
+from service.web.strips import Strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class JudgedView:
     """The outcome as a person would say it."""
     open: str
     """What was not shown; empty where nothing is to be said."""
+    strip: Strip | None
+    """The interval of the headline as a picture; None where it has none."""
     sentence: str
     next: str
     reason: str

@@ -40,6 +40,7 @@ from service.web.shown import (
     WarningView,
 )
 from service.web.speech import ENGLISH, Say
+from service.web.strips import strip_of
 from service.words import text_of
 
 STATES: Mapping[State, str] = {
@@ -270,6 +271,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         label=say(OUTCOMES[judged.outcome]),
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
+        strip=strip_of(first.figure),
         sentence=said,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),

@@ -28,6 +28,19 @@ from service.words import Listed, Message, Value, listed, message
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """The numbers of a headline, in the unit of the endpoint: 0.02 is 2 pp."""
+
+    value: float
+    low: float | None
+    """None: open on that side."""
+    high: float | None
+    against: float
+    """No difference, or what one arm is held against."""
+    sesoi: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Headline:
     """What a person in a hurry reads of a hypothesis."""
 
@@ -35,13 +48,15 @@ class Headline:
     """Outcome, arms, estimate with its interval, cost where a rule asks it; without a full stop."""
     open: Value
     """What was not shown, as a sentence; empty where the line says all."""
+    figure: Figure | None = None
+    """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
 
 
 def headline(plan: Plan, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     read = interval_of(plan, verdict)
     words = _Words(plan, verdict, resolve(plan).of(verdict.id), read, facts_of(plan, verdict, read))
-    return Headline(words.line(), words.open())
+    return Headline(words.line(), words.open(), words.figure())
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +177,19 @@ class _Words:
         """What the interval is of, where that is not the difference of means over items."""
         test = None if self.read is None else self.read.of.partition(".")[0]
         return next((effect for effect in self.facts.effects if effect.test == test), None)
+
+    def figure(self) -> Figure | None:
+        """The numbers of the line, where they are means or their difference with an interval."""
+        verdict, read = self.verdict, self.read
+        low, high = self._ends()
+        if read is None or (low is None and high is None) or self._effect_read() is not None:
+            return None
+        if verdict.outcome == "invalid" or self.facts.about != "mean":
+            return None
+        value = verdict.delta if verdict.reference is None else verdict.mean
+        if value is None:
+            return None
+        return Figure(value, low, high, read.reference or 0.0, read.sesoi)
 
     def _label(self, effect: TestedEffect | None) -> Value:
         if effect is None:

@@ -179,3 +179,17 @@ def test_no_headline_says_more_than_its_outcome(gained: int, lost: int, changes:
     assert ("rule met" in line) == bool(verdict.rule_holds)
     for language in LANGUAGES:
         assert not NEVER.search(first.line.text(language) + text_of(first.open, language))
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([{}, EQUIVALENCE, BY_RULE, MINIMUM, NO_WORSE]))
+def test_what_is_drawn_is_what_the_line_says(gained: int, lost: int, changes: dict[str, Any]) -> None:
+    results = outcomes(*binary(200, 50, gained, lost))
+    verdict = verdict_of(changes, results).hypotheses[0]
+    first = headline(plan({"populations.0.n": 200, **changes}), verdict)
+    line = first.line.text("en")
+    assert (first.figure is not None) == ("% CI" in line)
+    if first.figure is not None:
+        numbers = [float(number) for number in re.findall(r"[+-]?\d+\.\d+", line.partition(": ")[2])]
+        drawn = [first.figure.value, first.figure.low, first.figure.high]
+        assert numbers == [pytest.approx(100 * number, abs=0.0051) for number in drawn if number is not None]
+        assert (first.figure.against, first.figure.sesoi) == (0.0, 0.02)
