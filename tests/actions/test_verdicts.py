@@ -9,6 +9,7 @@ import pytest
 from service.actions.verdicts import verdicts as actions
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.verdicts.judge import Inputs, compute
 from service.errors import Conflict, RecordAltered
 from service.store.ledger import ledger
 from service.store.plans import plan_keys
@@ -18,7 +19,7 @@ from service.store.verdicts import verdicts
 from .conftest import BASELINE, CANDIDATE, MOMENT, NOW, World
 
 
-def open_(world: World, record: Preregistration) -> actions.Inputs:
+def open_(world: World, record: Preregistration) -> Inputs:
     private = world.keyring.opener()
     return world.write(actions.inputs, "project", record.id, seal_private=private, now=NOW)
 
@@ -42,7 +43,7 @@ def test_what_is_opened_is_what_was_posted(world: World) -> None:
 
 def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> None:
     record = world.complete()
-    found, private = actions.compute(open_(world, record)), world.keyring.opener()
+    found, private = compute(open_(world, record)), world.keyring.opener()
 
     def store() -> object:
         return world.write(actions.record, "project", found, MOMENT, seal_private=private)
