@@ -37,7 +37,7 @@ def test_lang_asks_for_chinese_sentences_and_changes_no_number(client, path):
     assert re.search("[\u4e00-\u9fff]", chinese["sentence"])
     assert not re.search("[\u4e00-\u9fff]", english["sentence"])
     assert {name for name in english if english[name] != chinese[name]} <= {
-        *("sentence", "next", "rule", "status", "reasons", "warnings", "slices")
+        *("headline", "open", "sentence", "next", "rule", "status", "reasons", "warnings", "slices")
     }
     assert client.post(f"{path}?lang=fr", json=body).status_code == 422
 
