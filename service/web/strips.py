@@ -38,7 +38,7 @@ def strip_of(figure: Figure | None) -> Strip | None:
         return None
     ends = [end for end in (figure.low, figure.high) if end is not None]
     band = None if figure.sesoi is None else (figure.against - figure.sesoi, figure.against + figure.sesoi)
-    marks = [figure.value, figure.against, *ends, *(band or ())]
+    marks: list[float] = [figure.value, figure.against, *ends, *(band or ())]
     least, most = min(marks), max(marks)
     if not all(map(math.isfinite, marks)) or most <= least or not ends:
         return None
