@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
+from tools.affected.coverage_map import CoverageMap
+from tools.mutants import __main__ as mutants
 from tools.mutants.__main__ import SHARES, draw_faults, name_room, report
 
 
@@ -32,12 +36,22 @@ def test_a_report_counts_by_the_rooms_that_were_asked_for(capsys):
         {"path": "client/forelock/questions/gate.py", "outcome": "quick"},
         {"path": "service/stats/power.py", "outcome": "survived"},
         {"path": "service/stats/shared/data/arms.py", "outcome": "suite"},
+        {"path": "service/stats/shared/data/rows.py", "outcome": "undecided"},
     ]
     report(rows, ["client/forelock/questions", "service/stats/shared", "service/stats"])
     table = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()[2:]}
     assert table == {
-        "client/forelock/questions": ["1", "1", "0", "0"],
-        "service/stats": ["1", "0", "0", "1"],
-        "service/stats/shared": ["1", "0", "1", "0"],
-        "all": ["3", "1", "1", "1"],
+        "client/forelock/questions": ["1", "1", "0", "0", "0"],
+        "service/stats": ["1", "0", "0", "0", "1"],
+        "service/stats/shared": ["2", "0", "1", "1", "0"],
+        "all": ["4", "1", "1", "1", "1"],
     }
+
+
+def test_without_a_map_nothing_is_planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests chosen by guess would make survivors of faults that others see."""
+    monkeypatch.setattr("sys.argv", ["mutants", "--count", "1"])
+    monkeypatch.setattr(mutants, "load_map", CoverageMap)
+    monkeypatch.setattr(mutants, "copy_checkout", lambda: pytest.fail("a copy was made"))
+    with pytest.raises(SystemExit, match=r"\./do map"):
+        mutants.main()
