@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forelock.import_files import OneImport
+from forelock.item_contents import pins
 from forelock.problem import FileFault
 from forelock.reading import read
 from forelock.wizard import Answers, plan_of
@@ -104,11 +105,12 @@ def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
     cards = _cards([survey.get("system") or {} for survey in surveys], [table["arm"] for table in tables])
+    contents, said = pins(item_ids, tables)
     return Draft(
         plan | ({"arms": cards} if cards else {}),
-        _items(item_ids, clusters),
+        _items(item_ids, clusters, contents),
         _pilot(both, arms, clusters),
-        tuple(_remarks(item_ids, both, section)),
+        (*_remarks(item_ids, both, section), said),
     )
 
 
@@ -234,10 +236,14 @@ def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Ite
         yield "the files do not say which arm they are: name it with --arm when you import"
 
 
-def _items(item_ids: Sequence[str], clusters: Mapping[str, str] | None) -> str:
-    header = ["item_id"] if clusters is None else ["item_id", "cluster"]
+def _items(
+    item_ids: Sequence[str], clusters: Mapping[str, str] | None, contents: Mapping[str, str] | None
+) -> str:
+    beside = {"cluster": clusters, "content_sha256": contents}
+    columns = {name: column for name, column in beside.items() if column is not None}
     return _csv(
-        header, ([item_id_] if clusters is None else [item_id_, clusters[item_id_]] for item_id_ in item_ids)
+        ["item_id", *columns],
+        ([item_id, *(column[item_id] for column in columns.values())] for item_id in item_ids),
     )
 
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from forelock.problem import FileFault
 from forelock.rows import Row, read_rows, require_item_id
 
-COLUMNS = {"item_id": "item_ids", "cluster": "clusters", "stratum": "strata"}
+COLUMNS = {
+    "item_id": "item_ids",
+    "cluster": "clusters",
+    "stratum": "strata",
+    "content_sha256": "content_sha256",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class Items:
 
 
 def read_items(path: str) -> Items:
-    """The items of a CSV, NDJSON or JSON file: `item_id`, and on all rows or none `cluster` and `stratum`.
+    """The items of a CSV, NDJSON or JSON file: `item_id`, and on all rows or none `cluster`, `stratum` and
+    `content_sha256`.
 
     Raises:
         FileFault: naming the line, and what to write there.

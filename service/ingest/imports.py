@@ -17,6 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 from service.ingest.harnesses.files import Files
+from service.ingest.harnesses.fingerprints import reading_contents
 from service.ingest.harnesses.limits import unmapped
 from service.ingest.harnesses.opening import open_files
 from service.ingest.harnesses.rows import Collector
@@ -38,6 +39,8 @@ class ImportedRows:
     outcomes: SecretRows = field(repr=False)
     card_differs: tuple[str, ...] = ()
     """Fields of the arm's card of which the file says something else."""
+    contents: tuple[str | None, ...] | None = field(default=None, repr=False)
+    """`content_sha256` of each row's item, None where the file does not have it; None: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +85,9 @@ def read_import(
     arm: str | None,
     max_rows: int,
     scratch: Path | None = None,
+    pinned: bool = False,
 ) -> ImportedFile:
-    """Read a file under the plan's mapping.
+    """Read a file under the plan's mapping, and with `pinned` what its items are.
 
     Raises:
         MalformedBody: `malformed_import`; TooLarge: `import_too_large`; InvalidData: `import_unmapped`.
@@ -95,7 +99,10 @@ def read_import(
     _require_judges(reader, plan, wanted)
     cards = {card.id: card for card in plan.arm_cards or ()}
     arms = plan.arms(population)
-    collector = Collector(mapping, wanted, arm=arm, arms=arms, max_rows=max_rows, cards=cards)
+    content = reading_contents(reader, mapping.format) if pinned else None
+    collector = Collector(
+        mapping, wanted, arm=arm, arms=arms, max_rows=max_rows, cards=cards, content=content
+    )
     collected = collector.read(reader)
     rows = tuple(
         ImportedRows(
@@ -110,6 +117,7 @@ def read_import(
                 np.array(row.times, dtype=np.int64) if row.times else None,
             ),
             collected.card_differs.get(row.arm, ()),
+            tuple(digest for digest, _ in row.contents) if pinned else None,
         )
         for row in collected.rows
     )

@@ -1,4 +1,4 @@
-"""An item manifest from any of its formats: ids in manifest order, with clusters and strata."""
+"""An item manifest from any of its formats: ids in manifest order, with clusters, strata and hashes of content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from service.ingest.tables import Layout
 
 LAYOUT = Layout(
     scalars=(),
-    columns={"item_id": "item_ids", "cluster": "clusters", "stratum": "strata"},
+    columns={
+        "item_id": "item_ids",
+        "cluster": "clusters",
+        "stratum": "strata",
+        "content_sha256": "content_sha256",
+    },
     required=frozenset({"item_id"}),
 )
 
@@ -22,7 +27,7 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> Manifest:
     if table.n == 0:
         raise InvalidData.field(table.names["item_id"], "holds no item", "send at least one item")
     faults = Faults()
-    item_ids, clusters, strata = (
+    item_ids, *others = (
         columns.texts(column, table.names[name], faults)
         if (column := table.columns.get(name))
         and (name in LAYOUT.required or any(value is not None for value in column))
@@ -30,4 +35,4 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> Manifest:
         for name in LAYOUT.columns
     )
     faults.raise_if_any()
-    return Manifest.create(item_ids or (), clusters, strata)
+    return Manifest.create(item_ids or (), *others)

@@ -24,7 +24,7 @@ from service.domain.plans.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.fingerprints import content_finder, settings_of
+from service.ingest.harnesses.fingerprints import reading_contents, settings_of
 from service.ingest.harnesses.limits import shown
 from service.ingest.harnesses.numbers import percent
 from service.ingest.harnesses.opening import harness_of, open_files
@@ -98,10 +98,9 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
     """
     mapping = mapping_from(section)
     reader = open_files(mapping.format, files, mapping)
-    places = harness_of(mapping.format).content
-    reader.read_also([place for alternatives in places for place in alternatives.split("|")])
+    content = reading_contents(reader, mapping.format)
     wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
-    collected = Collector(mapping, wanted, arm=arm, content=content_finder(places)).read(reader)
+    collected = Collector(mapping, wanted, arm=arm, content=content).read(reader)
     return [
         {
             "arm": rows.arm,

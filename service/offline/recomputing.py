@@ -134,7 +134,9 @@ def _manifest(text: bytes) -> Manifest:
     said = json.loads(text)
     if not isinstance(said, dict):
         raise Broken("a list of items is not one")
-    return Manifest.create(said["item_ids"], said.get("clusters"), said.get("strata"))
+    return Manifest.create(
+        said["item_ids"], said.get("clusters"), said.get("strata"), said.get("content_sha256")
+    )
 
 
 def _placed(batch: OpenBatch) -> PlacedBatch:

@@ -86,3 +86,28 @@ def test_a_fault_of_the_whole_body_begins_with_what_is_the_matter():
     with pytest.raises(InvalidData) as refused:
         read("item\nq1\n", "text/csv")
     assert refused.value.detail == "column 1 of the header is not known"
+
+
+def test_hashes_of_content_are_part_of_what_is_locked_and_a_list_without_them_keeps_its_hash():
+    digests = ["0f" * 32, "a1" * 32, "b2" * 32]
+    pinned = read(COLUMNS | {"content_sha256": digests})
+    assert pinned.content_sha256 == tuple(digests)
+    rows = [row | {"content_sha256": digest} for row, digest in zip(ROWS, digests, strict=True)]
+    assert read(rows) == pinned
+    # computed by hand from the canonical text, of a list as it was before there were such hashes
+    assert read(COLUMNS).canonical_bytes() == (
+        '{"clusters":["a","a","b"],"item_ids":["q1","é","q/3"],"strata":["x","y","x"]}'.encode()
+    )
+    assert (
+        pinned.canonical_bytes()
+        == (
+            f'{{"clusters":["a","a","b"],"content_sha256":{json.dumps(digests, separators=(",", ":"))},'
+            '"item_ids":["q1","é","q/3"],"strata":["x","y","x"]}'
+        ).encode()
+    )
+    for wrong in ("0F" * 32, "0f" * 31, "x" * 64):
+        with pytest.raises(InvalidData) as refused:
+            read(COLUMNS | {"content_sha256": [*digests[:2], wrong]})
+        assert "content_sha256[2]" in str(refused.value)
+    with pytest.raises(ForelockError):
+        read([rows[0], ROWS[1], rows[2]])

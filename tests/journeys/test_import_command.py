@@ -79,6 +79,47 @@ def test_power_of_the_drafted_plan_is_told_from_its_pilot(
     assert "H1" in capsys.readouterr().out
 
 
+def test_a_drafted_plan_pins_the_content_of_items_and_files_are_held_against_it(
+    forelock: Run, locked_plan: str, capsys
+) -> None:
+    items = Path("plan.items.csv").read_text("utf-8").splitlines()
+    assert items[0].split(",")[-1] == "content_sha256"
+    assert all(len(line.rpartition(",")[2]) == 64 for line in items[1:])
+    check = "import", "--check", "plan.json", BASELINE, "--items"
+    assert forelock(*check, "plan.items.csv") == 0
+    assert "content" not in capsys.readouterr().out
+    others = [f"{line[:-64]}{'0' * 64}" if n == 2 else line for n, line in enumerate(items)]
+    Path("other.csv").write_text("\n".join(others) + "\n", encoding="utf-8")
+    assert forelock(*check, "other.csv") == 1
+    said = capsys.readouterr().out
+    assert (
+        f"not_comparable: 1 items are of other content than the plan pins: {items[2].split(',')[0]}" in said
+    )
+    assert forelock(*check, "other.csv", "--allow-different", "content") == 0
+    assert "as allowed" in capsys.readouterr().out
+    assert forelock("plan", "create", "plan.json", "--items", "items=other.csv") == 0
+    other = capsys.readouterr().out.split()[-1]
+    assert forelock("plan", "lock", other, "--acknowledge", "all") == 0
+    assert forelock("import", other, BASELINE) == 1
+    assert "allow_different=content" in capsys.readouterr().err
+    assert forelock("import", other, BASELINE, "--allow-different", "content") == 0
+    assert "1 of other content than the plan pins" in capsys.readouterr().out
+
+
+def test_a_plan_from_runs_of_other_items_pins_nothing_and_says_so(
+    forelock: Run, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, word in (("old", "a"), ("new", "b")):
+        rows = "".join(f"q{at},{at % 2},what is {at if at else word}\n" for at in range(12))
+        Path(f"{name}.csv").write_text(f"item_id,value,question\n{rows}")
+    assert forelock("plan", "from", "old.csv", "new.csv") == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "1 items have other content in the two files under the same id" in told
+    assert "q0" in told
+    assert "content_sha256" not in Path("plan.items.csv").read_text()
+
+
 def tables(place: Path) -> tuple[str, str]:
     """Two CSV files of somebody's own: the baseline's and the candidate's."""
     for name, every in (("old", 3), ("new", 2)):

@@ -24,8 +24,8 @@ def made() -> Mapping[Path, str]:
     return {
         CLIENT / "formats.py": _formats(),
         CLIENT / "events.py": _events(),
-        IMPORTS: _filled(IMPORTS, "harnesses", _harness_rows()),
-        WEBHOOKS: _filled(WEBHOOKS, "events", _event_rows()),
+        IMPORTS: _filled(IMPORTS, {"harnesses": _harness_rows(), "contents": _content_rows()}),
+        WEBHOOKS: _filled(WEBHOOKS, {"events": _event_rows()}),
     }
 
 
@@ -109,6 +109,17 @@ def _harness_rows() -> Iterator[str]:
         yield f"| {row.title} | {row.reads} | {row.by_itself} | {row.to_say} |"
 
 
+def _content_rows() -> Iterator[str]:
+    yield "| Format | Input | Target |"
+    yield "|---|---|---|"
+    for harness in HARNESSES:
+        places = [", else ".join(f"`{name}`" for name in place.split("|")) for place in harness.content]
+        if places:
+            yield f"| {harness.row.title} | {places[0]} | {places[1] if len(places) > 1 else ''} |"
+    others = [harness.row.title for harness in HARNESSES if not harness.content]
+    yield f"| {', '.join(others)} | does not tell it | |"
+
+
 def _event_rows() -> Iterator[str]:
     yield "| Event | Beside id, title, address and receipt |"
     yield "|---|---|"
@@ -117,15 +128,17 @@ def _event_rows() -> Iterator[str]:
         yield f"| `{event.value.name}` | {'; '.join(filter(None, (members, event.value.adds))) or 'nothing'} |"
 
 
-def _filled(page: Path, name: str, lines: Iterator[str]) -> str:
-    """A page with these lines between its marks of this name."""
-    begin, end = f"<!-- {name}: made by `./do pages` -->", f"<!-- end of {name} -->"
+def _filled(page: Path, parts: Mapping[str, Iterator[str]]) -> str:
+    """A page with the lines of each name between its marks of that name."""
     text = page.read_text("utf-8")
-    inside = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
-    if not inside.search(text):
-        raise ValueError(f"{page.name} has no place for its {name}: write {begin} and {end} there")
-    body = "\n".join([begin, *lines, end])
-    return inside.sub(lambda _place: body, text)
+    for name, lines in parts.items():
+        begin, end = f"<!-- {name}: made by `./do pages` -->", f"<!-- end of {name} -->"
+        inside = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
+        if not inside.search(text):
+            raise ValueError(f"{page.name} has no place for its {name}: write {begin} and {end} there")
+        before, after = inside.split(text, maxsplit=1)
+        text = "\n".join([before + begin, *lines, end + after])
+    return text
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from forelock.bundles.container import Reader
 from forelock.bundles.faults import Broken
 
-COLUMNS = (b"clusters", b"item_ids", b"strata")
+COLUMNS = (b"clusters", b"content_sha256", b"item_ids", b"strata")
 MAX_STRING = 1 << 14
 """Bytes of an id as it is written: 512 characters at most, with escapes."""
 PIECE = 1 << 18

@@ -97,6 +97,7 @@ class Record:
     """With the index of each entry."""
     voids: dict[int, str] = field(default_factory=dict)
     other_systems: dict[int, str] = field(default_factory=dict)
+    other_contents: list[int] = field(default_factory=list)
     """Arms of the batches whose files said another system than the arm's card."""
     last_batch: int = -1
     """Index of the last entry of a batch or a void."""
@@ -150,6 +151,9 @@ class Record:
             if entry.body.get("card_differs"):
                 self.other_systems[batch.sequence] = batch.arm
                 self.kept += len(batch.arm) + 200
+            if entry.body.get("content_differs"):
+                self.other_contents.append(batch.sequence)
+                self.kept += 200
             return
         number, reason = entry.body.get("batch"), entry.body.get("reason")
         if type(number) is not int or not 0 < number <= len(self.batches) or number in self.voids:
@@ -286,6 +290,7 @@ def check_marks(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -
     _check_close(record, verdict)
     _check_unblinding(record, verdict)
     _check_systems(record, plan, verdict)
+    _check_contents(record, verdict)
 
 
 def check_end(record: Record, coverage: Coverage) -> None:
@@ -363,6 +368,22 @@ def _check_systems(record: Record, plan: dict[str, Any], verdict: dict[str, Any]
         if number not in record.voids and arm in effects and (effects[arm], number) not in marked:
             raise Broken(
                 f"{VERDICT} says nothing of batch {number}, which came from another system than the plan describes"
+            )
+
+
+def _check_contents(record: Record, verdict: dict[str, Any]) -> None:
+    """Every batch with items of other content than the locked list names is told."""
+    marked = {
+        number
+        for mark in _objects(verdict.get("marks"))
+        if (mark.get("code"), mark.get("effect")) == ("content_differs", "flag")
+        for number in (mark["batches"] if isinstance(mark.get("batches"), list) else ())
+        if type(number) is int
+    }
+    for number in record.other_contents:
+        if number not in record.voids and number not in marked:
+            raise Broken(
+                f"{VERDICT} says nothing of batch {number}, whose items have other content than the locked list names"
             )
 
 

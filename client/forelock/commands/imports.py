@@ -14,6 +14,7 @@ from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.formats import FORMATS
 from forelock.import_files import OneImport, Packed, imports_of
+from forelock.item_contents import OTHER_CONTENT, Pinned, compared, said_of
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
@@ -52,6 +53,14 @@ def add(commands: Any) -> None:
         "--complete",
         action="store_true",
         help="the run is over: planned items that it does not have are missing",
+    )
+    parser.add_argument(
+        "--allow-different",
+        action="append",
+        default=[],
+        choices=("content",),
+        metavar="ASPECT",
+        help="content: take items of other content than the plan pins; the ledger and the verdict say so",
     )
     add_reports(parser, wait="then wait for the verdict, and end as it says")
 
@@ -126,6 +135,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
             ("population", options.population),
             ("run", options.run),
             ("format", form),
+            ("allow_different", next(iter(options.allow_different), None)),
         )
         if value is not None
     }
@@ -139,6 +149,11 @@ def _import(options: argparse.Namespace, client: Client) -> int:
             bar.advance(1)
     finally:
         bar.close()
+    unchecked = sum(batch.get("content_unknown", 0) for report in reports for batch in report["batches"])
+    if unchecked:
+        tell(
+            f"the plan pins the content of items, and the files do not tell it of {unchecked}: it is not checked"
+        )
     if not (options.wait and options.json):
         lines = [_report(one, report) for one, report in zip(ones, reports, strict=True)]
         show(options, reports, "\n".join(lines))
@@ -153,6 +168,7 @@ def _report(one: OneImport, report: Json) -> str:
         + _ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
         + _ids(batch["missing"], batch["missing_ids"], "not in the file")
         + _other_system(batch.get("card_differs") or [])
+        + _ids(batch.get("content_differs", 0), batch.get("content_differs_ids") or [], OTHER_CONTENT)
         for batch in report["batches"]
     ]
     return "\n".join(
@@ -185,13 +201,16 @@ def _check(options: argparse.Namespace, client: Client) -> int:
     section = plan.get("import")
     said = section.get("format") if isinstance(section, dict) else None
     form, ones = imports_of(options.inputs, options.format or (said if said in FORMATS else None))
-    items = frozenset(read_items(options.items).columns["item_ids"]) if options.items else None
+    items = Pinned.of(read_items(options.items)) if options.items else None
     surveys, status = [], 0
     for one in ones:
         read_ = read(client, one, form, section if isinstance(section, dict) else None, options.arm)
-        surveys.append({"files": [str(path) for path in one.paths], **read_})
-        status = status or int(read_["problem"] is not None)
+        contents = compared(read_["table"] or (), items)
+        surveys.append({"files": [str(path) for path in one.paths], **read_, **contents})
+        refused = bool(contents.get("content_differs")) and "content" not in options.allow_different
+        status = status or int(read_["problem"] is not None or refused)
     lines = [line for one, survey in zip(ones, surveys, strict=True) for line in _told(one, survey, items)]
+    lines += said_of(surveys, allowed="content" in options.allow_different)
     if not isinstance(section, dict):
         lines += ["", '"import": ' + text.json_text(surveys[0]["survey"]["section"])]
         lines.append("paste this into the plan and look at every line: it says what the file leaves open")
@@ -199,7 +218,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
     return status
 
 
-def _told(one: OneImport, read: Json, items: frozenset[str] | None) -> list[str]:
+def _told(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
     survey = read["survey"]
     lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
     if survey["partial"]:
@@ -231,7 +250,7 @@ def _told(one: OneImport, read: Json, items: frozenset[str] | None) -> list[str]
             for fault in faults
         ]
     for table in read["table"] or ():
-        lines.append(_overlap(table, items))
+        lines.append(_overlap(table, None if items is None else items.ids))
     return lines
 
 

@@ -177,7 +177,7 @@ def _takes_items(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_manifest,
         metavar="POPULATION=FILE",
-        help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum); may be repeated",
+        help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum, content_sha256); repeatable",
     )
 
 

@@ -5,7 +5,7 @@ Nothing here may answer differently for different outcomes of what is stored: th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts
+from service.domain.results.contents import not_comparable, other_contents
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.errors import Fault, InvalidData
 from service.ingest.harnesses.opening import VERSION
@@ -51,6 +52,11 @@ class Fitted:
     missing_ids: tuple[str, ...]
     card_differs: tuple[str, ...] = ()
     """Fields of the arm's card of which the file says something else."""
+    content_differs: int = 0
+    """Items of other content than the manifest pins, which the caller allowed."""
+    content_differs_ids: tuple[str, ...] = ()
+    content_unknown: int = 0
+    """Items that the manifest pins and whose content the file does not have."""
 
 
 def fit(
@@ -62,13 +68,16 @@ def fit(
     run: str | None = None,
     on_duplicate: OnDuplicate,
     complete: bool,
+    allowed: Collection[str] = (),
 ) -> list[Fitted]:
     """Compare what was read with the manifest, and make batches of it, as results of a run that was bound.
 
-    `complete` adds a row of status `missing` for every cell that the file has no row of.
+    `complete` adds a row of status `missing` for every cell that the file has no row of. `allowed` are the aspects in
+    which the file may differ from what was locked.
 
     Raises:
-        InvalidData: items that the manifest does not have, clusters that are not its, or a run that did not end.
+        InvalidData: items that the manifest does not have, clusters or contents that are not its, or a run that did
+            not end.
     """
     if complete and not file.whole:
         raise InvalidData.field(
@@ -78,7 +87,8 @@ def fit(
         raise InvalidData.field("", "the file has no sample", "send the file of a run that has some")
     manifest = terms.manifests[population]
     return [
-        _fitted(rows, terms, mapping, manifest, population, run, on_duplicate, complete) for rows in file.rows
+        _fitted(rows, terms, mapping, manifest, population, run, on_duplicate, complete, "content" in allowed)
+        for rows in file.rows
     ]
 
 
@@ -91,6 +101,7 @@ def _fitted(
     run: str | None,
     on_duplicate: OnDuplicate,
     complete: bool,
+    allows_contents: bool,
 ) -> Fitted:
     places = map(manifest.positions.get, rows.item_ids)
     positions = np.array([-1 if place is None else place for place in places], dtype=np.int64)
@@ -107,6 +118,13 @@ def _fitted(
             "import.item_id", "stands for no item of the manifest", "write where its ids stand"
         )
     _require_clusters(rows, manifest, positions)
+    others, unchecked = (
+        ([], 0)
+        if rows.contents is None
+        else other_contents(rows.item_ids, rows.contents, positions.tolist(), manifest)
+    )
+    if others and not allows_contents:
+        raise not_comparable(others)
     endpoint = next(
         candidate for candidate in terms.plan.endpoints_of(population) if candidate.id == rows.endpoint
     )
@@ -135,6 +153,9 @@ def _fitted(
         missing=len(absent),
         missing_ids=tuple(distinct)[:SHOWN],
         card_differs=rows.card_differs,
+        content_differs=len(others),
+        content_differs_ids=tuple(others[:SHOWN]),
+        content_unknown=unchecked,
     )
 
 
@@ -188,6 +209,7 @@ def submissions(
             attempt,
             skips=part.batch.on_duplicate == "skip",
             card_differs=part.card_differs,
+            content_differs=part.content_differs,
         )
         for part in fitted
     ]

@@ -64,6 +64,8 @@ class Submission:
     """Rows that are in already are left out; otherwise one of them refuses the batch."""
     card_differs: tuple[str, ...] = ()
     """Fields of the arm's card of which an imported file says something else. The leaf has them: no outcome does."""
+    content_differs: int = 0
+    """Items of an imported file of other content than the manifest pins, as was allowed. The leaf has it too."""
 
     @classmethod
     def of(
@@ -192,13 +194,15 @@ class _Taken:
     answer: BatchReceipt
     project_id: str
     card_differs: tuple[str, ...] = ()
+    content_differs: int = 0
 
     def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
         """The batch's leaf."""
         return ledger.Event(
             kind="batch",
             body=batch.sealed.leaf()
-            | ({"card_differs": list(self.card_differs)} if self.card_differs else {}),
+            | ({"card_differs": list(self.card_differs)} if self.card_differs else {})
+            | ({"content_differs": self.content_differs} if self.content_differs else {}),
             project_id=self.project_id,
             preregistration_id=batch.sealed.preregistration_id,
             salt=salt,
@@ -375,7 +379,8 @@ def _taken(intake: _Intake, submission: Submission, batch: StoredBatch | None) -
         state=intake.state,
         receipt=None,
     )
-    return _Taken(batch, answer, intake.record.project_id, submission.card_differs)
+    differs = submission.card_differs, submission.content_differs
+    return _Taken(batch, answer, intake.record.project_id, *differs)
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:

@@ -10,7 +10,15 @@ from sqlalchemy.orm import Session
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.other_systems import other_systems
 from service.domain.results.runs import NamedBatch, concerned, violations
-from service.domain.verdicts.validity import Effect, Mark, closed_early, of_card, of_runs, unblinded
+from service.domain.verdicts.validity import (
+    Effect,
+    Mark,
+    closed_early,
+    of_card,
+    of_contents,
+    of_runs,
+    unblinded,
+)
 from service.store.ledger import ledger
 from service.store.results import batches, runs
 
@@ -49,7 +57,11 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
         name: replace(run, observed=observed.get(name))
         for name, run in runs.bound(session, record.id).items()
     }
-    asks = record.plan.runs is not None or bool(record.plan.arm_cards)
+    asks = (
+        record.plan.runs is not None
+        or bool(record.plan.arm_cards)
+        or record.plan.import_mapping is not None  # only imports are held against pinned items
+    )
     if record.locked_at is None or not (asks or bound):
         return
     counting = set(batches.sequences(session, record.id))
@@ -58,6 +70,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
             batch=body["batch"],
             sequence=sequence,
             card_differs=tuple(body.get("card_differs", ())),
+            content_differs=body.get("content_differs", 0),
             **{name: body[name] for name in ("population", "arm", "endpoint", "run")},
         )
         for sequence, body in ledger.numbered(session, record.id, kind="batch")
@@ -68,6 +81,8 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
         yield of_runs(code, effect, broken, concerned(record.plan, broken))
     for other in other_systems(record.plan, named, bound):
         yield of_card(other, concerned(record.plan, other.batches))
+    if others := [batch for batch in named if batch.content_differs]:
+        yield of_contents(others, concerned(record.plan, others))
 
 
 def _closed(session: Session, record: Preregistration) -> Mark | None:

@@ -88,6 +88,7 @@ def imported(
     population: str,
     arm: str | None,
     most: int,
+    pinned: bool,
     scratch: str,
 ) -> ImportedFile:
     """A file of a harness, from where the API keeps it, under a plan's mapping."""
@@ -100,6 +101,7 @@ def imported(
             arm=arm,
             max_rows=most,
             scratch=Path(scratch),
+            pinned=pinned,
         )
 
 

@@ -161,10 +161,7 @@ def pack(case: Case) -> bytes:
     """A case as bytes, the same for the same case: a line of JSON, then the columns."""
     head = {
         "plan": case.plan.as_dict(),
-        "manifests": {
-            name: {"item_ids": manifest.item_ids, "clusters": manifest.clusters, "strata": manifest.strata}
-            for name, manifest in case.manifests.items()
-        },
+        "manifests": {name: manifest.columns() for name, manifest in case.manifests.items()},
         "cells": [[*key, *cell.values.shape] for key, cell in case.cells.items()],
         "runs": case.runs,
         "seed": case.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from service.records import Record
 MAX_ID_LENGTH = 512
 MOST_STRATA = 200
 """Strata that are told one by one; one more says that there are more."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class StratumFacts(Record):
@@ -53,7 +55,7 @@ def planned_facts(n: int, n_clusters: int | None) -> ManifestFacts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The items of a population in their locked order, with their clusters and strata.
+    """The items of a population in their locked order, with their clusters, strata and content.
 
     Build one with `create`, which validates; the constructor trusts its caller.
     """
@@ -61,6 +63,8 @@ class Manifest:
     item_ids: tuple[str, ...]
     clusters: tuple[str, ...] | None = None
     strata: tuple[str, ...] | None = None
+    content_sha256: tuple[str, ...] | None = None
+    """Of each item's input and target, in the form of `ingest.harnesses.fingerprints`."""
 
     @classmethod
     def create(
@@ -68,6 +72,7 @@ class Manifest:
         item_ids: Sequence[str],
         clusters: Sequence[str] | None = None,
         strata: Sequence[str] | None = None,
+        content_sha256: Sequence[str] | None = None,
     ) -> Manifest:
         """A valid manifest: ids are unique, every column has one non-empty NFC string per item.
 
@@ -84,7 +89,13 @@ class Manifest:
                     raise InvalidData.field(
                         f"item_ids[{position}]", f"repeats item_ids[{earlier}]", "name every item once"
                     )
-        return cls(ids, _beside(ids, "clusters", clusters), _beside(ids, "strata", strata))
+        contents = _beside(ids, "content_sha256", content_sha256)
+        for position, digest in enumerate(contents or ()):
+            if _SHA256.fullmatch(digest) is None:
+                raise InvalidData.field(
+                    f"content_sha256[{position}]", "is no SHA-256", "send 64 digits of 0-9 and a-f"
+                )
+        return cls(ids, _beside(ids, "clusters", clusters), _beside(ids, "strata", strata), contents)
 
     @property
     def n(self) -> int:
@@ -142,10 +153,14 @@ class Manifest:
             }
         )
 
+    def columns(self) -> dict[str, tuple[str, ...] | None]:
+        """What travels and is kept; `content_sha256` only where there is one, so that others keep their bytes."""
+        pinned = {} if self.content_sha256 is None else {"content_sha256": self.content_sha256}
+        return {"item_ids": self.item_ids, "clusters": self.clusters, "strata": self.strata, **pinned}
+
     def canonical_bytes(self) -> bytes:
         """RFC 8785 text of the columns, absent ones left out."""
-        columns = {"clusters": self.clusters, "item_ids": self.item_ids, "strata": self.strata}
-        present = {name: column for name, column in columns.items() if column is not None}
+        present = {name: column for name, column in self.columns().items() if column is not None}
         # For NFC strings under ASCII keys this is RFC 8785, ten times faster than the general encoder.
         return json.dumps(present, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
@@ -165,7 +180,7 @@ class Manifest:
 
     def __getstate__(self) -> dict[str, Any]:
         """Travels between processes without its indexes."""
-        return {"item_ids": self.item_ids, "clusters": self.clusters, "strata": self.strata}
+        return {"content_sha256": None, **self.columns()}
 
 
 def _beside(ids: tuple[str, ...], name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -88,6 +88,8 @@ class NamedBatch:
     run: str | None
     card_differs: tuple[str, ...] = ()
     """Fields of the arm's card of which the imported file said something else."""
+    content_differs: int = 0
+    """Items of the imported file of other content than the locked list names, as its import allowed."""
 
 
 @dataclass(frozen=True, slots=True)

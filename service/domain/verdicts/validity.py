@@ -18,7 +18,7 @@ from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
 from service.words import say
 
-Code = Literal["unblinded", "closed_early", Violation, "arm_differs"]
+Code = Literal["unblinded", "closed_early", Violation, "arm_differs", "content_differs"]
 """In the order in which their reasons are given. The words of each are `reasons` of the catalogue."""
 Effect = Literal["invalid", "flag", "note"]
 
@@ -103,6 +103,22 @@ def of_card(other: OtherSystem, hypotheses: tuple[str, ...] | None) -> Mark:
         ),
         batches=tuple(batch.batch for batch in other.batches),
         runs=tuple(dict.fromkeys(batch.run for batch in other.batches if batch.run is not None)),
+        hypotheses=hypotheses,
+    )
+
+
+def of_contents(batches: Sequence[NamedBatch], hypotheses: tuple[str, ...] | None) -> Mark:
+    """Batches with items of other content than the locked list names: who imported them said that it is meant."""
+    return Mark(
+        code="content_differs",
+        effect="flag",
+        says=say(
+            "reasons.content_differs",
+            count=len(batches),
+            items=max(batch.content_differs for batch in batches),
+        ),
+        batches=tuple(batch.batch for batch in batches),
+        runs=tuple(dict.fromkeys(batch.run for batch in batches if batch.run is not None)),
         hypotheses=hypotheses,
     )
 

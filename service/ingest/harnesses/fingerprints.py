@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.ingest.harnesses.samples import finder
+from service.ingest.harnesses.opening import harness_of
+from service.ingest.harnesses.samples import Reader, finder
 
 ASPECTS = (
     "task",
@@ -23,6 +24,7 @@ ASPECTS = (
 """Settings that a file may tell, beside the content of its items."""
 _LONGEST = 300
 _WORDS, _LETTERS = 12, 120
+ContentFinder = Callable[[Mapping[str, Any]], tuple[str | None, str | None]]
 _OF_MESSAGE = ("role", "content", "tool_calls", "function")
 """What a message says; the others, such as its id, are drawn anew in every run."""
 
@@ -43,8 +45,12 @@ def settings_of(told: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[str | None, str | None]]:
-    """Finds what tells an item's content: 16 digits of a SHA-256 of its input and target; and the input's first words.
+def content_finder(places: tuple[str, ...]) -> ContentFinder:
+    """Finds an item's `content_sha256`, of its input and target; and the input's first words.
+
+    It is the SHA-256 in hexadecimal of a JSON array of both (of the input alone where the harness has no place for a
+    target): UTF-8, names in order, no blanks, nothing escaped that need not be, numbers as Python writes them. Of a
+    conversation it is what its messages say, without their ids.
 
     `places` are that of the input and that of the target, if there is one. None where a sample has no input.
     """
@@ -56,9 +62,16 @@ def content_finder(places: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tup
             return None, None
         values = [given, *(_said(_first(alternatives, fields)) for alternatives in finders[1:])]
         digest = hashlib.sha256(_text(values).encode("utf-8", "surrogatepass")).hexdigest()
-        return digest[:16], _first_words(values[0])
+        return digest, _first_words(values[0])
 
     return find
+
+
+def reading_contents(reader: Reader, form: str) -> ContentFinder:
+    """`content_finder` of a format, of whose samples this reader then reads what it needs."""
+    places = harness_of(form).content
+    reader.read_also([place for alternatives in places for place in alternatives.split("|")])
+    return content_finder(places)
 
 
 def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> Any:

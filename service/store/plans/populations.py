@@ -20,8 +20,6 @@ from service.store.database.tables import manifests
 CACHED_ITEMS = 2_000_000
 """Items of manifests kept in memory: every batch asks for its population's."""
 
-_COLUMNS = ("item_ids", "clusters", "strata")
-
 
 _recent: Recent[str, Manifest] = Recent(CACHED_ITEMS, MOST_RECORDS)
 """By hash, which stands for the content."""
@@ -139,8 +137,9 @@ def _of(preregistration_id: str, population_id: str) -> sa.ColumnElement[bool]:
 
 
 def _pack(manifest: Manifest) -> bytes:
-    columns = {name: getattr(manifest, name) for name in _COLUMNS}
-    return zlib.compress(json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode(), level=1)
+    return zlib.compress(
+        json.dumps(manifest.columns(), ensure_ascii=False, separators=(",", ":")).encode(), level=1
+    )
 
 
 def _unpack(content: bytes) -> Manifest:

@@ -198,6 +198,23 @@ def test_results_of_another_system_are_in_the_verdict(effect: str) -> None:
         assert "another system" in failures(wrong)
 
 
+def test_items_of_other_content_are_in_the_verdict() -> None:
+    def told(*marks: dict[str, Any]) -> Report:
+        world = collected(arms="A")
+        data = block(bytes([2] * 16), range(4), [1, 0, 1, 1])
+        world.log("batch", batch_body(2, "B", data, 4) | {"content_differs": 3})
+        world.members["rows.bin"] += data
+        said = verdict(sha256(world.members["plans/1.json"]), "supported")
+        say(world, said | ({"marks": list(marks)} if marks else {}))
+        return checked(world.bundle())
+
+    mark = {"code": "content_differs", "effect": "flag", "batches": [2]}
+    assert failures(told(mark)) == ""
+    for wrong in (told(), told(mark | {"batches": [1]}), told(mark | {"effect": "note"})):
+        assert exit_status(wrong) == 3
+        assert "other content" in failures(wrong)
+
+
 def judged_with_a_mark_for_nothing(mark: dict[str, Any]) -> bytes:
     world = collected()
     said = verdict(sha256(world.members["plans/1.json"])) | {"marks": [mark]}

@@ -36,6 +36,9 @@ class Items(StrictRecord):
     item_ids: list[Annotated[str, Field(min_length=1, max_length=512)]] = Field(min_length=1)
     clusters: list[Annotated[str, Field(min_length=1, max_length=512)]] | None = None
     strata: list[Annotated[str, Field(min_length=1, max_length=512)]] | None = None
+    content_sha256: list[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] | None = Field(
+        None, description="Of each item's content, which imports are held against; null: nobody pinned it."
+    )
 
 
 class ItemsFacts(View):
@@ -87,7 +90,8 @@ def put_items(
 ) -> Response:
     """Set a draft population's items.
 
-    JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`. Replaces an earlier manifest.
+    JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`, `content_sha256`.
+    Replaces an earlier manifest.
     """
     with refusals_audited(shared, caller, prereg_id, _ACTION), shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
@@ -117,5 +121,6 @@ def get_items(
             item_ids=list(manifest.item_ids),
             clusters=None if manifest.clusters is None else list(manifest.clusters),
             strata=None if manifest.strata is None else list(manifest.strata),
+            content_sha256=None if manifest.content_sha256 is None else list(manifest.content_sha256),
         )
     )

@@ -49,6 +49,8 @@ from service.store.results import imports
 
 routes = router("results")
 T = TypeVar("T")
+Aspect = Literal["content"]
+"""In what a file may differ from what was locked, where that is allowed: of `forelock.questions`, what a plan pins."""
 SECONDS = 300.0
 """Of computing that reading one file may take."""
 if TYPE_CHECKING:
@@ -69,6 +71,13 @@ class ImportedBatch(View):
     missing_ids: list[str] = Field(description="The first of their items.")
     card_differs: list[str] = Field(
         [], description="Fields of the arm's card in the plan of which the file says something else."
+    )
+    content_differs: int = Field(
+        0, description="Items of other content than the manifest pins, let in by `allow_different`."
+    )
+    content_differs_ids: list[str] = Field([], description="The first of them.")
+    content_unknown: int = Field(
+        0, description="Items that the manifest pins and whose content the file does not have: unchecked."
     )
     batch: int | None = Field(description="Number of the batch; null: all of its rows were in.")
     n: int = Field(description="Rows that were stored.")
@@ -137,6 +146,10 @@ async def import_results(
         bool,
         Query(description="Also store `missing` for every planned row that a finished run does not have."),
     ] = False,
+    allow_different: Annotated[
+        list[Aspect],
+        Query(description="Take items of other content than the manifest pins; ledger and verdict tell it."),
+    ] = [],  # noqa: B006 - nobody changes it
 ) -> Response:
     """Import the result file of a harness, under the mapping of the plan's `import` section.
 
@@ -157,10 +170,18 @@ async def import_results(
         )
     async with receive(request) as upload:
         plan, most = terms.plan.canonical_text(), shared.settings.max_rows
-        file = await _aside(request, shared, aside.imported, upload, plan, format, where, arm, most)
+        pinned = terms.manifests[where].content_sha256 is not None
+        file = await _aside(request, shared, aside.imported, upload, plan, format, where, arm, most, pinned)
     fitted = await to_thread.run_sync(
         lambda: actions.fit(
-            file, terms, mapping, where, run=run, on_duplicate=on_duplicate, complete=complete
+            file,
+            terms,
+            mapping,
+            where,
+            run=run,
+            on_duplicate=on_duplicate,
+            complete=complete,
+            allowed=allow_different,
         )
     )
     return await to_thread.run_sync(
@@ -249,6 +270,9 @@ def _batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
         missing=fitted.missing,
         missing_ids=list(fitted.missing_ids),
         card_differs=list(fitted.card_differs),
+        content_differs=fitted.content_differs,
+        content_differs_ids=list(fitted.content_differs_ids),
+        content_unknown=fitted.content_unknown,
         batch=accepted.batch,
         n=accepted.n,
         skipped=accepted.skipped,
