@@ -1,8 +1,8 @@
 """Rules about one arm: what lint promises of level and power, and how often verdicts come out so.
 
-`python -m tests.simulation.one_arm` prints a table. What lint computes goes by many data sets at once
-and by p-values; here every data set is one request to the locked test, whose interval is read. Clusters and items are
-drawn otherwise than lint draws them: their chances take two values instead of a beta's.
+`python -m tests.simulation.one_arm` writes it to docs/simulations.md, in a few minutes. What lint computes goes by many
+data sets at once and by p-values; here every data set is one request to the locked test, whose interval is read.
+Clusters and items are drawn otherwise than lint draws them: their chances take two values instead of a beta's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain import sample
+from tests.simulation.record import ONE_ARM, PAGE
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -38,6 +39,7 @@ class Case:
     runs: int = 1
     about: str | None = None
     k: int = 0
+    estimand: str | None = None
 
     def plan(self) -> Plan:
         """As it is locked."""
@@ -59,6 +61,8 @@ class Case:
         }
         if self.runs > 1:
             changes["endpoints.0.replicates"] = self.runs
+        if self.estimand:
+            changes["endpoints.0.estimand"] = self.estimand
         if self.clusters:
             changes |= {
                 "populations.0.independence": None,
@@ -81,6 +85,9 @@ class Case:
         elif self.about == "pass_hat_k":  # items that never fail, and items that fail half of the time
             share = (value - 0.5**self.k) / (1 - 0.5**self.k)
             chance = np.where(rng.random(self.n) < share, 1.0, 0.5)
+        elif self.estimand:  # every item has a chance of its own, as far from one another as the mean allows
+            away = 0.6 * min(value, 1 - value)
+            chance = value + away * np.where(np.arange(self.n) % 2, 1.0, -1.0)
         elif self.clusters:
             away = math.sqrt(self.icc * value * (1 - value))
             up = min(away, 1 - value)
@@ -94,7 +101,7 @@ class Case:
         """What the locked test says of one data set."""
         test = registry.find(self.test, 1)
         labels = {"clusters": [f"c{at % self.clusters}" for at in range(self.n)]} if self.clusters else {}
-        values = runs.tolist() if self.about else runs[:, 0].tolist()
+        values = runs.tolist() if self.about or self.estimand else runs[:, 0].tolist()
         more = {"k": [self.k]} if self.k else {}
         body = {
             "values": values,
@@ -102,6 +109,7 @@ class Case:
             "in_clusters": "furthest",
             **labels,
             **more,
+            **({"estimand": self.estimand} if self.estimand else {}),
         }
         analysis: Any = test.compute(test.request.model_validate(body))
         if self.about == "every_item":
@@ -124,36 +132,63 @@ CASES = (
     Case("50 clusters of 10, alike", 500, 0.9, 0.95, clusters=50, icc=0.3),
     Case("100 clusters of 5", 500, 0.95, 0.98, clusters=100, icc=0.05),
     Case("pass^4 of 8 runs, 60 items", 60, 0.6, 0.8, runs=8, about="pass_hat_k", k=4),
-    Case("every one of 12 items, 80 runs", 12, 0.9, 0.99, runs=80, about="every_item"),
+    # k has no say in it, and one k keeps each answer cheap
+    Case("every one of 12 items, 150 runs", 12, 0.9, 0.985, runs=150, about="every_item", k=1),
+    Case("these 20 items, 10 runs", 20, 0.8, 0.88, runs=10, estimand="these_items"),
 )
+
+
+def promised(case: Case) -> tuple[float | None, str, float | None]:
+    """What lint says of a plan: its level, how that was worked out, and its power at the true value."""
+    plan = case.plan()
+    facts = {name: manifest.facts() for name, manifest in sample.manifests(plan).items()}
+    level, power = levels(plan, facts)[0], rule_powers(plan, facts)[0].reference
+    return level.level, level.method or "", None if power is None else power.power
 
 
 def rows() -> Iterator[str]:
     """One line per plan."""
     for seed, case in enumerate(CASES):
-        plan = case.plan()
-        facts = {name: manifest.facts() for name, manifest in sample.manifests(plan).items()}
-        level, power = levels(plan, facts)[0], rule_powers(plan, facts)[0].reference
-        at_reference, at_truth = case.share(case.reference, seed), case.share(case.truth, seed + 100)
-        told = "–" if level.level is None else f"{level.level:.3f}"
-        promised = "–" if power is None or power.power is None else f"{power.power:.2f}"
+        level, method, power = promised(case)
+        told = "–" if level is None else f"{level:.3f} ({method})"
         yield (
-            f"| {case.name} | {100 * case.reference:g}% | {told} ({level.method}) | {at_reference:.3f} | "
-            f"{100 * case.truth:g}% | {promised} | {at_truth:.2f} |"
+            f"| {case.name} | {100 * case.reference:g}% | {told} | {case.share(case.reference, seed):.3f} | "
+            f"{100 * case.truth:g}% | {'–' if power is None else f'{power:.2f}'} | "
+            f"{case.share(case.truth, seed + 100):.2f} |"
         )
 
 
-HEAD = """
+INTRODUCTION = f"""{ONE_ARM}
+
+<!-- Made by `python -m tests.simulation.one_arm`. -->
+
+What lint promises of [rules about one arm](one-arm.md), and how often the locked test made them hold in {SETS} data
+sets whose true value is the reference (level, nominal .025), and in {SETS} at the value that the plan assumes (power).
+Items and clusters are drawn otherwise than lint draws them: their chances take two values instead of a beta's. A
+realised share p has a standard error of sqrt(p (1 - p) / {SETS}).
+
 | plan | reference | level, promised | realised | true value | power, promised | realised |
 | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
+def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
+    """Rows of the page: name, level promised and realised, power promised and realised."""
+    for line in PAGE.read_text("utf-8").partition(ONE_ARM)[2].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if len(cells) == 7 and cells[0] in {case.name for case in CASES}:
+            level, power = (None if cells[at] == "–" else float(cells[at].split()[0]) for at in (2, 5))
+            yield cells[0], level, float(cells[3]), power, float(cells[6])
+
+
 def main() -> None:
-    """Print the table."""
-    print(HEAD.strip())
-    for row in rows():
-        print(row, flush=True)
+    """Write the section."""
+    lines = []
+    for line in rows():
+        print(line, flush=True)
+        lines.append(line)
+    before = PAGE.read_text("utf-8").partition(ONE_ARM)[0].rstrip("\n")
+    PAGE.write_text(f"{before}\n\n{INTRODUCTION}" + "\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

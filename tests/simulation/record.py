@@ -13,6 +13,8 @@ from scipy import stats
 from tests.simulation.worlds import WORLDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulations.md"
+ONE_ARM = "## Claims about one arm"
+"""Where the section of `one_arm` begins, the last of the page."""
 CONFIDENCE = 0.999
 Key = tuple[str, str, str, str]
 
@@ -106,7 +108,7 @@ def render(rows: Iterable[Record], notes: Mapping[Key, str]) -> str:
 
 
 def split_page(text: str) -> tuple[str, str]:
-    """The part that is made of `Record`s, and the one on whole plans, which `whole_plans` writes."""
+    """The part that is made of `Record`s, and those on whole plans and on one arm."""
     before, heading, after = text.partition("## Power of whole plans")
     return before.rstrip("\n") + "\n", heading + after
 

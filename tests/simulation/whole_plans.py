@@ -28,7 +28,7 @@ from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
 from service.domain.verdicts.stopping import first, read, up_to_stop
-from tests.simulation.record import PAGE, split_page
+from tests.simulation.record import ONE_ARM, PAGE, split_page
 
 RUNS, CHUNK, SEED = 800, 100, 20_270_401
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -446,8 +446,9 @@ def main() -> None:
             hits, items = (sum(each[part] for each in found) for part in (1, 2))
             rows = {known: line for known, line, *_ in recorded()}
             rows[name] = row(name, promised(name), hits, items, options.runs)
-            before = split_page(PAGE.read_text("utf-8"))[0]
-            PAGE.write_text(before + "\n" + section(rows), "utf-8")
+            before, plans = split_page(PAGE.read_text("utf-8"))
+            _, heading, last = plans.partition(ONE_ARM)
+            PAGE.write_text(f"{before}\n{section(rows)}" + (f"\n{heading}{last}" if heading else ""), "utf-8")
 
 
 if __name__ == "__main__":
