@@ -17,7 +17,7 @@ from service.actions.ledger import proofs
 from service.actions.plans import families
 from service.actions.projects import view_links
 from service.actions.projects.view_links import Opened
-from service.actions.verdicts import charts
+from service.actions.verdicts import charts, reports
 from service.api.http.answers.answers import answer
 from service.api.http.answers.drawing import pictured
 from service.api.http.requests.deps import PageSession
@@ -29,6 +29,7 @@ from service.api.routes.verdicts.verdicts import require_verdict
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
+from service.reports.verdict import words
 from service.store.ledger import ledger
 from service.store.projects import projects
 from service.web import view
@@ -80,6 +81,9 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
     """The page of the record, as its project sees it."""
     record, link = visited.record, visited.link
     say, verdict = Say(language_of(request)), verdict_of(session, record)
+    # What was filed may speak of outcomes: it is told with them. Who decided is named by no page that needs no key.
+    decided, undecided = ([], 0) if verdict is None else reports.decided_deviations(session, record)
+    lines = [one.model_copy(update={"decided_by": say("pages.the_project_itself")}) for one in decided]
     intervals = None if verdict is None else forest_of(record.plan, verdict, say.language)
     return html(
         request,
@@ -90,6 +94,9 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
         pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",
         base=request.url.path,
         judged=record.judged_at is not None,
+        deviations=lines,
+        undecided=undecided,
+        words=words,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
         ends=None if link is None else view.moment("", link.expires_at),
     )

@@ -15,7 +15,7 @@ from service.store.plans import preregistrations
 from service.store.projects import view_links as stored
 from tests.api.conftest import add_key, bearer
 from tests.journeys.audit_log import log
-from tests.journeys.filings import CANDIDATE, N, judged
+from tests.journeys.filings import CANDIDATE, N, deviations, file, judged
 
 from .conftest import Service, only_sqlite
 from .plans import draft, idempotent, items, locked, post, small_plan
@@ -114,6 +114,33 @@ def test_before_the_verdict_a_stranger_is_told_what_the_page_tells(
     assert stranger.get(f"{path}/charts/arms.svg").json()["code"] == "blinded"
     assert stranger.get(f"{path}/charts/none.svg").status_code == 404
     assert f"{N} of {2 * N} results are in" in stranger.get(path).text
+
+
+def test_a_reader_is_told_the_deviations_that_were_decided_and_how_many_wait(
+    service: Service, stranger: TestClient
+) -> None:
+    waiting = locked(service.client, small_plan(N))
+    decided = judged(service)
+    key = service.client.get("/v1/keys").json()["items"][0]["name"]
+    for prereg_id in (waiting, decided):
+        share(service, prereg_id)
+        path = link(service, prereg_id, anonymous=True)["path"]
+        assert '<h2 id="deviations">' not in stranger.get(path).text or prereg_id == decided
+        file(service, prereg_id, title="F1 instead of accuracy", reason="It is finer.")
+        file(service, prereg_id, title="Another prompt")
+        answered = service.client.post(
+            f"{deviations(prereg_id)}/1/decision", json={"classification": "reject"}
+        )
+        assert answered.status_code == 201, answered.text
+        page = stranger.get(path).text
+        assert ("F1 instead of accuracy" in page) == ("It is finer." in page) == (prereg_id == decided)
+        assert "Another prompt" not in page
+    assert "decided by the project" in page
+    assert f"decided by {key}" not in page
+    assert "Filed, and not decided yet: 1." in page
+    chinese = stranger.get(path + "?lang=zh").text
+    assert "由项目方决定" in chinese
+    assert "已登记、尚未决定的偏离：1 项。" in chinese
 
 
 def test_an_anonymous_link_tells_nothing_that_the_service_knows_of_its_authors(

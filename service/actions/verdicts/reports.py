@@ -14,7 +14,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.arm_summaries import ArmSummary
 from service.domain.verdicts.records import Verdict
 from service.errors import Conflict
-from service.reports.verdict.content import Report, report_of
+from service.reports.verdict.content import DeviationLine, Report, deviation_line, report_of
 from service.store.ledger import ledger
 from service.store.verdicts import deviations
 
@@ -47,6 +47,14 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         consequences=effects_on_verdict(session, record),
         happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
     )
+
+
+def decided_deviations(session: Session, record: Preregistration) -> tuple[list[DeviationLine], int]:
+    """Deviations that a reviewer has decided about, and how many more are filed."""
+    filed = deviations.every(session, record.id)
+    decided = deviations.decisions(session, record.id, [one.number for one in filed])
+    lines = [deviation_line(one, decided[one.number]) for one in filed if decided[one.number]]
+    return lines, len(filed) - len(lines)
 
 
 def _summaries(

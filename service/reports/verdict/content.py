@@ -227,18 +227,7 @@ def report_of(
             if arm.text()
         ),
         warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
-        deviations=tuple(
-            DeviationLine(
-                number=deviation.number,
-                title=deviation.filing.title,
-                reason=deviation.filing.reason,
-                standing=standing(deviation, decisions),
-                rule=deviation.rule,
-                classification=deviation.classification,
-                decided_by=decisions[-1].reviewer if decisions else None,
-            )
-            for deviation, decisions in deviations
-        ),
+        deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(EvidenceLine(title=piece.title, score=piece.score) for piece in card.pieces),
         evidence_score=card.score,
@@ -249,6 +238,19 @@ def report_of(
         ),
         limits=card.limits,
         versions=verdict.versions,
+    )
+
+
+def deviation_line(deviation: Deviation, decisions: Sequence[Decision]) -> DeviationLine:
+    """A deviation as it stands after what was decided about it."""
+    return DeviationLine(
+        number=deviation.number,
+        title=deviation.filing.title,
+        reason=deviation.filing.reason,
+        standing=standing(deviation, decisions),
+        rule=deviation.rule,
+        classification=deviation.classification,
+        decided_by=decisions[-1].reviewer if decisions else None,
     )
 
 
