@@ -241,7 +241,7 @@ def report_of(
     )
 
 
-def deviation_line(deviation: Deviation, decisions: Sequence[Decision]) -> DeviationLine:
+def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> DeviationLine:
     """A deviation as it stands after what was decided about it."""
     return DeviationLine(
         number=deviation.number,
