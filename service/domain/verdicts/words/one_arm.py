@@ -108,6 +108,8 @@ def open_of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, facts
         )
     if verdict.reference.source is not None:
         return message("headlines.open_published", reference=reference)
+    if facts.estimand == "these_items":
+        return message("headlines.open_other_items")
     return ""
 
 
