@@ -22,6 +22,7 @@ from service.stats.shared.declaring.fields import Clusters, LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
+from service.words import Value, listed, message, speak
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100
 FEWEST, RARE = 20, 0.9
@@ -329,17 +330,19 @@ def _coefficient(
 def _sentence(
     request: AgreementRequest, plain: float, coefficients: dict[str, Coefficient], n: int, raters: int
 ) -> str:
-    words = {
-        "cohen_kappa": "Cohen's kappa", "fleiss_kappa": "Fleiss' kappa", "gwet_ac1": "Gwet's AC1",
-        "krippendorff_alpha": "Krippendorff's alpha",
-    }  # fmt: skip
     told = []
-    for name, word in words.items():
+    for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"):
         coefficient = coefficients[name]
-        if coefficient.value is not None:
-            ends = "" if coefficient.low is None else f" ({coefficient.low:.2f} to {coefficient.high:.2f})"
-            told.append(f"{word} {coefficient.value:.3f}{ends}")
-    opening = f"{raters} raters on {n} items agree in {plain:.1%} of pairs of ratings"
+        if coefficient.value is None:
+            continue
+        shown: dict[str, Value] = {"name": message(f"analyses.{name}"), "value": float(coefficient.value)}
+        if coefficient.low is None or coefficient.high is None:
+            told.append(message("analyses.coefficient", **shown))
+        else:
+            ends = {"low": float(coefficient.low), "high": float(coefficient.high)}
+            told.append(message("analyses.coefficient_ci", **shown, **ends))
+    opening: dict[str, Value] = {"raters": raters, "n": n, "share": float(plain)}
     if not told:
-        return f"{opening}; all ratings are alike, so agreement beyond chance cannot be told."
-    return f"{opening}; beyond chance, with {level_text(request.level)} CI: {', '.join(told)}."
+        return speak("analyses.agreement_alike", **opening)
+    level, shown_all = level_text(request.level), listed(told, "lists.comma")
+    return speak("analyses.agreement", **opening, level=level, coefficients=shown_all)

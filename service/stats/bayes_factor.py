@@ -14,6 +14,7 @@ from service.kernels.effects.bayes_factors import LogBayesFactor
 from service.stats.shared.declaring.common import Analysis, Finite, Proportion, Request, StatWarning
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
+from service.words import Message, message, speak
 
 Size = Annotated[int, Field(ge=2, le=10**9)]
 Statistic = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
@@ -268,25 +269,37 @@ def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, .
             # Rouder et al. (2009), eq. 1; for two samples with N = n1 n2 / (n1 + n2).
             effective = n1 if n2 is None else n1 / (n1 + n2) * n2
             factor = kernel.jzs_t(t, effective, evidence.df, rscale)
-            design = "one-sample or paired" if n2 is None else "two-sample"
-            return factor, f"JZS {design} t, Cauchy scale {rscale:g}", ()
+            design = "paired" if n2 is None else "two_sample"
+            return factor, speak(f"analyses.jzs_{design}", scale=f"{rscale:g}"), ()
         case FEvidence(f=f, df1=df1, df2=df2, rscale=rscale):
             n = evidence.n or df1 + df2 + 1
             if evidence.method == "bic":
-                return kernel.bic_f(f, df1, df2, n), "BIC of F", (BIC_APPROXIMATION(),)
+                return kernel.bic_f(f, df1, df2, n), speak("analyses.bic_f"), (BIC_APPROXIMATION(),)
             factor = kernel.jzs_regression(f, df1, df2, n, rscale)
-            return factor, f"JZS regression of F, scale {rscale:g}", (REGRESSION_PRIOR(),)
+            return factor, speak("analyses.jzs_f", scale=f"{rscale:g}"), (REGRESSION_PRIOR(),)
         case CorrelationEvidence(r=r, n=n, kappa=kappa):
             if evidence.method == "ly":
-                return kernel.correlation_ly(r, n, kappa), f"exact correlation, kappa {kappa:g}", ()
-            return kernel.correlation_wetzels(r, n), "JZS regression of r, scale 1", ()
+                return (
+                    kernel.correlation_ly(r, n, kappa),
+                    speak("analyses.exact_correlation", kappa=f"{kappa:g}"),
+                    (),
+                )
+            return kernel.correlation_wetzels(r, n), speak("analyses.jzs_correlation"), ()
         case ChiSquareEvidence(chi_square=chi_square, df=df, n=n):
-            return kernel.bic_chi_square(chi_square, df, n), "BIC of chi-square", (BIC_APPROXIMATION(),)
+            return (
+                kernel.bic_chi_square(chi_square, df, n),
+                speak("analyses.bic_chi_square"),
+                (BIC_APPROXIMATION(),),
+            )
         case BinomialEvidence(k=k, n=n, p0=p0, prior_a=a, prior_b=b):
-            return kernel.binomial(k, n, p0, a, b), f"binomial, Beta({a:g}, {b:g}) prior", ()
+            return (
+                kernel.binomial(k, n, p0, a, b),
+                speak("analyses.binomial_prior", a=f"{a:g}", b=f"{b:g}"),
+                (),
+            )
         case PValueEvidence(p=p):
             bound = LogBayesFactor(kernel.vovk_sellke(p), 0.0)
-            return bound, "Vovk-Sellke bound of a p-value", (BAYES_FACTOR_BOUND(),)
+            return bound, speak("analyses.vovk_sellke"), (BAYES_FACTOR_BOUND(),)
 
 
 def label_of(log_bf: float) -> Label:
@@ -311,33 +324,40 @@ def _sentence(
     posterior: float,
 ) -> str:
     bound = isinstance(request.evidence, PValueEvidence)
-    odds = f"with prior odds of {request.prior_odds:g}"
-    chance = f"{odds} the probability of an effect is {'at most ' if bound else ''}{posterior:.4g}"
+    chance = message(
+        f"analyses.bayes_chance{'_at_most' if bound else ''}",
+        odds=f"{request.prior_odds:g}",
+        posterior=f"{posterior:.4g}",
+    )
     if not request.direction_match:
-        chance = "the effect runs against the stated direction, so the posterior of the claim is set to 0"
-    last = "What the p-value came from may say less." if bound else "Another prior gives another number."
-    return f"{_at_most(log_bf) if bound else _strength(log_bf, favours)} ({method}); {chance}. {last}"
+        chance = message("analyses.bayes_against")
+    return speak(
+        "analyses.bayes_bound" if bound else "analyses.bayes",
+        strength=_at_most(log_bf) if bound else _strength(log_bf, favours),
+        method=method,
+        chance=chance,
+    )
 
 
-def _at_most(log_bf: float) -> str:
+def _at_most(log_bf: float) -> Message:
     """The bound of a p-value, which never speaks for H0."""
     if log_bf == 0:
-        return "The data are at most as likely with an effect as without (BF10 at most 1)"
+        return message("analyses.bayes_at_most_as_likely")
     # exp(690) is about 1e299.7, below the cap of 1e300: what is larger is printed as a power of ten.
     factor = f"{math.exp(log_bf):.4g}" if log_bf < 690 else f"10^{log_bf / math.log(10):.0f}"
-    label = label_of(log_bf)
-    return (
-        f"The data are at most {factor} times likelier with an effect than without: {label} evidence at most"
-    )
+    return message("analyses.bayes_at_most", factor=factor, label=_label(log_bf))
 
 
-def _strength(log_bf: float, favours: Literal["H1", "H0", "neither"]) -> str:
+def _strength(log_bf: float, favours: Literal["H1", "H0", "neither"]) -> Message:
     if favours == "neither":
-        return "The data are as likely with an effect as without (BF10 = 1)"
-    other = "without" if favours == "H1" else "with"
-    this = "with" if favours == "H1" else "without"
+        return message("analyses.bayes_as_likely")
     times = abs(log_bf)
-    factor = (
-        "infinitely" if math.isinf(times) else f"{math.exp(times):.4g} times" if times < 690 else "e300 times"
-    )
-    return f"The data are {factor} likelier {this} an effect than {other}: {label_of(log_bf)} evidence"
+    side = "with" if favours == "H1" else "without"
+    if math.isinf(times):
+        return message(f"analyses.bayes_{side}_infinitely", label=_label(log_bf))
+    factor = f"{math.exp(times):.4g}" if times < 690 else "e300"
+    return message(f"analyses.bayes_{side}", factor=factor, label=_label(log_bf))
+
+
+def _label(log_bf: float) -> Message:
+    return message(f"analyses.evidence_{label_of(log_bf).replace(' ', '_')}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -36,8 +36,17 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, DrawCount, Level, PlainSeed
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
-from service.stats.shared.declaring.sentences import amount, bound_text, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    bound_text,
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    said_reason,
+    sided,
+)
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, MC_UNRESOLVED
+from service.words import message, speak
 
 MOST_RANKS = 5 * 10**7
 """Steps of counting how often ranks are as uneven; more of them are never other than rare."""
@@ -170,7 +179,11 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
             min_attainable_p=1.0,
             reasons=reasons,
             warnings=(*told, CONSTANT_DATA()),
-            sentence=f"The means differ by {delta:+.4g}; the bootstrap is undefined here ({reason}).",
+            sentence=speak(
+                "analyses.bootstrap_difference_undefined",
+                delta=f"{delta:+.4g}",
+                reason=said_reason(reason),
+            ),
         )
     exact = request.exact
     result = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
@@ -405,19 +418,17 @@ def _sentence(
     exact: bool,
     most: float | None,
 ) -> str:
-    show = partial(amount, binary=False)
-    start = f"The candidate's mean differs from the baseline's by {show(delta)}"
+    told = difference_of(delta, binary=False)
     if ci is None or p is None:
-        return (
-            f"{start}; the {request.method} interval is undefined for data this skewed, so nothing is shown."
-        )
-    return (
-        f"{start} ({level_text(request.level)} {request.method} bootstrap CI {show(ci.low or 0)} to "
-        f"{show(ci.high or 0)}, {'exact' if exact else 'drawn'}); {request.alternative}, "
-        + decision(p, request.alpha, "equal means are", bound=bound, most=most)
-        + (
-            ""
-            if most is not None and p < request.alpha <= most
-            else disagreement(ci, p, request.alpha, request.alternative)
-        )
+        return speak("analyses.bootstrap_difference_skewed", delta=told, method=request.method)
+    return speak(
+        "analyses.bootstrap_difference",
+        delta=told,
+        interval=ci_of(ci, binary=False, code="ci_bootstrap", method=request.method),
+        drawn=message("analyses.exact" if exact else "analyses.drawn"),
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "runs.equal_means", bound=bound, most=most),
+        apart=""
+        if most is not None and p < request.alpha <= most
+        else disagreement(ci, p, request.alpha, request.alternative),
     )

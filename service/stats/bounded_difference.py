@@ -22,12 +22,20 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, ClusterCount, DirectionTested, ItemCount, Level
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_signs
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    in_clusters,
+    sided,
+)
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.bounded_in_plans import BoundedLines, bounded_sets
+from service.words import speak
 
 UNSEEN_CLUSTERS = define(
     "UNSEEN_CLUSTERS",
@@ -220,14 +228,16 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
         reasons=reasons,
         bounds=bounds,
         warnings=_warnings(request, clusters),
-        sentence=(
-            f"The candidate differs from the baseline by {amount(delta, binary=binary)} "
-            f"({level_text(request.level)} CI {amount(low, binary=binary)} to {amount(high, binary=binary)} for "
-            f"scores from {request.scale.low:g} to {request.scale.high:g}, n = {n}"
-            + ("" if clusters is None else f" in {clusters} clusters")
-            + f"); {request.alternative}, "
-            + decision(p, request.alpha, "a mean difference of 0 is", bound=bounds.get("p_value"))
-            + disagreement(ci, p, request.alpha, request.alternative)
+        sentence=speak(
+            "analyses.bounded",
+            delta=difference_of(delta, binary=binary),
+            interval=ci_of(ci, binary=binary),
+            least=f"{request.scale.low:g}",
+            most=f"{request.scale.high:g}",
+            where=in_clusters(n, clusters),
+            alternative=sided(request.alternative),
+            decision=decision(p, request.alpha, "analyses.mean_difference_0", bound=bounds.get("p_value")),
+            apart=disagreement(ci, p, request.alpha, request.alternative),
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -22,11 +22,17 @@ from service.stats.shared.declaring.fields import DiscordantCount, ItemCount
 from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds
-from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    difference_of,
+    in_clusters,
+    sided,
+)
 from service.stats.shared.declaring.simulated import RESAMPLED
 from service.stats.shared.declaring.warnings import NOTHING_VARIES
 from service.stats.shared.methods import resampling
 from service.stats.shared.methods.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
+from service.words import message, speak
 
 
 class ClusterBootstrapRequest(ClusteredColumns, Resampled):
@@ -125,12 +131,10 @@ def _analysis(
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
-    show = partial(amount, binary=is_binary(*request.arrays()))
-    interval = (
-        f"{level_text(request.level)} {ci.method} cluster-bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None and "ci" not in read["undecided"]
-        else f"no {ci.method} interval: too little spread"
-    )
+    binary = is_binary(*request.arrays())
+    interval = message("analyses.no_interval_spread", method=ci.method)
+    if ci.low is not None and "ci" not in read["undecided"]:
+        interval = ci_of(ci, binary=binary, code="ci_cluster_bootstrap", method=ci.method)
     return ClusterBootstrapAnalysis(
         **read,
         estimand=request.estimand,
@@ -143,10 +147,14 @@ def _analysis(
         n_discordant=n_discordant,
         clusters=pairs.facts(read["reasons"]),
         warnings=tuple(warnings),
-        sentence=(
-            f"The candidate differs from the baseline by {show(delta)} ({request.estimand}; "
-            f"{interval}, n = {n} in {g} clusters); bootstrap {request.alternative}, "
-            + resampling.decided(read, request.alpha, warnings)
+        sentence=speak(
+            "analyses.cluster_bootstrap",
+            delta=difference_of(delta, binary=binary),
+            estimand=request.estimand,
+            interval=interval,
+            where=in_clusters(n, g),
+            alternative=sided(request.alternative),
+            decision=resampling.decided(read, request.alpha, warnings),
         ),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -34,9 +33,18 @@ from service.stats.shared.declaring.fields import Alpha, DiscordantCount, ItemCo
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import flips_seconds
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    in_clusters,
+    sided,
+)
 from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
+from service.words import Value as Said
+from service.words import message, speak
 
 SIMULATED_CHI_SQUARES = ("obuchowski", "durkalski", "yang")
 Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donner", "cr1_t", "cr2_t", "cv3_t"]
@@ -391,12 +399,15 @@ def _normal_tail(z: float, request: ClusteredMcNemarRequest) -> float:
     return float(special.ndtr(-z if request.alternative == "greater" else z))
 
 
+_OF_MEANS = " of cluster means"
+
+
 def _interval(
     delta: float, error: RobustError, request: ClusteredMcNemarRequest, reasons: dict[str, str]
 ) -> Interval:
     method: str = request.method if request.method in ("cr1_t", "cv3_t") else "cr2_t"
     if request.weighting == "cluster_weighted":
-        method = f"{method} of cluster means"
+        method += _OF_MEANS
     if error.se == 0:
         reasons["ci.low"] = reasons["ci.high"] = "the clusters' differences do not vary"
         return Interval(low=None, high=None, level=request.level, method=method)
@@ -414,25 +425,30 @@ def _sentence(
     binary: bool,
     bound: str | None,
 ) -> str:
-    show = partial(amount, binary=binary)
-    interval = (
-        f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
-        if ci.low is not None and ci.high is not None
-        else "no interval: the clusters do not vary"
+    method: Said = ci.method
+    if ci.method.endswith(_OF_MEANS):
+        method = message("analyses.of_cluster_means", method=ci.method.removesuffix(_OF_MEANS))
+    interval = message("analyses.no_interval_clusters")
+    if ci.low is not None and ci.high is not None:
+        interval = ci_of(ci, binary=binary, code="ci_by", method=method)
+    shared: dict[str, Said] = {
+        "delta": difference_of(delta, binary=binary),
+        "weighting": request.weighting,
+        "interval": interval,
+        "where": in_clusters(n, n_clusters),
+        "method": request.method,
+        "alternative": sided(request.alternative),
+    }
+    if p is None:
+        return speak("analyses.clustered_mcnemar_undefined", **shared)
+    differ = (
+        None
+        if ci.method.startswith(request.method)
+        else message("analyses.apart_clustered", ci=method, p=request.method)
     )
-    verdict = "is undefined for these data, so nothing was tested."
-    if p is not None:
-        null = "a mean difference of zero is"
-        differ = (
-            None
-            if ci.method.startswith(request.method)
-            else f"the interval is by {ci.method}, the p-value by {request.method}"
-        )
-        verdict = "gives " + decision(p, request.alpha, null, bound=bound)
-        if ci.low is not None:
-            verdict += disagreement(ci, p, request.alpha, request.alternative, differ)
-    return (
-        f"The candidate differs from the baseline by {show(delta)} ({request.weighting}; {interval}; "
-        f"n = {n} in {n_clusters} clusters); clustered McNemar {request.method}, {request.alternative}, "
-        f"{verdict}"
+    return speak(
+        "analyses.clustered_mcnemar",
+        **shared,
+        decision=decision(p, request.alpha, "analyses.zero_mean_difference", bound=bound),
+        apart="" if ci.low is None else disagreement(ci, p, request.alpha, request.alternative, differ),
     )

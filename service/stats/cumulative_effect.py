@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from service.records import Record
 from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.data.orders import (
     EMPTY,
-    ORDER_WORDS,
     SEQUENCE_EMPTY,
     Ordered,
     OrderOptions,
@@ -27,7 +25,7 @@ from service.stats.shared.declaring.columns import require_equal_lengths
 from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Margin, Proportion
 from service.stats.shared.declaring.fields import ClusterCount, DiscordantCount, ItemCount
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.declaring.sentences import ci_of, difference_of
 from service.stats.shared.methods.curves import (
     Band,
     BandFacts,
@@ -38,6 +36,7 @@ from service.stats.shared.methods.curves import (
     of_seed,
     pointwise,
 )
+from service.words import message, speak
 
 Counts = NDArray[np.int64]
 
@@ -302,15 +301,19 @@ def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
 
 
 def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
-    show = partial(amount, binary=data.binary)
-    interval = (
-        "no interval: the differences do not vary"
-        if ci.low is None or ci.high is None
-        else f"pointwise {level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)} by {ci.method}"
+    interval = message("analyses.no_interval_differences")
+    if ci.low is not None and ci.high is not None:
+        interval = ci_of(ci, binary=data.binary, code="ci_pointwise", method=ci.method)
+    units = message(
+        "analyses.items_in_clusters_in_order" if data.clustered else "analyses.items_in_order",
+        n=len(data.difference),
+        clusters=len(data.sums),
+        order=message(f"analyses.{data.used}"),
     )
-    clusters = f" in {len(data.sums)} clusters" if data.clustered else ""
-    return (
-        f"After all {len(data.difference)} items{clusters} {ORDER_WORDS[data.used]}, the candidate differs from "
-        f"the baseline by {show(delta)} ({interval}); {n_points} points are given. The pointwise band is not "
-        "valid under peeking, nothing was tested, and an order chosen after the data proves nothing."
+    return speak(
+        "analyses.cumulative",
+        units=units,
+        delta=difference_of(delta, binary=data.binary),
+        interval=interval,
+        points=n_points,
     )

@@ -20,8 +20,9 @@ from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
-from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.sentences import level_text, said_reason
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 CIMethod = Literal["t", "percentile", "basic", "bca"]
 MAD_TO_SD = 1.482602218505602
@@ -215,10 +216,14 @@ def _t_interval(m: Moments, level: float) -> Interval:
 
 
 def _sentence(request: DescribeRequest, m: Moments, ci: Interval | None, reasons: dict[str, str]) -> str:
-    start = f"{m.n} value{'s' if m.n > 1 else ''} with mean {m.mean:.4g}"
     if ci is None:
-        return f"{start}; no interval is given because {reasons['ci']}."
-    return (
-        f"{start} ({level_text(request.level)} {request.method} CI {ci.low:.4g} to {ci.high:.4g}) "
-        f"and SD {m.sd:.3g}; a description of these runs, which tests nothing."
+        why = said_reason(reasons["ci"])
+        return speak("analyses.described_alone", n=m.n, mean=float(m.mean), reason=why)
+    low, high, level = f"{ci.low:.4g}", f"{ci.high:.4g}", level_text(request.level)
+    return speak(
+        "analyses.described",
+        n=m.n,
+        mean=float(m.mean),
+        interval=message("analyses.ci_of", level=level, method=request.method, low=low, high=high),
+        sd=float(m.sd or 0.0),
     )

@@ -15,6 +15,7 @@ from service.stats.shared.declaring.fields import Level
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
@@ -340,15 +341,17 @@ def _reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
 
 def _sentence(converted: _Converted, ci: Interval | None) -> str:
     if converted.d is None:
-        return "This effect has no d-equivalent; see the reasons."
+        return speak("analyses.no_d")
     own = (
-        f"{converted.scale.replace('_', ' ')} {converted.effect:.4g}" if converted.effect is not None else ""
+        ""
+        if converted.effect is None
+        else message(f"analyses.scale_{converted.scale}", value=f"{converted.effect:.4g}")
     )
-    interval = f", {level_text(ci.level)} CI {ci.low:.4g} to {ci.high:.4g}" if ci else ", without interval"
-    return (
-        f"The effect is {converted.d:+.4g} on the scale of Cohen's d ({own}{interval}); conversions between "
-        "scales rest on distributions that were not checked here."
-    )
+    interval = message("analyses.without_interval")
+    if ci:
+        low, high = f"{ci.low:.4g}", f"{ci.high:.4g}"
+        interval = message("analyses.ci", level=level_text(ci.level), low=low, high=high)
+    return speak("analyses.converted", value=f"{converted.d:+.4g}", own=own, interval=interval)
 
 
 def _require_one(forms: dict[str, object]) -> None:

@@ -11,7 +11,8 @@ from service.stats.shared.data.samples import EffectSizes, LabelScheme, TwoSampl
 from service.stats.shared.declaring.common import Analysis, Interval
 from service.stats.shared.declaring.fields import LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.sentences import level_text, said_reason
+from service.words import message, speak
 
 
 class EffectSizeRequest(TwoSamples):
@@ -92,14 +93,17 @@ def effect_size(request: EffectSizeRequest) -> EffectSizeAnalysis:
         se = standard_error_of_d(effects.cohens_d, arms.baseline.n, arms.candidate.n)
     if shown is None or ci is None:
         reasons["ci"] = reasons["cohens_dz" if paired else "cohens_d"]
-        sentence = (
-            f"The means differ by {arms.delta:+.4g}; no standardized effect is defined ({reasons['ci']})."
-        )
+        delta, why = f"{arms.delta:+.4g}", said_reason(reasons["ci"])
+        sentence = speak("analyses.effect_size_undefined", delta=delta, reason=why)
     else:
-        sentence = (
-            f"The candidate lies {shown:+.3g} SD from the baseline ({name}, {level_text(ci.level)} CI "
-            f"{ci.low:.3g} to {ci.high:.3g}; '{effects.effect_label}' by {request.label_scheme}); "
-            "the word is a convention and says nothing about practical worth."
+        low, high = f"{ci.low:.3g}", f"{ci.high:.3g}"
+        sentence = speak(
+            "analyses.effect_size",
+            size=f"{shown:+.3g}",
+            name=name,
+            interval=message("analyses.ci", level=level_text(ci.level), low=low, high=high),
+            label=message(f"analyses.label_{str(effects.effect_label).replace(' ', '_')}"),
+            scheme=request.label_scheme,
         )
     return EffectSizeAnalysis(
         **effects.model_dump(),

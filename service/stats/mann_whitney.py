@@ -22,12 +22,18 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, Level
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    decision,
+    difference_of,
+    disagreement,
+    sided,
+)
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
+from service.words import speak
 
-METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties"
+METHODS = "analyses.apart_ranks"
 EXACT_BY_DEFAULT = 100
 EXACT_AT_MOST = 200
 
@@ -271,9 +277,13 @@ def _sentence(
     bound: str | None,
     method: str,
 ) -> str:
-    return (
-        f"A candidate run beats a baseline run with chance {wins:.3f}; typical shift {amount(delta, binary=False)} "
-        f"({level_text(request.level)} CI {told(ci)}); Mann-Whitney {method}, {request.alternative}, "
-        + decision(p, request.alpha, "one common distribution is", bound=bound, shows="it")
-        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+    return speak(
+        "analyses.mann_whitney",
+        wins=wins,
+        delta=difference_of(delta, binary=False),
+        interval=told(ci),
+        method=method,
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "analyses.common_distribution", bound=bound, shows="analyses.it"),
+        apart=disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

@@ -29,15 +29,22 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, ItemCount, LevelOfAll
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    sided,
+)
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA
+from service.words import speak
 
 METHODS: dict[Method, str | None] = {
-    "exact": "the interval is Tango's approximation, the p-value exact and so larger",
-    "midp": "the interval is Tango's approximation, the p-value exact but for half of its last step",
+    "exact": "analyses.apart_tango_exact",
+    "midp": "analyses.apart_tango_midp",
     "asymptotic": None,
-    "corrected": "the p-value has a continuity correction, the interval has none",
+    "corrected": "analyses.apart_corrected",
 }
 """What tells the p-value from Tango's interval, which is the asymptotic test turned around."""
 
@@ -231,12 +238,16 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         bounds=bounds,
         undecided=of_wald(m, delta, "tango"),
         warnings=_warnings(m, least, request.alpha),
-        sentence=(
-            f"The candidate differs from the baseline by {percent(delta)} "
-            f"({level_text(request.level)} CI {percent(ends['tango'][0])} to {percent(ends['tango'][1])}, "
-            f"n = {n}, {m} discordant); McNemar {request.method}, {request.alternative}, "
-            + decision(p_value, request.alpha, "equal accuracy is", bound=bounds.get("p_value"))
-            + disagreement(ci, p_value, request.alpha, request.alternative, METHODS[request.method])
+        sentence=speak(
+            "analyses.mcnemar",
+            delta=difference_of(delta, binary=True),
+            interval=ci_of(ci, binary=True),
+            n=n,
+            m=m,
+            method=request.method,
+            alternative=sided(request.alternative),
+            decision=decision(p_value, request.alpha, "analyses.equal_accuracy", bound=bounds.get("p_value")),
+            apart=disagreement(ci, p_value, request.alpha, request.alternative, METHODS[request.method]),
         ),
     )
 

@@ -14,6 +14,7 @@ from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.common import Analysis, Labels, Probability, Proportion, Request
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 MAX_FAMILY = 5_000
 
@@ -154,8 +155,12 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
         reasons={} if request.labels is not None else {"labels": "none were sent"},
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=(
-            f"{count} of {p.size} hypotheses are rejected by {request.method} at a {rate} rate of "
-            f"{request.alpha:.10g}; those not rejected are not shown to be true."
+        sentence=speak(
+            "analyses.multiple",
+            count=count,
+            n=p.size,
+            method=request.method,
+            rate=message(f"analyses.{rate.replace(' ', '_')}"),
+            alpha=f"{request.alpha:.10g}",
         ),
     )

@@ -30,6 +30,7 @@ from service.stats.shared.methods.one_mean import InClusters, OneMean, ShareMeth
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
 from service.stats.shared.methods.scored import ScoredClusters, named_interval, scored_clusters
 from service.stats.shared.methods.thresholds import AgainstThreshold, Target
+from service.words import Value, message, speak
 
 FEW_ITEMS = 300
 """Items below which normal approximations of a share are not to be relied on (Bowyer et al. 2025)."""
@@ -391,13 +392,6 @@ def show_value(value: float, *, share: bool) -> str:
     return f"{100 * value:.1f}%" if share else f"{value:.4g}"
 
 
-_OUTCOMES = {
-    "meets": "the interval does not reach below it",
-    "falls_short": "the whole interval lies on its other side",
-    "cannot_tell": "the interval holds it, so neither is shown",
-}
-
-
 def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: AgainstThreshold | None) -> str:
     mean = request.mean
     share = is_binary(request.flat)
@@ -405,18 +399,22 @@ def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: Again
     def show(value: float) -> str:
         return show_value(value, share=share)
 
-    n = len(request.runs)
-    size = f"{n} item{'' if n == 1 else 's'}"
+    size = message("units.n_items", n=len(request.runs))
     if request.estimand == "these_items":
-        size = f"of these {n} items, {len(mean.values)} runs"
-    size += "" if mean.groups is None else f" in {mean.groups.n_clusters} clusters"
-    told = f"The mean is {show(mean.moments.mean)} "
-    if ci is None or ci.low is None or ci.high is None:
-        told += f"(no interval; {size})"
-    else:
-        told += f"({level_text(request.level)} {ci.method} CI {show(ci.low)} to {show(ci.high)}; {size})"
+        size = message("analyses.of_these_items", n=len(request.runs), runs=len(mean.values))
+    if mean.groups is not None:
+        size = message("analyses.items_in_clusters", items=size, clusters=mean.groups.n_clusters)
+    interval = message("analyses.no_interval")
+    if ci is not None and ci.low is not None and ci.high is not None:
+        interval = message(
+            "analyses.ci_of",
+            level=level_text(request.level),
+            method=ci.method,
+            low=show(ci.low),
+            high=show(ci.high),
+        )
+    told: dict[str, Value] = {"mean": show(mean.moments.mean), "interval": interval, "size": size}
     if against is None:
-        return f"{told}; it was not compared with anything."
-    bound = "at least" if request.better == "higher" else "at most"
-    word = against.outcome.replace("_", " ")
-    return f"{told}; {word} against {bound} {show(against.threshold)}: {_OUTCOMES[against.outcome]}."
+        return speak("analyses.mean_alone", **told)
+    outcome = message(f"analyses.{against.outcome}_{request.better}", bar=show(against.threshold))
+    return speak("analyses.mean_against", **told, outcome=outcome)

@@ -13,7 +13,9 @@ from service.records import Record
 from service.stats.shared.data.samples import OneSample
 from service.stats.shared.declaring.common import Analysis, Finite
 from service.stats.shared.declaring.registry import stat_test
+from service.stats.shared.declaring.sentences import said_reason
 from service.stats.shared.declaring.warnings import define
+from service.words import speak
 
 Method = Literal["iqr", "zscore", "mad"]
 MAD_TO_Z = 0.6745
@@ -117,7 +119,7 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     if isinstance(flagged, str):
         reasons |= dict.fromkeys(fields, flagged)
         listed, low, high, largest = None, None, None, None
-        sentence = f"The {request.method} rule is undefined here ({flagged}); nothing is listed or removed."
+        sentence = speak("analyses.outliers_undefined", method=request.method, reason=said_reason(flagged))
     else:
         low, high, scores = flagged
         listed = tuple(
@@ -129,9 +131,14 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
         largest = None if scores is None else float(scores.max())
         if scores is None:
             reasons["max_score"] = reasons["outliers.score"] = "the IQR is 0"
-        sentence = (
-            f"{len(listed)} of {n} values lie outside {low:.4g} to {high:.4g} by the {request.method} rule "
-            f"(threshold {threshold:g}); none is removed, and standing apart does not make a value wrong."
+        sentence = speak(
+            "analyses.outliers",
+            listed=len(listed),
+            n=n,
+            low=float(low),
+            high=float(high),
+            method=request.method,
+            threshold=f"{threshold:g}",
         )
     warnings = []
     if possible is not None and possible <= threshold:

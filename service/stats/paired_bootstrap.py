@@ -26,13 +26,14 @@ from service.stats.shared.declaring.fields import ItemCount
 from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
-from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.sentences import in_clusters, level_text, sided
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import RESAMPLED
 from service.stats.shared.declaring.warnings import NOTHING_VARIES
 from service.stats.shared.methods import resampling
 from service.stats.shared.methods.cell_bootstrap import BootstrapLines
 from service.stats.shared.methods.drawing import Drawing, Resampled, blocks_of, of_metric, of_ratio
+from service.words import message, speak
 
 FEW = 20
 
@@ -276,15 +277,23 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
 def _sentence(
     request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any], warnings: Iterable[StatWarning]
 ) -> str:
-    show, ci = arms.show, read["ci"]
-    interval = (
-        f"{level_text(request.level)} {ci.method} bootstrap CI {show(ci.low)} to {show(ci.high)}"
-        if ci.low is not None and ci.high is not None and "ci" not in read["undecided"]
-        else f"no {ci.method} interval: too little spread"
-    )
-    clusters = "" if arms.codes is None else f" in {arms.units.n_units} clusters"
-    return (
-        f"The candidate differs from the baseline by {show(arms.delta)}{arms.named} ({interval}, n = {arms.n}"
-        f"{clusters}, {arms.n_discordant} discordant); bootstrap {request.alternative}, "
-        + resampling.decided(read, request.alpha, warnings)
+    ci = read["ci"]
+    interval = message("analyses.no_interval_spread", method=ci.method)
+    if ci.low is not None and ci.high is not None and "ci" not in read["undecided"]:
+        interval = message(
+            "analyses.ci_bootstrap",
+            level=level_text(request.level),
+            method=ci.method,
+            low=arms.show(ci.low),
+            high=arms.show(ci.high),
+        )
+    return speak(
+        "analyses.paired_bootstrap",
+        delta=arms.show(arms.delta),
+        metric=arms.named,
+        interval=interval,
+        where=in_clusters(arms.n, None if arms.codes is None else arms.units.n_units),
+        m=arms.n_discordant,
+        alternative=sided(request.alternative),
+        decision=resampling.decided(read, request.alpha, warnings),
     )

@@ -26,14 +26,21 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, ItemCount, LevelOfAll
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, furthest_mean, least_of_normal
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, disagreement, level_text, percent
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    sided,
+)
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.warnings import define
+from service.words import speak
 
 METHODS: dict[IntervalMethod, str | None] = {
     "tango": None,
-    "newcombe": "the interval is Newcombe's, the p-value of Tango's score test",
-    "wald": "the interval is Wald's, the p-value of Tango's score test",
+    "newcombe": "analyses.apart_newcombe",
+    "wald": "analyses.apart_wald",
 }
 """What tells the interval from the score test; Tango's is the test turned around."""
 
@@ -190,7 +197,6 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         warnings.append(FEW_FOR_SCORE(n_discordant=m))
     if request.method == "wald" and m < WALD_NEEDS:
         warnings.append(WALD_TOO_SHORT(n=n, n_discordant=m))
-    low, high = ends[request.method]
     return PairedDifferenceAnalysis(
         delta=counts.delta,
         ci=intervals[request.method],
@@ -208,14 +214,17 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         bounds=bounds,
         undecided=of_wald(m, counts.delta, request.method),
         warnings=tuple(warnings),
-        sentence=(
-            f"The candidate differs from the baseline by {percent(counts.delta)} ({level_text(request.level)} "
-            f"{request.method} CI {percent(low)} to {percent(high)}, n = {n}, {m} discordant); score test, "
-            f"{request.alternative}, "
-            + decision(p, request.alpha, "equal accuracy is", bound=bounds.get("p_value"))
-            + disagreement(
+        sentence=speak(
+            "analyses.score_test",
+            delta=difference_of(counts.delta, binary=True),
+            interval=ci_of(intervals[request.method], binary=True, code="ci_of", method=request.method),
+            n=n,
+            m=m,
+            alternative=sided(request.alternative),
+            decision=decision(p, request.alpha, "analyses.equal_accuracy", bound=bounds.get("p_value")),
+            apart=disagreement(
                 intervals[request.method], p, request.alpha, request.alternative, METHODS[request.method]
-            )
+            ),
         ),
     )
 

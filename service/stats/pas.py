@@ -24,6 +24,7 @@ from service.stats.shared.declaring.common import Analysis, Probability, Request
 from service.stats.shared.declaring.fields import FindingName, StudyName
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
+from service.words import speak
 
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
@@ -243,13 +244,16 @@ def pas(request: PASRequest) -> PASAnalysis:
         fallback_used=flagged > 0 or not tests,
         reasons=reasons,
         warnings=_warnings(request, tests, findings, flagged),
-        sentence=(
-            f"Human and agent data are in the same state with probability {overall:.3f} on average "
-            f"(PAS, variant {request.variant}, {len(tests)} tests in {len(findings)} findings of "
-            f"{len(studies)} studies); this compares decisions, not the sizes of effects."
-            if tests
-            else "No tests were sent: .5 is the fallback of the definition, not a measurement."
-        ),
+        sentence=speak(
+            "analyses.pas",
+            value=float(overall),
+            variant=request.variant,
+            tests=len(tests),
+            findings=len(findings),
+            studies=len(studies),
+        )
+        if tests
+        else speak("analyses.pas_empty"),
     )
 
 

@@ -21,6 +21,7 @@ from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCo
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 MOST_ATTEMPTS = 2000
 SHOWN = 1000
@@ -154,11 +155,10 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
     if 2 * max(request.k) > attempts.min() and max(request.k) > 1:
         warnings.append(FEW_ATTEMPTS(k=max(request.k), least=int(attempts.min())))
     first = curve[0]
-    interval = (
-        f"{level_text(request.level)} CI {first.ci.low:.1%} to {first.ci.high:.1%} over items"
-        if first.ci.low is not None and first.ci.high is not None
-        else "no interval: a single item"
-    )
+    interval = message("analyses.no_interval_single")
+    if first.ci.low is not None and first.ci.high is not None:
+        low, high = f"{first.ci.low:.1%}", f"{first.ci.high:.1%}"
+        interval = message("analyses.ci_over_items", level=level_text(request.level), low=low, high=high)
     return PassAtKAnalysis(
         estimates=curve,
         items=estimate(attempts, correct, request.k[0])[:SHOWN].tolist(),
@@ -168,9 +168,8 @@ def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:
         n_always=int((correct == attempts).sum()),
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=(
-            f"pass@{first.k} is {first.value:.1%} ({interval}, n = {len(correct)} items); "
-            "it was not compared with another arm."
+        sentence=speak(
+            "analyses.pass_at_k", k=first.k, value=f"{first.value:.1%}", interval=interval, n=len(correct)
         ),
     )
 

@@ -20,6 +20,7 @@ from service.stats.shared.declaring.common import COMPUTED, Alternative, Analysi
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import designs
+from service.words import speak
 
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -179,9 +180,12 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
-        sentence=(
-            f"With {first.n} {request.unit} and a true difference of {request.truth}, {request.claim} "
-            f"with chance {shown:.3f}; this speaks of the plan, not of any data."
+        sentence=speak(
+            "analyses.power",
+            size=request.counted(first.n),
+            truth=request.truth,
+            claim=request.claim,
+            power=shown,
         ),
     )
 

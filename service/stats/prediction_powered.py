@@ -20,8 +20,9 @@ from service.stats.shared.declaring.columns import is_binary, require_equal_leng
 from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Request, StatWarning
 from service.stats.shared.declaring.fields import Alpha, LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.sentences import decision, difference_of, level_text
 from service.stats.shared.declaring.warnings import define
+from service.words import Value, message, speak
 
 FEWEST = 30
 
@@ -262,28 +263,27 @@ def _sentence(
     many: int,
 ) -> str:
     difference = request.baseline is not None
-    shown = [
-        amount(number, binary=binary) if difference else f"{number:.4g}"
-        for number in (estimate.estimate * size, ci.low, ci.high)
-        if number is not None
-    ]
-    interval = (
-        f"{level_text(request.level)} CI {' to '.join(shown[1:])}"
-        if shown[1:]
-        else "no interval: nothing varies"
-    )
-    what = "The candidate differs from the baseline by" if difference else "People would give a mean of"
-    helped = (
-        f"; {plain.variance / estimate.variance:.3g} times as many labels alone would do the same"
+
+    def show(number: float) -> Value:
+        return difference_of(number, binary=binary) if difference else f"{number:.4g}"
+
+    interval = message("analyses.no_interval_nothing")
+    if ci.low is not None and ci.high is not None:
+        level = level_text(request.level)
+        interval = message("analyses.ci", level=level, low=show(ci.low), high=show(ci.high))
+    test = message("lists.stop")
+    if p is not None:
+        said = decision(p, request.alpha, "analyses.no_difference", bound=bounds.get("p_value"))
+        test = message("analyses.tested", decision=said)
+    return speak(
+        "analyses.predicted" if difference else "analyses.predicted_mean",
+        value=show(estimate.estimate * size),
+        interval=interval,
+        n=n,
+        many=many,
+        weight=float(estimate.weight),
+        helped=message("analyses.helped", times=float(plain.variance / estimate.variance))
         if estimate.variance > 0
-        else ""
-    )
-    test = (
-        ""
-        if p is None
-        else "; " + decision(p, request.alpha, "no difference is", bound=bounds.get("p_value"))
-    )
-    return (
-        f"{what} {shown[0]} ({interval}; {n} labelled and {many} other items, judge's weight "
-        f"{estimate.weight:.3g}{helped}){test or '.'}"
+        else "",
+        test=test,
     )

@@ -30,8 +30,16 @@ from service.stats.shared.declaring.common import (
 )
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, disagreement, level_text, p_text, percent
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    p_text,
+    sided,
+)
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
+from service.words import Value, message, speak
 
 Method = Literal["boschloo", "fisher"]
 IntervalMethod = Literal["miettinen-nurminen", "newcombe"]
@@ -238,7 +246,6 @@ def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
     against = (
         None if request.margin is None else _noninferiority(table, request.margin, request.alpha, bounds)
     )
-    low, high = ends["miettinen-nurminen"]
     return ProportionsAnalysis(
         delta=table.delta,
         ci=ci,
@@ -258,18 +265,24 @@ def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
         reasons={} if against is not None else {"noninferiority": "no margin was given"},
         bounds=bounds,
         warnings=_warnings(request, least),
-        sentence=(
-            f"The candidate differs from the baseline, which has other items, by {percent(table.delta)} "
-            f"({level_text(level)} CI {percent(low)} to {percent(high)}, {table.right1} of {table.n1} against "
-            f"{table.right0} of {table.n0}); {request.method.title()}, {request.alternative}, "
-            + decision(p_value, request.alpha, "equal shares are", bound=bounds.get("p_value"))
-            + disagreement(ci, p_value, request.alpha, request.alternative, _APART)
-            + _of_margin(against, request.alpha, bounds)
+        sentence=speak(
+            "analyses.proportions",
+            delta=difference_of(table.delta, binary=True),
+            interval=ci_of(ci, binary=True),
+            right1=table.right1,
+            n1=table.n1,
+            right0=table.right0,
+            n0=table.n0,
+            method=request.method.title(),
+            alternative=sided(request.alternative),
+            decision=decision(p_value, request.alpha, "analyses.equal_shares", bound=bounds.get("p_value")),
+            apart=disagreement(ci, p_value, request.alpha, request.alternative, _APART),
+            loss=_of_margin(against, request.alpha, bounds),
         ),
     )
 
 
-_APART = "the interval is Miettinen and Nurminen's approximation, the p-value exact"
+_APART = "analyses.apart_miettinen"
 
 
 def _p_value(table: Shares, method: Method, alternative: Alternative) -> float:
@@ -307,14 +320,13 @@ def _noninferiority(table: Shares, margin: Margin, alpha: float, bounds: dict[st
     )
 
 
-def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, str]) -> str:
+def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, str]) -> Value:
     if against is None:
         return ""
     told = p_text(against.p_value, bounds.get("noninferiority.p_value"), alpha)
-    loss = percent(against.margin).lstrip("+")
-    if against.noninferior:
-        return f" A loss of {loss} or more is rejected (exact one-sided {told})."
-    return f" A loss of {loss} or more is not ruled out (exact one-sided {told})."
+    loss = difference_of(against.margin, binary=True, signed=False)
+    code = "loss_rejected" if against.noninferior else "loss_open"
+    return message(f"analyses.{code}", loss=loss, p=told)
 
 
 def _warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:

@@ -37,10 +37,17 @@ from service.stats.shared.declaring.fields import (
 )
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, level_text
+from service.stats.shared.declaring.sentences import (
+    decision,
+    difference_of,
+    in_clusters,
+    level_text,
+    sided,
+)
 from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
+from service.words import message, speak
 
 Of = Literal["arms", "differences"]
 FEW = 5
@@ -389,21 +396,23 @@ def _sentence(
     result: _Reading,
 ) -> str:
     most = 1.0 if result.flat else result.within["p_value"][1] if result.beyond else None
-    named = "median" if request.q == 0.5 else f"{request.q:g} quantile"
-    says = (
-        f"The {named} of the items' differences is {amount(delta, binary=False)}"
-        if request.of == "differences"
-        else f"The candidate's {named} differs from the baseline's by {amount(delta, binary=False)}"
+    named = message("analyses.median")
+    if request.q != 0.5:
+        named = message("analyses.quantile", q=f"{request.q:g}")
+    low, high = (
+        message(f"analyses.{beyond}") if end is None else difference_of(end, binary=False)
+        for end, beyond in ((ci.low, "minus_infinity"), (ci.high, "infinity"))
     )
-    low = "minus infinity" if ci.low is None else amount(ci.low, binary=False)
-    high = "infinity" if ci.high is None else amount(ci.high, binary=False)
-    where = f"n = {len(request.baseline)}" + ("" if request.clusters is None else f" in {units} clusters")
-    how = "order-statistic" if request.exact else "bootstrap"
-    interval = (
-        "no interval: no resample moves it"
-        if result.flat
-        else f"{level_text(request.level)} {how} CI {low} to {high}"
-    )
-    return f"{says} ({interval}, {where}); {request.alternative}, " + decision(
-        p, request.alpha, "a difference of 0 is", bound=bounds.get("p_value"), most=most
+    interval = message("analyses.no_interval_moves")
+    if not result.flat:
+        how = "ci_order_statistic" if request.exact else "ci_plain_bootstrap"
+        interval = message(f"analyses.{how}", level=level_text(request.level), low=low, high=high)
+    return speak(
+        "analyses.quantile_of_differences" if request.of == "differences" else "analyses.quantiles_differ",
+        quantile=named,
+        delta=difference_of(delta, binary=False),
+        interval=interval,
+        where=in_clusters(len(request.baseline), None if request.clusters is None else units),
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "analyses.difference_0", bound=bounds.get("p_value"), most=most),
     )

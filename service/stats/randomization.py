@@ -27,11 +27,12 @@ from service.stats.shared.declaring.fields import Alpha, ClusterCount, DrawCount
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import few_cells, flips_seconds
-from service.stats.shared.declaring.sentences import decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import decision, disagreement, level_text, sided
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
+from service.words import message, speak
 
 LARGE_SHARE = 0.3
 LISTED_UP_TO = 20
@@ -48,7 +49,7 @@ DOMINANT_CLUSTER = define(
     "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
 )
 
-METHODS = "the interval is by a t of the linearized metric, the p-value by swapping the arms"
+METHODS = "analyses.apart_linearized"
 
 
 class RandomizationRequest(ArmsRequest):
@@ -402,15 +403,25 @@ def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
 
 
 def _sentence(arms: Arms, ci: Interval, p: float, bound: str | None, request: RandomizationRequest) -> str:
-    interval = (
-        f"{level_text(ci.level)} {ci.method} CI {arms.show(ci.low)} to {arms.show(ci.high)}"
-        if ci.low is not None and ci.high is not None
-        else "no interval: the difference does not vary"
-    )
-    within = "items" if arms.codes is None else f"items in {arms.units.n_units} clusters"
-    return (
-        f"The candidate differs from the baseline by {arms.show(arms.delta)}{arms.named} "
-        f"({interval}, {arms.n} {within}); randomization, {request.alternative}, "
-        + decision(p, request.alpha, "exchangeable arms are", bound=bound)
-        + ("" if ci.low is None else disagreement(ci, p, request.alpha, request.alternative, METHODS))
+    interval = message("analyses.no_interval_difference")
+    if ci.low is not None and ci.high is not None:
+        interval = message(
+            "analyses.ci_of",
+            level=level_text(ci.level),
+            method=ci.method,
+            low=arms.show(ci.low),
+            high=arms.show(ci.high),
+        )
+    where = message("analyses.items", n=arms.n)
+    if arms.codes is not None:
+        where = message("analyses.items_in_clusters", items=where, clusters=arms.units.n_units)
+    return speak(
+        "analyses.randomization",
+        delta=arms.show(arms.delta),
+        metric=arms.named,
+        interval=interval,
+        where=where,
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "analyses.exchangeable", bound=bound),
+        apart="" if ci.low is None else disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

@@ -27,10 +27,12 @@ from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, level_text
+from service.stats.shared.declaring.sentences import decision, in_clusters, level_text, sided
 from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
+from service.words import Value as Said
+from service.words import message, speak
 
 Method = Literal["fieller", "bootstrap_t"]
 Floats = NDArray[np.float64]
@@ -455,30 +457,34 @@ def _warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -
 
 def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bounds: dict[str, str]) -> str:
     pairs, n = request.pairs, len(request.baseline)
-    where = f"n = {n}" + ("" if request.clusters is None else f" in {len(pairs.sizes)} clusters")
-    named = {"fieller": "Fieller", "bootstrap_t": "bootstrap-t"}[request.method]
-    interval = (
-        "no interval: nothing varies"
-        if ci.low is None
-        else f"{level_text(request.level)} {named} interval from {times(ci.low)} on, without an upper end"
-        if ci.high is None
-        else f"{level_text(request.level)} {named} interval {times(ci.low)} to {times(ci.high)}"
-    )
-    opening = (
-        f"The candidate costs {times(pairs.value)} times as much as the baseline ({interval}, {where}); "
-    )
+    shared: dict[str, Said] = {
+        "level": level_text(request.level),
+        "method": {"fieller": "Fieller", "bootstrap_t": "bootstrap-t"}[request.method],
+    }
+    interval = message("analyses.no_interval_nothing")
+    if ci.low is not None and ci.high is None:
+        interval = message("analyses.ratio_from", **shared, low=times(ci.low))
+    elif ci.low is not None and ci.high is not None:
+        interval = message("analyses.ratio_to", **shared, low=times(ci.low), high=times(ci.high))
+    told: dict[str, Said] = {
+        "times": times(pairs.value),
+        "interval": interval,
+        "where": in_clusters(n, None if request.clusters is None else len(pairs.sizes)),
+    }
     if p is None:
-        return opening + "no test: every item or cluster shows the same ratio."
-    return (
-        opening
-        + f"{request.alternative}, "
-        + decision(
+        return speak("analyses.ratio_untested", **told)
+    null = f"{request.null:g}"
+    return speak(
+        "analyses.ratio",
+        **told,
+        alternative=sided(request.alternative),
+        decision=decision(
             p,
             request.alpha,
-            f"a ratio of {request.null:g} is",
+            message("analyses.ratio_null", null=null),
             bound=bounds.get("p_value"),
-            shows=f"a ratio of {request.null:g}",
-        )
+            shows=message("analyses.ratio_shown", null=null),
+        ),
     )
 
 

@@ -29,6 +29,7 @@ from service.stats.shared.methods.run_series import (
     tell,
     watch,
 )
+from service.words import spoken
 
 Floats = NDArray[np.float64]
 MOST_RUNS = 5000
@@ -213,7 +214,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
             every=request.false_alarm_every,
             binary=binary,
             lower_is_better=lower,
-        ).text("en"),
+        ).text(spoken()),
     )
 
 

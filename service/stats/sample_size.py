@@ -12,9 +12,10 @@ from service.kernels.numeric.roots import rising_root
 from service.kernels.planning import power as kernel
 from service.stats.shared.declaring.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import level_text
+from service.stats.shared.declaring.sentences import level_text, said_reason
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import designs
+from service.words import speak
 
 SAW_TOOTH = define(
     "SAW_TOOTH",
@@ -227,9 +228,11 @@ def _colas(request: SampleSizeRequest, n: int) -> float:
 
 def _sentence(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
     if n is None:
-        return f"No size is found at which {request.claim}: {reasons['n']}."
-    harder = "smaller" if request.margin is None else "larger"
-    return (
-        f"With {n} {request.unit} {request.claim} with a power of {level_text(request.target_power)}, if the true "
-        f"difference is {request.truth}; a {harder} true difference needs more."
+        return speak("analyses.no_size", claim=request.claim, reason=said_reason(reasons["n"]))
+    return speak(
+        "analyses.size" if request.margin is None else "analyses.size_within",
+        size=request.counted(n),
+        claim=request.claim,
+        power=level_text(request.target_power),
+        truth=request.truth,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,9 +29,17 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, LevelOfAll
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    said_reason,
+    sided,
+)
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
+from service.words import speak
 
 Method = Literal["welch", "student", "paired"]
 
@@ -274,13 +281,18 @@ def _sentence(
     reason: str,
     bound: str | None,
 ) -> str:
-    show = partial(amount, binary=False)
-    start = f"The candidate's mean differs from the baseline's by {show(delta)}"
-    if ci is None or ci.low is None or ci.high is None or p is None:
-        return f"{start}; the {request.method} t-test is undefined here ({reason}), so nothing is shown."
-    return (
-        f"{start} ({level_text(request.level)} CI {show(ci.low)} to {show(ci.high)}); "
-        f"{request.method} t = {t:.3g} on {df:.4g} df, {request.alternative}, "
-        + decision(p, request.alpha, "equal means are", bound=bound)
-        + disagreement(ci, p, request.alpha, request.alternative)
+    told = difference_of(delta, binary=False)
+    if ci is None or ci.low is None or ci.high is None or p is None or t is None or df is None:
+        said = said_reason(reason)
+        return speak("analyses.t_test_undefined", delta=told, method=request.method, reason=said)
+    return speak(
+        "analyses.t_test",
+        delta=told,
+        interval=ci_of(ci, binary=False),
+        method=request.method,
+        t=t,
+        df=df,
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "runs.equal_means", bound=bound),
+        apart=disagreement(ci, p, request.alpha, request.alternative),
     )

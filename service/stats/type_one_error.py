@@ -37,6 +37,7 @@ from service.stats.shared.declaring.common import (
 from service.stats.shared.declaring.fields import PlainSeed
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.warnings import define
+from service.words import read, speak
 
 FlipTest = Literal[
     "mcnemar", "mcnemar-midp", "mcnemar-asymptotic", "mcnemar-corrected", "paired-t", "wilcoxon", "sign-flip"
@@ -282,9 +283,13 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=Resampling.drawn(request.n_splits, request.seed) if needs_draws else COMPUTED,
-        sentence=(
-            f"Where nothing differs by construction, {request.test} at alpha {request.alpha:g} rejects "
-            f"{last.rate:.2%} of the {what} of these data (n = {last.n}); other data may behave otherwise."
+        sentence=speak(
+            "analyses.type_one_error",
+            test=request.test,
+            alpha=f"{request.alpha:g}",
+            rate=float(last.rate),
+            what=read("units", what) or what,
+            n=last.n,
         ),
     )
 

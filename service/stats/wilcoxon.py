@@ -30,12 +30,18 @@ from service.stats.shared.declaring.plan_use import (
     least_of_signs,
 )
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    decision,
+    difference_of,
+    disagreement,
+    sided,
+)
 from service.stats.shared.declaring.simulated import Asked, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
+from service.words import speak
 
-METHODS = "the interval is that of ranks without ties, the p-value is by the method named and allows for ties and zeros"
+METHODS = "analyses.apart_ranks_zeros"
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
 EXACT_AT_MOST = 500
@@ -321,9 +327,12 @@ def _interval(averages: Ordered, n: int, level: float) -> Interval:
 def _sentence(
     request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
 ) -> str:
-    return (
-        f"The candidate's typical difference from the baseline is {amount(delta, binary=False)} "
-        f"({level_text(request.level)} CI {told(ci)}); Wilcoxon signed-rank {method}, {request.alternative}, "
-        + decision(p, request.alpha, "symmetry around zero is", bound=bound, shows="it")
-        + disagreement(ci, p, request.alpha, request.alternative, METHODS)
+    return speak(
+        "analyses.wilcoxon",
+        delta=difference_of(delta, binary=False),
+        interval=told(ci),
+        method=method,
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "analyses.symmetry", bound=bound, shows="analyses.it"),
+        apart=disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

@@ -23,6 +23,7 @@ from service.stats.shared.declaring.fields import Level
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import bound_text, level_text
 from service.stats.shared.declaring.warnings import define
+from service.words import message, speak
 
 MAX_TESTS = 100_000
 MIN_TESTS = 3
@@ -359,14 +360,14 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
 
 def _sentence(ecs: float | None, ci: Interval | None, n: int, *, empty: bool) -> str:
     if empty:
-        return "No tests were sent: 0 is the fallback of the definition, not a measurement."
+        return speak("analyses.ecs_empty")
     if ecs is None:
-        return f"With {n} tests that have both effects, no concordance is defined; see the reasons."
-    interval = f", {level_text(ci.level)} CI {ci.low:.3f} to {ci.high:.3f}" if ci else ", without interval"
-    return (
-        f"Agent and human effects have a concordance of {ecs:.3f} (Lin{interval}, {n} tests); 1 is equality, "
-        "and a value near 0 may come from shift or scale as well as from disorder."
-    )
+        return speak("analyses.ecs_undefined", n=n)
+    interval = message("analyses.without_interval")
+    if ci:
+        low, high = f"{ci.low:.3f}", f"{ci.high:.3f}"
+        interval = message("analyses.ci", level=level_text(ci.level), low=low, high=high)
+    return speak("analyses.ecs", value=float(ecs), interval=interval, n=n)
 
 
 def _array(values: Sequence[float | None]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -53,10 +53,16 @@ from service.stats.shared.declaring.fields import ClusterCount, DrawCount
 from service.stats.shared.declaring.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_seconds
-from service.stats.shared.declaring.sentences import amount, level_text, p_text, within
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    difference_of,
+    p_text,
+    within_of,
+)
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.drawing import Drawing, of_ratio
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
+from service.words import Value, message, speak
 
 Method = Literal["tango", "bootstrap_ci", "t", "bounded"]
 
@@ -467,28 +473,22 @@ def _sentence(
     request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any], p_bound: str | None
 ) -> str:
     binary = request.margin.unit != "score"
-    show = partial(amount, binary=binary)
-    bound, alpha = within(request.margin.exact(), binary=binary), f"alpha {request.alpha:.10g}"
-    head = f"The candidate differs from the baseline by {show(delta)} (n = {fields['n']}); "
+    shared: dict[str, Value] = {
+        "delta": difference_of(delta, binary=binary),
+        "n": fields["n"],
+        "margin": within_of(request.margin.exact(), binary=binary),
+    }
     if fields["p_value"] is None or ci.low is None or ci.high is None:
-        return (
-            head
-            + f"whether effects beyond {bound} can be rejected is undecided: the differences do not vary."
-        )
-    interval = f"{level_text(ci.level)} {ci.method} CI {show(ci.low)} to {show(ci.high)}"
-    p = p_text(fields["p_value"], p_bound, request.alpha)
+        return speak("analyses.equivalence_undecided", **shared)
+    shared["interval"] = ci_of(ci, binary=binary, code="ci_of", method=ci.method)
+    shared["p"] = p_text(fields["p_value"], p_bound, request.alpha)
+    alpha = f"{request.alpha:.10g}"
     if fields["equivalent"]:
         side = "above" if ci.low > 0 else "below" if ci.high < 0 else None
-        also = "" if side is None else f", and at the same one-sided alpha the difference is {side} zero"
-        return head + f"effects beyond {bound} are rejected at {alpha}{also} ({interval}, {p})."
+        also = "" if side is None else message(f"analyses.also_{side}")
+        return speak("analyses.equivalence_shown", **shared, alpha=alpha, also=also)
     margin = fields["margin"]
     if ci.low > margin or ci.high < -margin:
-        return (
-            f"{head}the whole interval lies beyond {bound}, so the arms are not equivalent within it "
-            f"({interval}, {p})."
-        )
-    decides = "; the interval decides" if fields["p_value"] < request.alpha else ""
-    return (
-        f"{head}effects beyond {bound} are not rejected at {alpha} ({interval}, {p}{decides}), "
-        "which does not show that there are any."
-    )
+        return speak("analyses.equivalence_beyond", **shared)
+    decides = message("analyses.interval_decides") if fields["p_value"] < request.alpha else ""
+    return speak("analyses.equivalence_open", **shared, alpha=alpha, decides=decides)

@@ -44,7 +44,7 @@ from service.stats.shared.declaring.fields import (
 )
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision_of, difference_of, level_text
+from service.stats.shared.declaring.sentences import decision, difference_of, level_text
 from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
 from service.stats.shared.methods.resampling import first_seed
@@ -474,7 +474,7 @@ def _sentence(
         interval = message("runs.interval", level=level, ends=listed(ends, "runs.between_ends"))
     decided = message("runs.no_test")
     if p is not None:
-        decided = decision_of(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value"))
+        decided = decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value"))
     difference = difference_of(delta, binary=binary)
     told = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
     return listed([told, _spend(error, nearest)], "lists.sentences").text(spoken())

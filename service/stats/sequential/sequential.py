@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from service.errors import InvalidData
 from service.kernels.sequential.group_sequential import Boundary
 from service.stats.sequential.anytime import EProcess, judge_e, judge_sequence
 from service.stats.shared.data.clustering import NO_CLUSTERS
-from service.stats.shared.data.orders import ORDER_WORDS, Ordered, OrderOptions, OrderUsed, arrange
+from service.stats.shared.data.orders import Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import require_equal_lengths
 from service.stats.shared.declaring.common import (
@@ -27,8 +26,15 @@ from service.stats.shared.declaring.common import (
 )
 from service.stats.shared.declaring.plan_use import InOrder, Layout, PlanUse, Resort
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, level_text, p_text, within
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    difference_of,
+    p_text,
+    sided,
+    within_of,
+)
 from service.stats.shared.methods.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
+from service.words import Value, listed, message, speak
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
 Decision = Literal["reject", "do_not_reject", "continue"]
@@ -329,36 +335,41 @@ def _sentence(
 ) -> str:
     alpha = f"{request.alpha:.10g}"
     if data is None:
-        ends = ", ".join(
-            "none" if side is None else f"{abs(side):.4f}"
-            for side in (
-                look.lower if request.alternative == "less" else look.upper for look in fields["looks"]
-            )
-        )
-        return (
-            f"With {len(fields['looks'])} looks and {request.boundary.replace('_', ' ')}, {request.alternative} at "
-            f"alpha {alpha} over all looks, the critical values of |z| are {ends}; nothing was tested."
+        sides = (look.lower if request.alternative == "less" else look.upper for look in fields["looks"])
+        ends = (message("analyses.none") if side is None else f"{abs(side):.4f}" for side in sides)
+        return speak(
+            "analyses.boundaries",
+            looks=len(fields["looks"]),
+            boundary=message(f"analyses.by_{request.boundary}"),
+            alternative=sided(request.alternative),
+            alpha=alpha,
+            ends=listed(ends, "lists.comma"),
         )
 
-    show = partial(amount, binary=data.binary)
-    units = f"{len(data.sums)} {data.unit} {ORDER_WORDS[data.used]}"
-    delta = "not yet known" if fields["delta"] is None else show(fields["delta"])
-    ci = fields["ci"]
-    interval = "no interval" if ci is None else f"{level_text(ci.level)} CI {show(ci.low)} to {show(ci.high)}"
-    if fields["p_value"] is not None:
-        interval += f", {p_text(fields['p_value'], bound, request.alpha)}"
-    verdict = {
-        "reject": f"a difference of zero is rejected at alpha {alpha}"
-        + (f" after {fields['stopped_at']} {data.unit}" if fields["stopped_at"] else ""),
-        "do_not_reject": f"a difference of zero is not rejected at alpha {alpha}, which does not show equality",
-        "continue": f"a difference of zero is not rejected so far at alpha {alpha}, which shows no equality",
-        None: "nothing was decided, since the differences do not vary",
+    unit, ci, p = message(f"units.{data.unit}"), fields["ci"], fields["p_value"]
+    told = message("analyses.not_yet_known")
+    said = {
+        "reject": "zero_rejected_after" if fields["stopped_at"] else "zero_rejected",
+        "do_not_reject": "zero_not_rejected",
+        "continue": "zero_not_yet",
+        None: "zero_undecided",
     }[fields["decision"]]
+    inside: Value = ""
     if fields["equivalent"] is not None:
-        inside = "inside" if fields["equivalent"] else "not inside"
-        margin = within(request.margin.exact(), binary=data.binary) if request.margin else ""
-        verdict += f", and the sequence lies {inside} the margin of {margin}"
-    return (
-        f"By {request.method.replace('_', ' ')} over {units}, the candidate differs from the baseline by naively "
-        f"{delta} ({interval}); {verdict}."
+        margin = within_of(request.margin.exact(), binary=data.binary) if request.margin else ""
+        inside = message(f"analyses.{'inside' if fields['equivalent'] else 'not_inside'}", margin=margin)
+    return speak(
+        "analyses.sequential",
+        method=message(f"analyses.by_{request.method}"),
+        units=message(
+            "analyses.in_order",
+            n=len(data.sums),
+            unit=unit,
+            order=message(f"analyses.{data.used}"),
+        ),
+        delta=told if fields["delta"] is None else difference_of(fields["delta"], binary=data.binary),
+        interval=message("analyses.no_interval") if ci is None else ci_of(ci, binary=data.binary),
+        p="" if p is None else message("analyses.sequential_p", p=p_text(p, bound, request.alpha)),
+        decision=message(f"analyses.{said}", alpha=alpha, n=fields["stopped_at"] or 0, unit=unit),
+        inside=inside,
     )

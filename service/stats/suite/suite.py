@@ -18,7 +18,7 @@ from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.common import Interval, Resampling, StatWarning
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, level_text, p_text
+from service.stats.shared.declaring.sentences import difference_of, level_text, p_text
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.sliced import Standing
 from service.stats.shared.methods.slicing import overall, standings
@@ -26,7 +26,7 @@ from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses
 from service.stats.shared.methods.weighing import Weighed
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
-from service.words import Value
+from service.words import Value, listed, message, speak
 
 FEW_TASKS_OF_A_SAMPLE = 10
 NAMED = 3
@@ -421,26 +421,33 @@ def _warnings(working: Working) -> Iterator[StatWarning]:
 def _sentence(analysis: SuiteAnalysis) -> str:
     """The suite's mean, what the item-weighted one would have said, and which tasks lost."""
 
-    def show(value: float) -> str:
+    def show(value: float) -> Value:
         if analysis.paired:
-            return amount(value, binary=analysis.binary)
+            return difference_of(value, binary=analysis.binary)
         return f"{100 * value:.1f}%" if analysis.binary else f"{value:.4g}"
 
-    tasks = f"{analysis.n_tasks} task{'' if analysis.n_tasks == 1 else 's'}"
-    what = "difference" if analysis.paired else "mean"
-    interval = "no interval"
+    interval = message("analyses.no_interval")
     if analysis.ci is not None and analysis.ci.low is not None and analysis.ci.high is not None:
-        interval = f"{level_text(analysis.ci.level)} CI {show(analysis.ci.low)} to {show(analysis.ci.high)}"
-    told = f"The suite's {what} over {tasks} is {show(analysis.estimate)} ({interval}; {analysis.n} items)"
-    told += f"; over all items alike, which is another quantity, it is {show(analysis.item_weighted)}."
+        level = level_text(analysis.ci.level)
+        interval = message("analyses.ci", level=level, low=show(analysis.ci.low), high=show(analysis.ci.high))
+    parts: dict[str, Value] = dict.fromkeys(("chance", "lost", "gained", "none"), "")
     if analysis.losses is not None:
         if analysis.p_value is not None:
-            told += f" Of no difference {p_text(analysis.p_value, analysis.bounds.get('p_value'))}."
+            p = p_text(analysis.p_value, analysis.bounds.get("p_value"))
+            parts["chance"] = message("analyses.suite_chance", p=p)
         for names, word in ((analysis.losses.lost, "lost"), (analysis.losses.gained, "gained")):
             if names:
-                more = ", ..." if len(names) > NAMED else ""
-                listed = ", ".join(f"'{name}'" for name in names[:NAMED])
-                told += f" Shown to have {word}, family-wise: {listed}{more}."
+                more = message("analyses.and_more") if len(names) > NAMED else ""
+                shown = listed((message("analyses.task", name=name) for name in names[:NAMED]), "lists.comma")
+                parts[word] = message(f"analyses.suite_{word}", names=shown, more=more)
         if not analysis.losses.lost:
-            told += " No task is shown to have lost, which does not show that none has."
-    return told
+            parts["none"] = message("analyses.suite_none_lost")
+    return speak(
+        "analyses.suite_of_two" if analysis.paired else "analyses.suite_of_one",
+        tasks=analysis.n_tasks,
+        estimate=show(analysis.estimate),
+        interval=interval,
+        n=analysis.n,
+        pooled=show(analysis.item_weighted),
+        **parts,
+    )

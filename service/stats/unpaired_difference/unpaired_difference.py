@@ -32,10 +32,17 @@ from service.stats.shared.declaring.common import (
 )
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, Level
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import amount, decision, disagreement, level_text
+from service.stats.shared.declaring.sentences import (
+    ci_of,
+    decision,
+    difference_of,
+    disagreement,
+    sided,
+)
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.scored import named_interval
 from service.stats.unpaired_difference.means import UnpairedMeans
+from service.words import Value, listed, message, speak
 
 MOST_COVARIATES = 20
 FEW_PER_SLOPE = 20
@@ -406,14 +413,21 @@ def _sentence(
     fitted = means.fitted
     delta = 0.0 if fitted is None else fitted.delta
     n0, n1 = map(len, arrays)
-    by = "" if request.covariates is None else f", adjusted by {', '.join(request.covariates)},"
-    told = f"The candidate differs from the baseline, which has other items,{by} by {amount(delta, binary=binary)}"
-    told = told.replace(",,", ",")
+    told: dict[str, Value] = {
+        "delta": difference_of(delta, binary=binary),
+        "n0": n0,
+        "n1": n1,
+        "adjusted": ""
+        if request.covariates is None
+        else message("analyses.adjusted", names=listed(request.covariates, "lists.comma")),
+    }
     if ci is None or p is None or ci.low is None or ci.high is None:
-        return f"{told} (no interval; {n1} items against {n0}): these data decide nothing."
-    ends = f"{amount(ci.low, binary=binary)} to {amount(ci.high, binary=binary)}"
-    return (
-        f"{told} ({level_text(request.level)} {ci.method} CI {ends}, {n1} items against {n0}); {request.alternative}, "
-        + decision(p, request.alpha, "equal means are", bound=bounds.get("p_value"))
-        + disagreement(ci, p, request.alpha, request.alternative)
+        return speak("analyses.unpaired_open", **told)
+    return speak(
+        "analyses.unpaired",
+        **told,
+        interval=ci_of(ci, binary=binary, code="ci_of", method=ci.method),
+        alternative=sided(request.alternative),
+        decision=decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value")),
+        apart=disagreement(ci, p, request.alpha, request.alternative),
     )

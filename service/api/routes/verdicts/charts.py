@@ -169,7 +169,8 @@ def spec_of_answer(
             "test", "is another test than the path's", "post it to the path of its own test"
         )
     analysis = _read(registered.analysis, body)
-    binary = " pp" in str(analysis["sentence"]) if unit is None else unit == "pp"
+    said = str(analysis["sentence"])
+    binary = " pp" in said or "个百分点" in said if unit is None else unit == "pp"
     return draw_answer(registered.name, analysis, picture, binary=binary, language=language)
 
 

@@ -20,8 +20,9 @@ from service.stats.shared.data.pairs import FourCounts, PairedCounts, tabulate
 from service.stats.shared.data.skewness import skewed
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.declaring.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
-from service.stats.shared.declaring.sentences import amount
+from service.stats.shared.declaring.sentences import amount, difference_of
 from service.stats.shared.declaring.warnings import define
+from service.words import Value, message
 
 MetricName = Literal["mean", "accuracy", "precision", "recall", "f1", "bleu"]
 
@@ -162,17 +163,19 @@ class Arms:
             return 100.0
         return math.inf if self.metric == "mean" and self.counts is None else 1.0
 
-    def show(self, x: float) -> str:
+    def show(self, x: float) -> Value:
         """A difference as prose prints it."""
         if self.metric == "bleu":
-            return f"{amount(x, binary=False)} BLEU"
+            return message("analyses.bleu", value=amount(x, binary=False))
         as_share = self.counts is not None or self.metric in ("accuracy", "precision", "recall", "f1")
-        return amount(x, binary=as_share)
+        return difference_of(x, binary=as_share)
 
     @property
-    def named(self) -> str:
+    def named(self) -> Value:
         """The metric as prose names it after a difference."""
-        return "" if self.metric in ("mean", "bleu") else f" in {self.metric}"
+        if self.metric in ("mean", "bleu"):
+            return ""
+        return message("analyses.in_metric", metric=self.metric)
 
     def skewed(self) -> tuple[StatWarning, ...]:
         """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""

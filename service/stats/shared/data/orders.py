@@ -49,13 +49,6 @@ SEQUENCE_EMPTY = define(
     CITATION,
 )
 
-ORDER_WORDS: dict[OrderUsed, str] = {
-    "permuted_by_seed": "permuted by the seed of the request",
-    "locked_seed": "in the order sent, said to come from a locked seed",
-    "arrival": "in the order of arrival",
-    "unknown": "in the order sent, of unknown origin",
-}
-
 
 class OrderOptions(Request):
     """Where the order of the items comes from."""

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from service.stats.shared.declaring.common import Interval
-from service.words import Message, Value, message
+from service.words import Message, Value, listed, message, read, spoken
 
 
 def percent(proportion: float, digits: int = 2) -> str:
@@ -41,27 +41,69 @@ def within(margin: Fraction, *, binary: bool) -> str:
     return f"±{float(margin):g}" if places and len(exact) > 9 else f"±{exact}"
 
 
-def disagreement(ci: Interval, p: float, alpha: float, alternative: str, methods: str | None = None) -> str:
+def within_of(margin: Fraction, *, binary: bool) -> Value:
+    """The same as a message: percentage points have their word in every language."""
+    text = within(margin, binary=binary)
+    value = text.removesuffix(" pp")
+    return value if value == text else message("units.points", value=value)
+
+
+def said_reason(reason: str) -> Value:
+    """A reason inside a sentence: in the language that is spoken, where a template reads it."""
+    return reason if spoken() == "en" else read("reasons", reason) or reason
+
+
+def as_message(said: str | Message) -> Message:
+    """What is said: a message, or the one of a code."""
+    return message(said) if isinstance(said, str) else said
+
+
+def sided(alternative: str) -> Message:
+    """Which sides a test looks at."""
+    return message(f"analyses.{alternative}")
+
+
+def ci_of(ci: Interval, *, binary: bool, code: str = "ci", **values: Value) -> Message:
+    """An interval with its level, of a difference in its endpoint's unit; `code` and its values say the method."""
+    low, high = ci.low or 0.0, ci.high or 0.0
+    return message(
+        f"analyses.{code}",
+        level=level_text(ci.level),
+        low=difference_of(low, binary=binary),
+        high=difference_of(high, binary=binary),
+        **values,
+    )
+
+
+def in_clusters(n: int, clusters: int | None) -> Message:
+    """How many items, and in how many clusters where there are any: `n = 80 in 12 clusters`."""
+    if clusters is None:
+        return message("analyses.n", n=n)
+    return message("analyses.n_in_clusters", n=n, clusters=clusters)
+
+
+def disagreement(
+    ci: Interval, p: float, alpha: float, alternative: str, methods: str | Message | None = None
+) -> Value:
     """Why an interval and a test of no difference tell different things, as a sentence; empty where they agree.
 
-    `methods`: what tells the two methods apart; None where one is the other turned around.
+    `methods`: what tells the two methods apart, or its code; None where one is the other turned around.
     """
     low, high = -math.inf if ci.low is None else ci.low, math.inf if ci.high is None else ci.high
     near, far = sorted((abs(low), abs(high)))
     if near == 0 or near <= 1e-9 * min(far, 1.0) or (low > 0 or high < 0) == (p < alpha):
         return ""
-    causes = []
+    causes: list[Value] = []
     if alternative != "two-sided":
-        causes.append("the interval looks at both sides, the test at one")
+        causes.append(message("analyses.apart_sides"))
     if abs(1 - ci.level - alpha) > 1e-9:
-        causes.append(f"the interval's level is {level_text(ci.level)}, the test's alpha {alpha:.10g}")
+        causes.append(message("analyses.apart_levels", level=level_text(ci.level), alpha=f"{alpha:.10g}"))
     if methods is not None:
-        causes.append(methods)
+        causes.append(as_message(methods))
     if not causes:
         return ""
-    if p < alpha:
-        return f" The interval holds 0 although the test rejects: {'; '.join(causes)}."
-    return f" The interval excludes 0 although the test does not reject: {'; '.join(causes)}."
+    told = "holds_0" if p < alpha else "excludes_0"
+    return message(f"analyses.{told}", causes=listed(causes, "lists.semicolon"))
 
 
 def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> str:
@@ -96,33 +138,25 @@ def level_text(proportion: float) -> str:
 def decision(
     p: float,
     alpha: float,
-    null: str,
+    null: str | Message,
     *,
     bound: str | None = None,
-    shows: str = "equality",
+    shows: str | Message = "runs.equality",
     most: float | None = None,
-) -> str:
-    """What a test makes of its H0, `null` in words with its verb: p, the decision, and what it does not show.
+) -> Message:
+    """What a test makes of its H0: p, the decision, and what it does not show. `null` and `shows`: what is said of H0.
 
     `most`: how large the chance may be that p stands for, where p itself is of the resamples alone.
     """
     told = p_text(p, bound, alpha)
+    level = f"{alpha:.10g}"
+    said = as_message(null)
     if most is not None and p < alpha <= most:
-        return f"{told} of these resamples alone, which leaves open whether {null} rejected at alpha {alpha:.10g}."
-    if p < alpha:
-        return f"{told}, so {null} rejected at alpha {alpha:.10g}."
-    return f"{told}, so {null} not rejected at alpha {alpha:.10g}, which does not show {shows}."
-
-
-def decision_of(
-    p: float, alpha: float, null: str, *, bound: str | None = None, shows: str = "runs.equality"
-) -> Message:
-    """The same as a message; `null` and `shows` are the codes of what is said of H0."""
-    rejected = "rejected" if p < alpha else "not_rejected"
+        return message("analyses.decision_open", p=told, null=said, alpha=level)
     return message(
-        f"runs.decision_{rejected}",
-        p=p_text(p, bound, alpha),
-        null=message(null),
-        alpha=f"{alpha:.10g}",
-        shows=message(shows),
+        "runs.decision_rejected" if p < alpha else "runs.decision_not_rejected",
+        p=told,
+        null=said,
+        alpha=level,
+        shows=as_message(shows),
     )

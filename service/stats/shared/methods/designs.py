@@ -16,7 +16,8 @@ from service.kernels.planning.cluster_power import ClusterFlips, simulated_power
 from service.kernels.planning.equivalence_power import tango_power
 from service.kernels.planning.welch_power import welch_power
 from service.stats.shared.declaring.common import Alternative, Finite, Margin, Proportion, Request, Share
-from service.stats.shared.declaring.sentences import amount, within
+from service.stats.shared.declaring.sentences import difference_of, sided, within_of
+from service.words import Message, Value, message
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
 MOST_SPARSE = 110
@@ -116,17 +117,25 @@ class Design(Request):
         return (self.p_only_baseline or 0.0) + (self.p_only_candidate or 0.0)
 
     @property
-    def truth(self) -> str:
+    def truth(self) -> Value:
         """The true difference in words."""
-        return amount(self.effect, binary=self.test not in MEANS)
+        return difference_of(self.effect, binary=self.test not in MEANS)
 
     @property
-    def claim(self) -> str:
+    def claim(self) -> Message:
         """What the test would show, at which level."""
+        alpha = f"{self.alpha:g}"
         if self.margin is not None:
-            bound = within(self.margin.exact(), binary=True)
-            return f"{self.test} at alpha {self.alpha:g} on each side shows equivalence within {bound}"
-        return f"{self.test} at alpha {self.alpha:g} ({self.alternative}) rejects equality"
+            bound = within_of(self.margin.exact(), binary=True)
+            return message("analyses.claim_equivalence", test=self.test, alpha=alpha, margin=bound)
+        sides = sided(self.alternative)
+        return message("analyses.claim_rejects", test=self.test, alpha=alpha, alternative=sides)
+
+    def counted(self, n: int) -> Message:
+        """A size of this design in words."""
+        if self.test in ("welch", "student"):
+            return message("analyses.runs_per_arm", n=n)
+        return message(f"units.counted_{self.unit}", n=n)
 
     @property
     def unit(self) -> str:

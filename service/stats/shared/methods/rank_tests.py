@@ -11,7 +11,8 @@ from pydantic import Field
 from scipy import special
 
 from service.stats.shared.declaring.common import Alternative, Interval
-from service.stats.shared.declaring.sentences import amount
+from service.stats.shared.declaring.sentences import ci_of, level_text
+from service.words import Message, message
 
 Method = Literal["auto", "exact", "asymptotic", "corrected"]
 MethodUsed = Annotated[Literal["exact", "asymptotic", "corrected"], Field(description="The method used.")]
@@ -48,8 +49,8 @@ class Ordered:
         return Interval(low=low, high=high, level=level, method="hodges-lehmann")
 
 
-def told(ci: Interval) -> str:
+def told(ci: Interval) -> Message:
     """Such an interval in a sentence."""
     if ci.low is None or ci.high is None:
-        return "unbounded"
-    return f"{amount(ci.low, binary=False)} to {amount(ci.high, binary=False)}"
+        return message("analyses.ci_unbounded", level=level_text(ci.level))
+    return ci_of(ci, binary=False)

@@ -40,6 +40,7 @@ from service.stats.shared.declaring.warnings import (
     MC_UNRESOLVED,
     unresolved,
 )
+from service.words import Value, listed
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
@@ -50,7 +51,7 @@ DEFAULT_SEED = 42
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""
 
-METHODS = "the interval is read off the resamples, the p-value off the resamples moved to no difference"
+METHODS = "analyses.apart_resamples"
 """Why the two may tell different things."""
 
 NO_SPREAD = "the data have too little spread to correct or studentize an interval"
@@ -349,7 +350,7 @@ def dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarni
     return (LOPSIDED_RESAMPLES(share=share),)
 
 
-def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> str:
+def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> Value:
     """What p makes of a difference of zero, and why the interval tells another thing where it does.
 
     Nothing, where p is of the resamples alone, as some of the warnings say, and the chance it stands for may be above
@@ -360,10 +361,11 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
         most = 1.0
     elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {warning.code for warning in warnings}:
         most = fields["within"].get("p_value", (p, p))[1]
-    text = decision(p, alpha, "a difference of zero is", bound=bound, most=most)
+    text = decision(p, alpha, "analyses.zero_difference", bound=bound, most=most)
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
         return text
-    return text + disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
+    apart = disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
+    return listed((text, apart))
 
 
 def weighed(share: float, distribution: BootstrapDistribution) -> float:
