@@ -81,3 +81,20 @@ def test_units_of_scores_and_lower_scores_that_are_better_change_nothing():
     for one, other in zip(plain.pairs, turned.pairs, strict=True):
         assert other.p_value == pytest.approx(one.p_value)
         assert (other.ci.low, other.ci.high) == pytest.approx((one.ci.low, one.ci.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("times", [1, 100])  # within 0 and 1, and without a known range
+def test_arms_alike_over_tasks_are_not_told_apart_for_losses_that_were_not_seen(times):
+    """Of boards of two tasks of 10 items 3 in 10 told arms alike apart; what bounds bear out stays told apart."""
+    apart, ahead = 0, 0
+    for seed in range(20):
+        noise = 0.01 * np.random.default_rng([seed, 1]).standard_normal(20)
+        base = 0.4 + 0.2 * np.random.default_rng([seed, 2]).random(20)
+        for shift in (0.0, 0.35):
+            other = base + lopsided(20, seed) / 4 + noise + shift
+            arms = {"base": (times * base).tolist(), "other": (times * other).tolist()}
+            tasks = ["a"] * 10 + ["b"] * 10
+            found = analyse(NAME, {"arms": arms, "tasks": tasks, "n_resamples": 1000})
+            apart, ahead = apart + found.n_apart * (shift == 0), ahead + found.n_apart * (shift > 0)
+    assert apart <= 2
+    assert ahead >= 15

@@ -78,7 +78,46 @@ def test_against_welch_of_two_tasks():
     welch = stats.ttest_ind(one, -other, equal_var=False)
     interval = welch.confidence_interval(0.95)
     assert found.df == pytest.approx(welch.df)
-    assert (found.ci.low, found.ci.high) == pytest.approx((interval.low / 2, interval.high / 2))
+    middle = (interval.low + interval.high) / 4
+    assert found.estimate == pytest.approx(middle)
+    assert found.se * stats.t.ppf(0.975, found.df) == pytest.approx(interval.high / 2 - middle)
+    # no range is known: what was seen widens t, and never narrows it
+    assert found.ci.low <= interval.low / 2
+    assert found.ci.high >= interval.high / 2
+
+
+@pytest.mark.parametrize("arms", [1, 2])
+def test_a_task_all_alike_is_not_certain_where_no_range_is_known(arms):
+    """Two of the four items are alike: by t alone of the other two p was .0125."""
+    before, after = [80, 70, 90, 90], [85, 75.2, 90, 90]
+    columns = {"values": after} if arms == 1 else {"baseline": before, "candidate": after}
+    answer = ask(NAME, {"tasks": [*"aabb"], **columns})
+    whole = answer.analysis
+    spread = whole.se * stats.t.ppf(0.975, whole.df)
+    assert "TASK_RANGES_UNKNOWN" in codes(answer)
+    if arms == 2:
+        assert whole.p_value > 0.5
+        assert whole.ci.low < 0 < whole.ci.high
+    # a score may have gone unseen in the task alike, as far off as scores of the other lie apart
+    assert whole.ci.low < whole.estimate - spread
+    assert whole.tasks[1].ci is None
+
+
+def test_nothing_that_varies_anywhere_has_no_interval_where_no_range_is_known():
+    whole = analyse(NAME, {"tasks": [*"aabb"], "values": [90, 90, 90, 90]})
+    assert whole.ci is None
+    assert whole.reasons["ci"] == "nothing varies, and no range is known of the scores"
+
+
+def test_scores_rare_and_far_off_are_reckoned_with_where_no_range_is_known():
+    """Log-normal scores of 2 tasks of 10 items: the mean lay above t's interval in 14 of 100, nominal 2.5."""
+    missed = 0
+    for seed in range(60):
+        values = np.exp(np.random.default_rng(seed).standard_normal(20))
+        missed += analyse(
+            NAME, {"tasks": ["a"] * 10 + ["b"] * 10, "values": values.tolist()}
+        ).ci.high < np.exp(0.5)
+    assert missed <= 3
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -156,9 +156,8 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
 
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
         """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
-        if self.tasks is not None:  # the means of tasks are weighted, and bounds of items are none of theirs
-            return None
-        return guard_of(self.raw, self.codes, self.units, joint, self.alpha)
+        tasks = None if self.tasks is None else codes_of(self.own_tasks)
+        return guard_of(self.raw, self.codes, self.units, joint, self.alpha, tasks)
 
     @property
     def n_units(self) -> int:
@@ -203,7 +202,7 @@ def _cost(request: LeaderboardRequest) -> float:
     else:
         drawn = boards.partial_seconds(n, units, k, 2 ** (units - 1) if listed else request.draws)
     in_tasks = 1e-7 * len(request.task_names) * k * k + 1.5e-7 * n * k * k * (request.tasks is not None)
-    weighed = 0.0 if request.tasks is not None else guard_seconds(request.raw)
+    weighed = guard_seconds(request.raw)
     return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks + weighed
 
 

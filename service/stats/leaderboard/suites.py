@@ -18,7 +18,7 @@ from service.stats.shared.data.score_range import UNIT, lies_in_unit
 from service.stats.shared.data.suites import MOST_TASKS, Rescale, Weights
 from service.stats.shared.declaring.common import Labels, Request
 from service.stats.shared.methods.standings import Standings
-from service.stats.shared.methods.weighing import Weighed
+from service.stats.shared.methods.weighing import Weighed, seen_ends
 
 Floats = NDArray[np.float64]
 NO_TASKS = "no tasks were named, so all items count alike"
@@ -136,10 +136,25 @@ def shares(asked: OfTasks, names: list[str], counts: Floats) -> Floats:
 
 
 def bounds_of(
-    values: Floats, every: Floats, tasks: NDArray[np.int64], codes: NDArray[np.int64] | None, weights: Floats
+    raw: Floats,
+    first: int,
+    tasks: NDArray[np.int64],
+    codes: NDArray[np.int64] | None,
+    weights: Floats,
 ) -> SuiteBounds | None:
-    """Bounds of one arm's mean of the suite from its own items (n,); scores of all arms tell what scores can be."""
-    units = np.arange(len(values)) if codes is None else codes_of(codes.tolist())
-    scale = UNIT if lies_in_unit(every) else None
-    low, high = (np.full(len(weights), np.nan if scale is None else end) for end in (0.0, 1.0))
-    return Weighed(Design(tasks, units), values, weights, low, high, paired=False).bounds
+    """Bounds of one arm's mean of the suite from its own items; scores of all arms tell what scores can be.
+
+    `raw`: outcomes (n, k), NaN where there is none; `first`: the arm's column.
+    """
+    has = ~np.isnan(raw[:, first])
+    values, (low, high, seen) = raw[has, first], ends_of(raw, tasks)
+    units = np.arange(len(values)) if codes is None else codes_of(codes[has].tolist())
+    return Weighed(Design(tasks[has], units), values, weights, low, high, paired=False, seen=seen).bounds
+
+
+def ends_of(raw: Floats, tasks: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+    """Between what scores of every task lie, NaN unless all of all arms lie in 0 to 1, and were seen to lie. (T,)."""
+    scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
+    seen = seen_ends(tasks, list(raw.T))
+    low, high = (np.full(len(seen[0]), np.nan if scale is None else end) for end in (0.0, 1.0))
+    return low, high, seen

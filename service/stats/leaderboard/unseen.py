@@ -9,6 +9,8 @@ Source: Gaffke (2005), Math Methods Statist 14:451; see `service.stats.shared.me
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -16,10 +18,14 @@ from scipy import special
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
+from service.kernels.suites.design import Design
+from service.kernels.suites.many_arms import SuiteArms
+from service.stats.leaderboard.suites import ends_of
 from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.standings import Guard
+from service.stats.shared.methods.weighing import Weighed
 
 Floats = NDArray[np.float64]
 
@@ -37,33 +43,85 @@ def seconds(raw: Floats) -> float:
     return float(min(k * (k - 1) // 2, MOST_PAIRS) * (SECONDS[0] + SECONDS[1] * n))
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What bounds tell of a pair of arms: the one-sided p of the side it stands on, and how far it can lie from 0."""
+
+    difference: float
+    p: float
+    farthest: float
+
+
 def guard_of(
-    raw: Floats, codes: NDArray[np.int64] | None, units: ManyArms | PartialArms, joint: MaxT, alpha: float
+    raw: Floats,
+    codes: NDArray[np.int64] | None,
+    units: ManyArms | PartialArms,
+    joint: MaxT,
+    alpha: float,
+    tasks: NDArray[np.int64] | None = None,
 ) -> Guard | None:
     """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong, and where no pair is told apart.
 
     A pair's p is Bonferroni's over all pairs, and its interval as much wider as that p asks: it holds 0 just where p
-    is not below alpha. Scores lie between 0 and 1 where all do, else between the least and the greatest seen.
+    is not below alpha. Scores lie between 0 and 1 where all do, else between the least and the greatest seen. Of a
+    suite (`tasks` (n,), the task of each item) the bounds are those of its weighted mean, by task.
     """
     present = raw[~np.isnan(raw)]
     apart = np.flatnonzero(joint.adjusted < alpha)
     if is_binary(present) or not len(apart):
         return None
-    limit = 1.0 if lies_in_unit(present) else float(np.ptp(present))
+    if tasks is not None and isinstance(units, SuiteArms):
+        ends, weights = ends_of(raw, tasks), units.weights
+
+        def bound(first: int, second: int) -> _Pair:
+            return _of_suite(raw[:, [first, second]], codes, tasks, weights, ends)
+
+    else:
+        limit = 1.0 if lies_in_unit(present) else float(np.ptp(present))
+
+        def bound(first: int, second: int) -> _Pair:
+            return _of_items(raw[:, first] - raw[:, second], codes, limit)
+
     many = len(joint.adjusted)
     p_values, times = np.zeros(many), np.zeros(many)
     nearest = apart[np.lexsort((np.abs(units.t[apart]), -joint.adjusted[apart]))][:MOST_PAIRS]
     first, second = units.pairs
     needed = -float(special.ndtri(alpha / 2 / many))
     for pair in nearest.tolist():
-        difference = raw[:, first[pair]] - raw[:, second[pair]]
-        both = ~np.isnan(difference)
-        own = None if codes is None else codes_of(codes[both].tolist())
-        bounded = Bounded(difference[both], own, limit)
-        p = bounded.p_above(0.0) if bounded.delta > 0 else bounded.p_below(0.0)
-        p_values[pair] = min(2 * many * p, 1.0)
-        reached = -float(special.ndtri(p))
+        bounded = bound(int(first[pair]), int(second[pair]))
+        p_values[pair] = min(2 * many * bounded.p, 1.0)
+        reached = -float(special.ndtri(bounded.p))
         # the gap lies so many standard errors of the bounds from 0; no difference lies beyond the limit
-        farthest = 1 + limit / abs(bounded.delta)
+        farthest = 1 + bounded.farthest / abs(bounded.difference)
         times[pair] = min(needed / reached, farthest) if reached > 0 else farthest
     return Guard(p_values, times)
+
+
+def _of_items(difference: Floats, codes: NDArray[np.int64] | None, limit: float) -> _Pair:
+    """Of differences (n,), NaN where an arm has none, that lie at most `limit` from 0."""
+    both = ~np.isnan(difference)
+    own = None if codes is None else codes_of(codes[both].tolist())
+    bounded = Bounded(difference[both], own, limit)
+    p = bounded.p_above(0.0) if bounded.delta > 0 else bounded.p_below(0.0)
+    return _Pair(bounded.delta, p, limit)
+
+
+def _of_suite(
+    pair: Floats,
+    codes: NDArray[np.int64] | None,
+    tasks: NDArray[np.int64],
+    weights: Floats,
+    ends: tuple[Floats, Floats, tuple[Floats, Floats]],
+) -> _Pair:
+    """Of two arms (n, 2) by the suite's mean; `ends` as `ends_of` gives them."""
+    difference = pair[:, 0] - pair[:, 1]
+    both = ~np.isnan(difference)
+    own = np.arange(np.count_nonzero(both)) if codes is None else codes_of(codes[both].tolist())
+    low, high, seen = ends
+    weighed = Weighed(Design(tasks[both], own), difference[both], weights, low, high, paired=True, seen=seen)
+    widths = np.where(np.isnan(low), seen[1] - seen[0], high - low)
+    bounds, farthest = weighed.bounds, float(weights @ np.nan_to_num(widths))
+    if bounds is None:
+        return _Pair(weighed.mean, 1.0, farthest)
+    p = bounds.p_above(0.0) if weighed.mean > 0 else bounds.p_below(0.0)
+    return _Pair(weighed.mean, p, farthest)

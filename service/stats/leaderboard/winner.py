@@ -65,9 +65,7 @@ def winner_of(
     tail = min(board.alpha / len(board.order), 0.499)
     if isinstance(board.units, SuiteArms) and tasks is not None:
         mean = float(board.units.own_means[first]) * board.size * board.sign + 0.0
-        of_suite = bounds_of(
-            values, known, tasks[has], None if codes is None else codes[has], board.units.weights
-        )
+        of_suite = bounds_of(raw, first, tasks, codes, board.units.weights)
         why = LONE_TASK
         if of_suite is not None:
             bound, method = float(of_suite.ends(tail)[side]), "furthest" if of_suite.below else "cr2_t"

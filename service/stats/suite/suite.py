@@ -23,7 +23,7 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.sliced import Standing
 from service.stats.shared.methods.slicing import overall, standings
 from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses, SuiteTask, TaskArms
-from service.stats.shared.methods.weighing import Weighed
+from service.stats.shared.methods.weighing import Weighed, seen_ends
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
 from service.words import Value, listed, message, speak
@@ -75,7 +75,8 @@ class Working:
     def weighed(self) -> Weighed:
         """The mean and the tasks."""
         request = self.request
-        return Weighed(request.design, request.column, request.share, *request.ends, request.paired)
+        seen = seen_ends(request.design.tasks, list(request.arms.values()))
+        return Weighed(request.design, request.column, request.share, *request.ends, request.paired, seen)
 
     @cached_property
     def tail(self) -> float:
@@ -145,8 +146,8 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
 
     Returns:
         ci: each end the further of Student's t with CR2 and Satterthwaite's degrees of freedom, and of bounds that know
-            of losses too rare to have been seen (gamma, one more event of the largest weight); where no range is known,
-            t alone. `new_tasks`: t on the tasks' values.
+            of losses too rare to have been seen (gamma, one more event of the largest weight), within what the task's
+            scores were seen to span where no range is known. `new_tasks`: t on the tasks' values.
         item_weighted: the mean over items whatever their task, which is another quantity.
         tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks).
         losses: tasks that lost or gained, stepwise over all tasks; whether no task loses more than the margin.
@@ -159,7 +160,9 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     Edge cases:
         A task in one cluster, or of one item: no interval of it nor of the suite, TASK_IN_ONE_CLUSTER.
         A task in which nothing varies: bounded by its range, TASK_ALIKE; heterogeneity is null.
-        No range known: t alone, TASK_RANGES_UNKNOWN; where then nothing varies at all: null.
+        No range known: what was seen of the task stands for it, of a task all alike what was seen of all tasks, and t
+            has a say, TASK_RANGES_UNKNOWN; a task in which then nothing varies has no interval, nor has the suite where
+            none varies.
         One task: the suite is that task; heterogeneity and `new_tasks` are null.
         Scales that lie far apart: TASK_SCALES.
         Few tasks under `new_tasks`: FEW_TASKS; few clusters: FEW_CLUSTERS or CAUTION; few degrees of freedom: LOW_DF.

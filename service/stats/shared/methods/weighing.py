@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from service.kernels.suites.design import Design
 from service.kernels.suites.rare import NONE, Rare, Rate, SuiteBounds
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 ENOUGH_EVENTS = 5.0
 """Events of one arm, each worth a design effect of items, below which whole clusters may have been missed: of nearly
 perfect suites in 8 clusters the interval would else miss 18 times in 100."""
@@ -25,7 +27,8 @@ DUST = 1e-24
 class Weighed:
     """A column (n,) of outcomes, or of differences (`paired`), under weights (T,).
 
-    `low`, `high` (T,): between what outcomes of a task lie, NaN where nobody knows.
+    `low`, `high` (T,): between what outcomes of a task lie, NaN where nobody knows. `seen`: between what outcomes of
+    each task were seen to lie (`seen_ends`), which stands for what nobody knows, with t beside; None: t alone there.
     """
 
     design: Design
@@ -34,6 +37,7 @@ class Weighed:
     low: Floats
     high: Floats
     paired: bool
+    seen: tuple[Floats, Floats] | None = None
 
     @cached_property
     def unit(self) -> float:
@@ -95,8 +99,20 @@ class Weighed:
 
     @cached_property
     def _length(self) -> Floats:
-        """How far outcomes of a task can lie apart, in `unit`. Shape (T,)."""
-        return np.asarray((self.high - self.low) / self.unit)
+        """How far outcomes of a task can lie apart, or were seen to, in `unit`. Shape (T,)."""
+        low, high = self._span
+        return np.asarray((high - low) / self.unit)
+
+    @cached_property
+    def _span(self) -> tuple[Floats, Floats]:
+        """Between what outcomes of a task lie, or were seen to; NaN where nothing tells. Shapes (T,)."""
+        if self.seen is None:
+            return self.low, self.high
+        low, high = (
+            np.where(self._known, known, seen)
+            for known, seen in zip((self.low, self.high), self.seen, strict=True)
+        )
+        return low, high
 
     @cached_property
     def _unseen(self) -> Floats:
@@ -156,7 +172,7 @@ class Weighed:
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
         """Of which tasks it is known between what outcomes lie. Shape (T,)."""
-        return np.isfinite(self._length)
+        return np.isfinite(self.high - self.low)
 
     def _bounds(
         self,
@@ -170,9 +186,9 @@ class Weighed:
         """`mean` in score units, all else in `unit`; `rates` of what is lost and gained, of two arms."""
         estimate, se, unit = mean / self.unit, math.sqrt(variance), self.unit
         chosen = weights > 0
-        if not self._known[chosen].all():
+        if not np.isfinite(self._length[chosen]).all():
             return SuiteBounds(estimate, se, df, unit=unit)
-        low, high = (float(weights[chosen] @ ends[chosen]) / unit for ends in (self.low, self.high))
+        low, high = (float(weights[chosen] @ ends[chosen]) / unit for ends in self._span)
         if self.paired:
             losses, gains = rates
             least, most = low - high, high - low
@@ -180,6 +196,8 @@ class Weighed:
             # one arm can only fall from the top of its range, and rise from the bottom
             losses, gains = (Rate(max(gap, 0.0), variance) for gap in (high - estimate, estimate - low))
             least, most = low, high
+        if not self._known[chosen].all():
+            least, most = -math.inf, math.inf  # what was seen is no range: it widens, and narrows nothing
         below, above = (
             Rare(one, other if self.paired else NONE, self._unit_of(one, events))
             for one, other in ((losses, gains), (gains, losses))
@@ -198,3 +216,26 @@ class Weighed:
             return []
         sides = [np.maximum(-self.scaled, 0.0), np.maximum(self.scaled, 0.0)]
         return [(self.design.means(side), self.design.scores(side)) for side in sides]
+
+
+def seen_ends(tasks: Codes, columns: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Between what outcomes of every task were seen to lie, in any arm. Shapes (T,).
+
+    Of a task whose outcomes are all alike, what those of all tasks span: the data show no other scale, and alike is not
+    certain. NaN where all are alike everywhere.
+
+    Args:
+        tasks: the task of each item, 0 to T - 1. Shape (n,).
+        columns: outcomes of each arm, NaN where there is none. Shapes (n,).
+    """
+    count = int(tasks.max()) + 1
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    for column in columns:
+        there = ~np.isnan(column)
+        np.minimum.at(low, tasks[there], column[there])
+        np.maximum.at(high, tasks[there], column[there])
+    least, most = float(low.min()), float(high.max())
+    if not most > least:
+        return np.full(count, np.nan), np.full(count, np.nan)
+    alike = ~(high > low)
+    return np.where(alike, least, low), np.where(alike, most, high)
