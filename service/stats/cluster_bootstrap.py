@@ -227,6 +227,8 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> ClusterBootstrapAnaly
             the clusters' signs, in `within`: warning LOPSIDED_RESAMPLES.
         No resample reaches 2 delta: p is given as a bound, never 0. Rules take it for no smaller than the chance
             of such signs of clusters alone, in `within`: warning BEYOND_RESAMPLES.
+        p below 2^-m (twice that, two-sided) where m of up to 88 clusters differ: rules take it for no smaller, in
+            `within`: warning FEW_SIGNS.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.
 
     Sources:

@@ -28,7 +28,7 @@ from service.stats.shared.methods import thresholds
 from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
 from service.stats.shared.methods.one_mean import InClusters, OneMean, ShareMethod
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
-from service.stats.shared.methods.scored import ScoredClusters, named_interval, scored_clusters
+from service.stats.shared.methods.scored import ScoredClusters, named_interval, rare_clusters, scored_clusters
 from service.stats.shared.methods.thresholds import AgainstThreshold, Target
 from service.words import Value, message, speak
 
@@ -305,7 +305,8 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         No range declared and scores between 0 and 1: these are its ends, warning UNIT_TAKEN.
         No range known: what was seen stands for it, and t has a say; warning NO_RANGE, and SKEWED where the mean is far
             from normal.
-        Few or uneven clusters: FEW_CLUSTERS or CAUTION; fewer than 4 degrees of freedom: LOW_DF.
+        Few or uneven clusters: FEW_CLUSTERS or CAUTION; fewer than 4 degrees of freedom: LOW_DF. Of scores in a range,
+            less than three clusters' worth of items on the rarer side: RARE_CLUSTERS.
 
     Sources:
         Clopper & Pearson (1934), Biometrika 26:404. Brown, Cai & DasGupta (2001), Stat Sci 16:101.
@@ -380,6 +381,7 @@ def _warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
         warnings.append(UNIT_TAKEN())
     if mean.groups is not None:
         warnings += cluster_warnings(mean.groups.sizes)
+        warnings += rare_clusters(mean)
         if mean.error is not None and mean.error.df < LEAST_DF:
             warnings.append(LOW_DF(df=mean.error.df))
     elif mean.binary and request.method != "clopper-pearson" and len(mean.values) < FEW_ITEMS:
@@ -416,5 +418,6 @@ def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: Again
     told: dict[str, Value] = {"mean": show(mean.moments.mean), "interval": interval, "size": size}
     if against is None:
         return speak("analyses.mean_alone", **told)
-    outcome = message(f"analyses.{against.outcome}_{request.better}", bar=show(against.threshold))
+    why = against.outcome if ci is not None else "without_interval"
+    outcome = message(f"analyses.{why}_{request.better}", bar=show(against.threshold))
     return speak("analyses.mean_against", **told, outcome=outcome)

@@ -151,7 +151,7 @@ def _support(request: PairedBootstrapRequest, arms: Arms) -> Support | None:
     if not request.scores:
         return None
     if arms.counts is not None and arms.codes is None:
-        return Support.of_counts(arms.counts.only_baseline, arms.counts.only_candidate)
+        return Support.of_counts(arms.counts.only_baseline, arms.counts.only_candidate, arms.n)
     if arms.codes is None:
         return Support.of_units(arms.difference, np.ones(arms.n))
     return Support.of_units(arms.difference_sums, arms.sizes)
@@ -244,6 +244,8 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
             alpha: ERROR_UNRESOLVED.
         2 delta beyond the attainable range: p is given as a bound, never 0. Rules take it for no smaller than the
             chance of such signs alone, in `within`: warning BEYOND_RESAMPLES.
+        p below 2^-m (twice that, two-sided) where m of up to 88 items or clusters differ: rules take it for no smaller,
+            in `within`: warning FEW_SIGNS.
         0/0 in precision, recall or F1, or no match in BLEU: 0, counted in warning METRIC_UNDEFINED.
         Replicates of an item are averaged within the item first.
         convention `seed`: default_rng(42), 2000 draws, np.percentile, p = count / B.

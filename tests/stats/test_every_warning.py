@@ -238,6 +238,7 @@ CASES = {
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
     "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
+    "FEW_SIGNS": ("paired-bootstrap", scores([1.0, 2.0, 3.0, 4.0]), scores([1.0, 2.0, -3.0, 1.5])),
     "BEYOND_ZERO": (
         "bootstrap-difference",
         {"baseline": [1.0, 2.0, 3.0], "candidate": [4.0, 5.0, 7.0]},
@@ -404,6 +405,11 @@ CASES = {
         {"runs": [[1] * 20, [1] * 19 + [None]]},
     ),
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
+    "RARE_CLUSTERS": (
+        "one-sample-mean",
+        {"values": [1] * 18 + [0] * 2, "clusters": [at // 2 for at in range(20)]},
+        {"values": [1] * 13 + [0] * 7, "clusters": [at // 2 for at in range(20)]},
+    ),
     "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
     "FISHER_CONSERVATIVE": (
         "proportions",

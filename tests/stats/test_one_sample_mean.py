@@ -474,3 +474,25 @@ CASES = Cases(
     growing=[lambda k: {"values": [0.1, 0.4, 1.0] * (1000 * k)}],
     unsimulated="docs/score-coverage.md has its coverage",
 )
+
+
+@pytest.mark.parametrize("values", [[85.0], [85.0, 85.0]])
+def test_a_sentence_without_an_interval_says_so(values):
+    """One score of 85 was said to be held by an interval that there was not."""
+    sentence = analyse("one-sample-mean", {"values": values, "threshold": 80}).sentence
+    assert "there is no interval, so neither is shown" in sentence
+    assert "the interval holds it" not in sentence
+
+
+def test_clusters_bad_as_a_whole_may_be_too_rare_to_have_been_seen():
+    def warned(rarer, clusters, size=4):
+        values = [0] * rarer + [1] * (clusters * size - rarer)
+        return "RARE_CLUSTERS" in codes(
+            ask("one-sample-mean", {"values": values, "clusters": [at // size for at in range(len(values))]})
+        )
+
+    assert warned(4, 10)
+    assert warned(11, 10)  # 2.75 clusters' worth
+    assert not warned(12, 10)
+    assert not warned(0, 10)  # nothing varies: each cluster counts as one item
+    assert not warned(2, 20, size=1)  # independent items

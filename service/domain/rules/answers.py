@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from service.domain.rules.truth import Ends, Observed
-from service.stats.shared.declaring.certainty import BEYOND
+from service.stats.shared.declaring.certainty import BEYOND, SO_FEW
 from service.words import say
 
 JsonObject = dict[str, JsonValue]
@@ -161,24 +161,31 @@ class Answer:
             }
             return _ends(ends, dotted, {**reasons, **undecided}, within)
         if isinstance(value, (bool, int, float)):
-            beyond = self.beyond_resamples(*path) is not None
-            return Observation(value, BEYOND if beyond else None, bounds.get(dotted), within.get(dotted, ()))
+            why_open = None if self.beyond_resamples(*path) is None else self._why_no_smaller()
+            return Observation(value, why_open, bounds.get(dotted), within.get(dotted, ()))
         if value is None and reasons.get(dotted) == "infinite":
             return Observation(-math.inf if path[-1] == "low" else math.inf)
         return Observation(None, reasons.get(dotted) or say("reasons.undefined_here", field=dotted))
 
     def beyond_resamples(self, *path: str) -> float | None:
-        """The chance of signs so uneven, where a p-value lies beyond every resample: more draws would not tell it."""
-        warnings, analysis, dotted = self.stored.get("warnings"), self.analysis, ".".join(path)
-        if not isinstance(warnings, list):
-            return None
+        """The chance of such signs, where a p-value lies beyond every resample, or below what signs of so few allow.
+
+        More draws would not tell it.
+        """
+        analysis, dotted = self.analysis, ".".join(path)
         side = {"candidate": "greater", "baseline": "less"}.get(str(analysis.member("better")))
         asked = {"p_better": True, "p_value": analysis.member("alternative") in ("two-sided", side)}.get(
             dotted
         )
-        codes = [warning.get("code") for warning in warnings if isinstance(warning, Mapping)]
         range_ = _ranges(analysis.members.get("within")).get(dotted)
-        return range_[1] if asked and range_ is not None and "BEYOND_RESAMPLES" in codes else None
+        return range_[1] if asked and range_ is not None and self._why_no_smaller() is not None else None
+
+    def _why_no_smaller(self) -> str | None:
+        """Why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""
+        warnings = self.stored.get("warnings")
+        rows = [row for row in warnings if isinstance(row, Mapping)] if isinstance(warnings, list) else []
+        codes = {row.get("code") for row in rows}
+        return BEYOND if "BEYOND_RESAMPLES" in codes else SO_FEW if "FEW_SIGNS" in codes else None
 
 
 def _why_undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str | None:

@@ -32,7 +32,7 @@ from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.certainty import BEYOND, DRAWN
+from service.stats.shared.declaring.certainty import BEYOND, DRAWN, SO_FEW
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Request
 from service.stats.shared.declaring.registry import StatTest
@@ -177,7 +177,10 @@ def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     seen = [(clause, Answer(answer).observe(*clause.field.path)) for clause in asked]
     return any(
         value.reason == DRAWN
-        or (value.reason != BEYOND and holds_throughout(clause, value.value, value.corners) is None)
+        or (
+            value.reason not in (BEYOND, SO_FEW)
+            and holds_throughout(clause, value.value, value.corners) is None
+        )
         for clause, value in seen
     )
 

@@ -30,10 +30,16 @@ BEYOND = (
     "no resample reaches twice the difference, so p is a bound on the resamples and no evidence, and signs so uneven "
     "are by themselves not rarer than the threshold: ask an exact test, or the interval"
 )
+SO_FEW = (
+    "so few items or clusters differ that their signs alone are no rarer than the threshold, whatever they show: ask "
+    "an exact test, or the interval"
+)
 POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
 
 SIGNS = 1e-6
 """Signs rarer than this are not told as the range of a p beyond the resamples: thresholds are larger."""
+FEW_UNITS = 88
+"""Of more items or clusters a p of resamples is hardly below what the signs of those that differ allow."""
 
 Range = tuple[float, float]
 Quantile = Callable[[float], float]
@@ -93,26 +99,43 @@ class Support:
     high: float
     down: int
     up: int
+    units: int
+    """Items or clusters in all."""
 
     @classmethod
     def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
         """Of units whose difference is a ratio of sums: (G,) each."""
         means = sums / sizes
         down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
-        return cls(float(means.min()), float(means.max()), down, up)
+        return cls(float(means.min()), float(means.max()), down, up, len(sums))
 
     @classmethod
-    def of_counts(cls, losses: int, wins: int) -> Support:
-        """The support of binary pairs, whose differences are -1, 0 and 1."""
-        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins)
+    def of_counts(cls, losses: int, wins: int, n: int) -> Support:
+        """The support of n binary pairs, whose differences are -1, 0 and 1."""
+        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins, n)
+
+    @property
+    def flat(self) -> bool:
+        """Whether nothing varies, which is told by itself."""
+        return self.high - self.low <= 1e-9 * max(abs(self.high), abs(self.low))
+
+    @property
+    def least_p(self) -> float:
+        """The least one-sided p that signs of so few units allow, 2^-m of m that differ; 0 where it is not told.
+
+        Without a difference every sign is a fair coin's, so that a test of any kind that rejects below it rejects what
+        comes up by chance that often.
+        """
+        least = float(2.0 ** -(self.down + self.up))
+        return least if least >= SIGNS and self.units <= FEW_UNITS and not self.flat else 0.0
 
     def signs(self, delta: float, *, strict: bool) -> float | None:
         """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.
 
         None where a resample reaches 2 delta, or the chance is below `SIGNS`.
         """
-        if self.high - self.low <= 1e-9 * max(abs(self.high), abs(self.low)):
-            return None  # nothing varies, which is told by itself
+        if self.flat:
+            return None
         end, most = (self.high, self.up) if delta > 0 else (-self.low, self.down)
         slack = -1e-9 * end if strict else 1e-9 * end
         if delta == 0 or 2 * abs(delta) <= end + slack:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.planning import simulated_pairs as kernel
-from service.stats.shared.declaring.certainty import SIGNS, chance_of_signs
+from service.stats.shared.declaring.certainty import FEW_UNITS, SIGNS, chance_of_signs
 from service.stats.shared.declaring.shows import Path
 
 Floats = NDArray[np.float64]
@@ -144,8 +144,18 @@ def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:
     if path == ("p_value",) and asked.parameter("comparison") == ">=":
         p = shared.p_value(deltas, delta, asked.parameter("alternative"))
         p = np.maximum(p, _chance_beyond(sums, sizes, delta, asked.parameter("alternative")))
+        p = np.maximum(p, _allowed(sums, asked.parameter("alternative")))
         return np.where(delta == 0, p, units.decided(p))
     return None
+
+
+def _allowed(sums: Floats, alternative: str) -> Floats:
+    """The least p that the signs of so few units allow, as `certainty.Support.least_p`; it counts as no smaller."""
+    least = 2.0 ** -np.count_nonzero(sums, axis=1).astype(np.float64)
+    if sums.shape[1] > FEW_UNITS:
+        return np.zeros(len(sums))
+    tails = 2 if alternative == "two-sided" else 1
+    return np.where(least >= SIGNS, np.minimum(tails * least, 1.0), 0.0)
 
 
 def _chance_beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:

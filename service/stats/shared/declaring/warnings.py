@@ -97,6 +97,11 @@ BEYOND_RESAMPLES = define(
     "serious",
     "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4",
 )
+FEW_SIGNS = define(
+    "FEW_SIGNS",
+    "serious",
+    "Fisher (1935), The Design of Experiments, 21",
+)
 DEGENERATE = define(
     "DEGENERATE",
     "serious",

@@ -36,6 +36,7 @@ from service.stats.shared.declaring.fields import Alpha, DrawCount, DrawSeed, Le
 from service.stats.shared.declaring.sentences import bound_text, decision, disagreement
 from service.stats.shared.declaring.warnings import (
     BEYOND_RESAMPLES,
+    FEW_SIGNS,
     LOPSIDED_RESAMPLES,
     MC_UNRESOLVED,
     unresolved,
@@ -238,6 +239,16 @@ class Reading:
             "p_value": 0.0 if "p_value" in bounds else p,
             "p_better": 0.0 if "p_better" in bounds else p_better,
         }
+        within |= {
+            name: (within.get(name, (seen[name],))[0], max(most, seen[name])) for name, most in beyond.items()
+        }
+        for name, least in self._allowed().items():
+            if name not in beyond and least > seen[name]:
+                within[name] = certainty.open_up(seen[name], least, within.get(name))
+                if self.support is not None and FEW_SIGNS.code not in {warning.code for warning in warnings}:
+                    warnings.append(
+                        FEW_SIGNS(count=self.support.down + self.support.up, p=self.support.least_p)
+                    )
         return {
             "delta": delta,
             "ci": intervals[options.method],
@@ -257,11 +268,7 @@ class Reading:
             "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
             "reasons": reasons,
             "bounds": bounds,
-            "within": within
-            | {
-                name: (within.get(name, (seen[name],))[0], max(most, seen[name]))
-                for name, most in beyond.items()
-            },
+            "within": within,
             "undecided": {} if drawn is None else dict.fromkeys(unclear, certainty.DRAWN),
             "warnings": tuple(warnings),
             "resampling": resampling_of(distribution, options.seed),
@@ -276,6 +283,12 @@ class Reading:
         sides = {side: 1, "two-sided": 2}.get(self.options.alternative)
         asked = {} if sides is None else {"p_value": min(1.0, sides * signs)}
         return {**asked, "p_better": signs}
+
+    def _allowed(self) -> dict[str, float]:
+        """The least that signs of so few units allow of every p."""
+        least = 0.0 if self.support is None else self.support.least_p
+        tails = 2 if self.options.alternative == "two-sided" else 1
+        return {"p_value": min(1.0, tails * least), "p_better": least} if least else {}
 
     def intervals(
         self, distribution: BootstrapDistribution, reasons: dict[str, str]
@@ -359,7 +372,9 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
     bound, most, p = fields["bounds"].get("p_value"), None, fields["p_value"]
     if "p_value" in fields["undecided"]:
         most = 1.0
-    elif {BEYOND_RESAMPLES.code, LOPSIDED_RESAMPLES.code} & {warning.code for warning in warnings}:
+    elif {BEYOND_RESAMPLES.code, FEW_SIGNS.code, LOPSIDED_RESAMPLES.code} & {
+        warning.code for warning in warnings
+    }:
         most = fields["within"].get("p_value", (p, p))[1]
     text = decision(p, alpha, "analyses.zero_difference", bound=bound, most=most)
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):

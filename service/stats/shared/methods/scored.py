@@ -9,8 +9,18 @@ from service.kernels.numeric.clusters import design_effect, intraclass_correlati
 from service.kernels.pairs.mean_bounds import MeanBounds
 from service.records import Record
 from service.stats.shared.data.clustering import MOST_SIZES
-from service.stats.shared.declaring.common import Interval
+from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
+
+FEW_ON_A_SIDE = 3.0
+"""Clusters' worth of items on the rarer side below which whole clusters of that side may not have been seen."""
+
+RARE_CLUSTERS = define(
+    "RARE_CLUSTERS",
+    "caution",
+    "Korn & Graubard (1998), Surv Methodol 24:193",
+)
 
 
 class ScoredClusters(Record):
@@ -73,3 +83,19 @@ def scored_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> Sco
         cr0_se=mean.cr0,
         independent=None if mean.as_if_independent is None else named_interval(mean.as_if_independent, level),
     )
+
+
+def rare_clusters(mean: OneMean) -> tuple[StatWarning, ...]:
+    """RARE_CLUSTERS where clusters that are bad as a whole, or good, may be too rare to have been seen.
+
+    Nothing in such data tells that there are any, so that it does not go by how alike items of a cluster were seen to
+    be. Where nothing varies, clusters count as one item each, which knows of them.
+    """
+    if mean.groups is None or mean.scale is None or not mean.moments.sd:
+        return ()
+    clusters = mean.groups.n_clusters
+    place = (mean.moments.mean - mean.scale.low) / mean.scale.length
+    rarer = clusters * min(place, 1 - place)
+    if rarer >= FEW_ON_A_SIDE or len(mean.values) <= clusters:
+        return ()
+    return (RARE_CLUSTERS(n_clusters=clusters, rarer=rarer),)

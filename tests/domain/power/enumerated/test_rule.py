@@ -217,6 +217,24 @@ def test_power_of_a_bootstrap_of_few_items_knows_what_no_p_can_show(n, alpha, cl
             assert each.power == pytest.approx(chance(passing, n, each.discordance, each.truth), abs=1e-11)
 
 
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("comparison", [">=", "strict"])
+@pytest.mark.parametrize("clause", ["p_value < 0.05", "p_value < 0.3", "p_value >= 0.1", "p_better < 0.1"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_power_of_resampled_pairs_knows_what_signs_of_so_few_allow(n, comparison, clause, alternative):
+    parameters = {"alternative": alternative, "comparison": comparison}
+    changes = {
+        "populations.0.n": n,
+        "tests.0": {"id": "t", "test": "paired-bootstrap", "version": 1, "parameters": parameters},
+        "hypotheses.0.rule": f"t.{clause}",
+    }
+    passing, found = brute_force(changes), power_of(changes)
+    assert found.can_pass is any(passing.values())
+    for row in found.power:
+        if row.power is not None:
+            assert row.power == pytest.approx(chance(passing, n, row.discordance, row.truth), abs=1e-11)
+
+
 NEVER = [
     (5, "t0.p < 0.05"),
     (16, "t0.p < 0.05 and delta within (-0.3, 0.3)"),
