@@ -238,7 +238,7 @@ CASES = {
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
     "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
-    "FEW_SIGNS": ("paired-bootstrap", scores([1.0, 2.0, 3.0, 4.0]), scores([1.0, 2.0, -3.0, 1.5])),
+    "FEW_SIGNS": ("paired-bootstrap", scores([1.0, 2.0, 3.0, 9.0]), scores([1.0, 2.0, -3.0, 1.5])),
     "BEYOND_ZERO": (
         "bootstrap-difference",
         {"baseline": [1.0, 2.0, 3.0], "candidate": [4.0, 5.0, 7.0]},
