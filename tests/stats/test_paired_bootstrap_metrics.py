@@ -322,7 +322,7 @@ def test_seed_convention_of_clusters_is_the_published_code():
         (counts([(1, 1, 0, 2, 0, 0)] * 25), {}, set()),
         (counts([(0, 0, 0, 1, 0, 0)] * 25), {}, {"METRIC_UNDEFINED", "NOTHING_VARIES"}),
         (counts([(0, 0, 0, 1, 0, 0)] * 9 + [(1, 1, 0, 1, 0, 0)]), {}, {"METRIC_UNDEFINED", "FEW_DISCORDANT"}),
-        (columns([(0, 1), (1, 1)] * 60), {"clusters": [i % 30 for i in range(120)]}, set()),
+        (columns([(0, 1), (1, 1)] * 60), {"clusters": [i % 30 for i in range(120)]}, {"FEW_SIGNS"}),
         (columns([(0, 1), (1, 1)] * 60), {"clusters": [i % 29 for i in range(120)]}, {"CAUTION"}),
         (
             columns([(0, 1), (1, 1)] * 60),
