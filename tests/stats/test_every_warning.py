@@ -407,19 +407,16 @@ CASES = {
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
     "RARE_CLUSTERS": (
         "one-sample-mean",
-        {"values": [1] * 18 + [0] * 2, "clusters": [at // 2 for at in range(20)]},
-        {"values": [1] * 13 + [0] * 7, "clusters": [at // 2 for at in range(20)]},
+        {"values": [1] * 11 + [0], "clusters": [*"aabbccddeeff"]},
+        {"values": [1, 0] * 6, "clusters": [*"aabbccddeeff"]},
     ),
     "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
     "FISHER_CONSERVATIVE": (
-        "proportions",
-        {"baseline": [1, 0], "candidate": [1, 1], "method": "fisher"},
+        "proportions", {"baseline": [1, 0], "candidate": [1, 1], "method": "fisher"},
         {"baseline": [1, 0], "candidate": [1, 1]},
     ),
     "UNPAIRED_ARMS": (
-        "proportions",
-        {"baseline": [1, 0], "candidate": [1, 1]},
-        {"baseline": [1, 0], "candidate": [1, 1, 0]},
+        "proportions", {"baseline": [1, 0], "candidate": [1, 1]}, {"baseline": [1, 0], "candidate": [1, 1, 0]},
     ),
     "UNKNOWN_RANGE": (
         "unpaired-difference",
@@ -427,9 +424,7 @@ CASES = {
         {"baseline": [1.0, 5.0], "candidate": [2.0, 3.0], "range": {"low": 1, "high": 5}},
     ),
     "COVARIATE_KNOWN_BEFORE": (
-        "unpaired-difference",
-        {**SMALL_ARMS, "covariates": {"before": SMALL_ARMS}},
-        SMALL_ARMS,
+        "unpaired-difference", {**SMALL_ARMS, "covariates": {"before": SMALL_ARMS}}, SMALL_ARMS,
     ),
     "FEW_FOR_COVARIATES": (
         "unpaired-difference",
