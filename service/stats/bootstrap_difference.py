@@ -424,7 +424,7 @@ def _sentence(
     return speak(
         "analyses.bootstrap_difference",
         delta=told,
-        interval=ci_of(ci, binary=False, code="ci_bootstrap", method=request.method),
+        interval=ci_of(ci, binary=False, phrase="ci_bootstrap", method=request.method),
         drawn=message("analyses.exact" if exact else "analyses.drawn"),
         alternative=sided(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bound, most=most),

@@ -134,7 +134,7 @@ def _analysis(
     binary = is_binary(*request.arrays())
     interval = message("analyses.no_interval_spread", method=ci.method)
     if ci.low is not None and "ci" not in read["undecided"]:
-        interval = ci_of(ci, binary=binary, code="ci_cluster_bootstrap", method=ci.method)
+        interval = ci_of(ci, binary=binary, phrase="ci_cluster_bootstrap", method=ci.method)
     return ClusterBootstrapAnalysis(
         **read,
         estimand=request.estimand,

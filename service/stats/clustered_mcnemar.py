@@ -430,7 +430,7 @@ def _sentence(
         method = message("analyses.of_cluster_means", method=ci.method.removesuffix(_OF_MEANS))
     interval = message("analyses.no_interval_clusters")
     if ci.low is not None and ci.high is not None:
-        interval = ci_of(ci, binary=binary, code="ci_by", method=method)
+        interval = ci_of(ci, binary=binary, phrase="ci_by", method=method)
     shared: dict[str, Said] = {
         "delta": difference_of(delta, binary=binary),
         "weighting": request.weighting,

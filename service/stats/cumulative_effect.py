@@ -303,7 +303,7 @@ def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
 def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
     interval = message("analyses.no_interval_differences")
     if ci.low is not None and ci.high is not None:
-        interval = ci_of(ci, binary=data.binary, code="ci_pointwise", method=ci.method)
+        interval = ci_of(ci, binary=data.binary, phrase="ci_pointwise", method=ci.method)
     units = message(
         "analyses.items_in_clusters_in_order" if data.clustered else "analyses.items_in_order",
         n=len(data.difference),

@@ -217,7 +217,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
         sentence=speak(
             "analyses.score_test",
             delta=difference_of(counts.delta, binary=True),
-            interval=ci_of(intervals[request.method], binary=True, code="ci_of", method=request.method),
+            interval=ci_of(intervals[request.method], binary=True, phrase="ci_of", method=request.method),
             n=n,
             m=m,
             alternative=sided(request.alternative),

@@ -325,8 +325,8 @@ def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, s
         return ""
     told = p_text(against.p_value, bounds.get("noninferiority.p_value"), alpha)
     loss = difference_of(against.margin, binary=True, signed=False)
-    code = "loss_rejected" if against.noninferior else "loss_open"
-    return message(f"analyses.{code}", loss=loss, p=told)
+    phrase = "loss_rejected" if against.noninferior else "loss_open"
+    return message(f"analyses.{phrase}", loss=loss, p=told)
 
 
 def _warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:

@@ -480,7 +480,7 @@ def _sentence(
     }
     if fields["p_value"] is None or ci.low is None or ci.high is None:
         return speak("analyses.equivalence_undecided", **shared)
-    shared["interval"] = ci_of(ci, binary=binary, code="ci_of", method=ci.method)
+    shared["interval"] = ci_of(ci, binary=binary, phrase="ci_of", method=ci.method)
     shared["p"] = p_text(fields["p_value"], p_bound, request.alpha)
     alpha = f"{request.alpha:.10g}"
     if fields["equivalent"]:

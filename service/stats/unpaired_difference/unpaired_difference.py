@@ -426,7 +426,7 @@ def _sentence(
     return speak(
         "analyses.unpaired",
         **told,
-        interval=ci_of(ci, binary=binary, code="ci_of", method=ci.method),
+        interval=ci_of(ci, binary=binary, phrase="ci_of", method=ci.method),
         alternative=sided(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value")),
         apart=disagreement(ci, p, request.alpha, request.alternative),

@@ -63,11 +63,11 @@ def sided(alternative: str) -> Message:
     return message(f"analyses.{alternative}")
 
 
-def ci_of(ci: Interval, *, binary: bool, code: str = "ci", **values: Value) -> Message:
-    """An interval with its level, of a difference in its endpoint's unit; `code` and its values say the method."""
+def ci_of(ci: Interval, *, binary: bool, phrase: str = "ci", **values: Value) -> Message:
+    """An interval with its level, of a difference in its endpoint's unit; `phrase` and its values say the method."""
     low, high = ci.low or 0.0, ci.high or 0.0
     return message(
-        f"analyses.{code}",
+        f"analyses.{phrase}",
         level=level_text(ci.level),
         low=difference_of(low, binary=binary),
         high=difference_of(high, binary=binary),
