@@ -71,8 +71,8 @@ def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argpa
     return parser
 
 
-def _parser(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    parser = bare(commands, name, summary)
+def add_service(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the service and the key it is asked with."""
     parser.add_argument("--url", help="address of the service (default: FORELOCK_URL)")
     parser.add_argument(
         "--key-file",
@@ -80,6 +80,11 @@ def _parser(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="file that holds the API key (default: FORELOCK_API_KEY)",
     )
+
+
+def _parser(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    parser = bare(commands, name, summary)
+    add_service(parser)
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="longest wait")
     parser.add_argument("--json", action="store_true", help="print the service's answer as JSON")
     return parser

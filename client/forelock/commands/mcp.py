@@ -10,7 +10,7 @@ from typing import Any
 
 from forelock import settings, text
 from forelock.client import Client
-from forelock.commands.common import bare
+from forelock.commands.common import add_service, bare
 from forelock.problem import FileFault
 from forelock.words import add_language
 
@@ -20,13 +20,7 @@ ABSENT = "the MCP server needs the package mcp: install forelock[mcp] in the pla
 def add(commands: Any) -> None:
     """Add the parser."""
     parser = bare(commands, "mcp", "Serve an agent over standard input and output (Model Context Protocol).")
-    parser.add_argument("--url", help="address of the service (default: FORELOCK_URL)")
-    parser.add_argument(
-        "--key-file",
-        type=Path,
-        metavar="FILE",
-        help="file that holds the API key (default: FORELOCK_API_KEY)",
-    )
+    add_service(parser)
     parser.add_argument(
         "--folder",
         type=Path,

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from service.actions.verdicts import evidence
 from service.actions.verdicts.charts import summaries
 from service.actions.verdicts.deviations import effects_on_verdict
+from service.domain.deviations.deviation import Decision, Deviation
 from service.domain.ledger import Kind
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.arm_summaries import ArmSummary
@@ -32,8 +33,6 @@ SHOWN: tuple[Kind, ...] = (
 
 def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> Report:
     """The report of a judged record. Where its rows are gone or too many, it says so by leaving their numbers out."""
-    filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [one.number for one in filed])
     return report_of(
         record.plan,
         verdict,
@@ -42,7 +41,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         said=evidence.in_words(session, record, verdict),
         card=evidence.card(session, record),
         summaries=_summaries(session, record, verdict),
-        deviations=[(one, decided[one.number]) for one in filed],
+        deviations=_filed(session, record),
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
         happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
@@ -51,10 +50,16 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
 
 def decided_deviations(session: Session, record: Preregistration) -> tuple[list[DeviationLine], int]:
     """Deviations that a reviewer has decided about, and how many more are filed."""
+    filed = _filed(session, record)
+    lines = [deviation_line(deviation, decisions) for deviation, decisions in filed if decisions]
+    return lines, len(filed) - len(lines)
+
+
+def _filed(session: Session, record: Preregistration) -> list[tuple[Deviation, tuple[Decision, ...]]]:
+    """Every deviation, each with what was decided about it."""
     filed = deviations.every(session, record.id)
     decided = deviations.decisions(session, record.id, [one.number for one in filed])
-    lines = [deviation_line(one, decided[one.number]) for one in filed if decided[one.number]]
-    return lines, len(filed) - len(lines)
+    return [(one, decided[one.number]) for one in filed]
 
 
 def _summaries(
