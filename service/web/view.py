@@ -9,7 +9,8 @@ from service.domain.notes.next_steps import next_step
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
-from service.domain.plans.plan import Claim, Hypothesis, Plan
+from service.domain.plans.hypothesis import Claim, Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.rules.answers import Answer

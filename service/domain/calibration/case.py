@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import NOT_RECEIVED, OK, Cell, Outcomes
 from service.errors import Conflict

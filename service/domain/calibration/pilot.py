@@ -10,7 +10,9 @@ from pydantic import Field
 
 from service.domain.calibration.case import Case, Key, case_of, own_arms
 from service.domain.faults import Faults
-from service.domain.plans.plan import MAX_LIST, Hypothesis, Plan
+from service.domain.plans.endpoint import MAX_LIST
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.plans.strings import Token
 from service.domain.rules.settings import resolve

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
 
 

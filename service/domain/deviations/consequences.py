@@ -28,7 +28,7 @@ from service.domain.deviations.threshold_sweep import (
     judgements,
 )
 from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
-from service.domain.plans.plan import Hypothesis
+from service.domain.plans.hypothesis import Hypothesis
 from service.domain.verdicts.records import Outcome
 from service.records import Record
 

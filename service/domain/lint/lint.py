@@ -30,8 +30,9 @@ from service.domain.lint.prose import word_findings
 from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.nearest import nearest
+from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
-from service.domain.plans.plan import Endpoint, Plan
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily

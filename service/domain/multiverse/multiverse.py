@@ -38,7 +38,8 @@ from service.domain.multiverse.records import (
     Position,
     Universe,
 )
-from service.domain.plans.plan import Hypothesis, Plan
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 
 CAP = 256

@@ -6,33 +6,28 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.arms import ArmCard
 from service.domain.plans.assumptions import Assumptions
+from service.domain.plans.endpoint import MAX_LIST, Endpoint
+from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.imports import ImportMapping
 from service.domain.plans.population import ManifestFacts
-from service.domain.plans.reference import Reference
 from service.domain.plans.slices import Slices
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.errors import InvalidData
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
 
-Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect", "at_least"]
-About = Literal["mean", "median", "quantile", "rank", "pass_hat_k", "every_item"]
-Estimand = Literal["items_like_these", "these_items"]
-Collapse = Literal["mean", "majority", "first", "any_of_k", "all_of_k"]
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal[
     "none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence", "max_t"
 ]
-MAX_LIST = 200
-MAX_RULE_LENGTH = 2000
 MAX_ENVIRONMENT = 50
 """Entries that a run tells of its environment, or of its models."""
 
@@ -84,185 +79,6 @@ class Population(StrictRecord):
         """The same with so many items and clusters, which are not those that were locked."""
         clusters = self.clusters and self.clusters.model_copy(update={"n": n_clusters})
         return self.model_copy(update={"n": n, "items_sha256": None, "clusters": clusters})
-
-
-class Hypothesis(StrictRecord):
-    """A claim about two arms of a population, or about one and a number, and the rule that decides it."""
-
-    id: Name = Field(description="What the verdict and the family call it.")
-    claim: Claim = Field(description="What kind of claim the rule decides.")
-    statement: Paragraph = Field(description="The claim in words.")
-    about: About | None = Field(
-        None,
-        description="What the claim is about: the `mean` difference; the `median` or another `quantile`; or the `rank` "
-        "of items. Of one arm: its `mean`; `pass_hat_k`, how often all of k runs are right; or `every_item`, how often "
-        "the least of them is. Tests of that bear it out, and sentences name it; null: `mean`.",
-    )
-    population: Token = Field(description="`id` of the population.")
-    baseline: Token | None = Field(
-        None, description="Arm that is compared with; null for the claim `at_least`, which has a `reference`."
-    )
-    candidate: Token = Field(
-        description="Arm that the claim is about; differences are candidate minus baseline, or minus the reference."
-    )
-    reference: Reference | None = Field(
-        None, description="The number that the arm of a claim `at_least` is to reach; null for the others."
-    )
-    endpoint: Token = Field(description="`id` of the endpoint.")
-    rule: str = Field(
-        min_length=1, max_length=MAX_RULE_LENGTH, description="One sentence of the rule language."
-    )
-    equivalence: Name | None = Field(
-        None, description="Test that may find equivalence where the rule is false."
-    )
-    falsified_if: Paragraph | None = Field(
-        None, description="What would refute it, in words; no rule reads this."
-    )
-
-    @model_validator(mode="after")
-    def _is_compared(self) -> Self:
-        one_arm = self.claim == "at_least"
-        if (self.baseline is None) != one_arm:
-            raise PydanticCustomError(
-                "baseline",
-                "a claim '{claim}' {has}",
-                {
-                    "claim": self.claim,
-                    "has": "is about one arm and has no `baseline`" if one_arm else "needs a `baseline`",
-                    "fix": "leave it out and give the number as `reference`"
-                    if one_arm
-                    else "name the arm that is compared with, or claim `at_least` with a `reference`",
-                },
-            )
-        if (self.reference is None) == one_arm:
-            raise PydanticCustomError(
-                "reference",
-                "a claim '{claim}' {has}",
-                {
-                    "claim": self.claim,
-                    "has": "needs a `reference`" if one_arm else "compares two arms and has no `reference`",
-                    "fix": "write what the arm is to reach, e.g. {'value': 95, 'unit': '%'}"
-                    if one_arm
-                    else "leave it out, or claim `at_least` of one arm",
-                },
-            )
-        return self
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The arms that it is about: baseline and candidate, or the candidate alone."""
-        return (self.candidate,) if self.baseline is None else (self.baseline, self.candidate)
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Baseline and candidate of a claim that compares two arms.
-
-        Raises:
-            ValueError: it is about one arm.
-        """
-        if self.baseline is None:
-            raise ValueError(f"{self.id} is about one arm")
-        return self.baseline, self.candidate
-
-
-class Judge(StrictRecord):
-    """The model that scores answers."""
-
-    model: Line = Field(description="Its name.")
-    version: Line | None = Field(None, description="Which release of the model.")
-    prompt_sha256: Line | None = Field(None, description="SHA-256 of its prompt.")
-
-
-class Bounds(StrictRecord):
-    """The scale of a continuous endpoint: no value lies outside."""
-
-    low: Finite = Field(description="Least value.")
-    high: Finite = Field(description="Greatest value; above `low`.")
-
-    @model_validator(mode="after")
-    def _is_ordered(self) -> Self:
-        if self.low >= self.high:
-            raise PydanticCustomError(
-                "not_ordered", "the lower bound must be below the upper one", {"fix": "swap the bounds"}
-            )
-        return self
-
-
-class Endpoint(StrictRecord):
-    """What is measured on every item."""
-
-    id: Token = Field(description="What hypotheses and results call it.")
-    kind: Literal["binary", "continuous", "counts"] = Field(
-        description="`binary`: 0 or 1; `continuous`: a score; `counts` cannot be judged yet."
-    )
-    role: Literal["primary", "secondary"] = Field(description="`primary` for what the study is about.")
-    judge: Judge | None = Field(None, description="The model that scores answers; null: no model does.")
-    populations: tuple[Token, ...] | None = Field(
-        None, min_length=1, max_length=MAX_LIST, description="Where it is measured; null: everywhere."
-    )
-    replicates: int = Field(1, ge=1, le=1000, description="Results per item and arm.")
-    judgements: int | None = Field(
-        None,
-        ge=2,
-        le=1000,
-        description="How many of the `replicates` judge one run: replicate (r - 1) x judgements + j is the j-th "
-        "judgement of run r. Null: every replicate is a run of its own.",
-    )
-    collapse: Collapse | None = Field(
-        None,
-        description="How replicates become one value; null: `mean`. `any_of_k`: the chance that one of `k` of them is "
-        "right; `all_of_k`: that all of `k` are.",
-    )
-    k: int | None = Field(
-        None,
-        ge=1,
-        le=1000,
-        description="Attempts that `any_of_k` allows, or runs that `all_of_k` asks for, at most `replicates`; null "
-        "otherwise.",
-    )
-    bounds: Bounds | None = Field(
-        None, description="Least and greatest value of a continuous endpoint; a binary one has 0 and 1."
-    )
-    positive: bool | None = Field(
-        None,
-        description="True: an amount such as a cost, a latency or a number of tokens. Every value is above 0, a row "
-        "that is not is refused, and ratios of means have a meaning. Of a continuous endpoint.",
-    )
-    estimand: Estimand | None = Field(
-        None,
-        description="Which items claims speak of. `items_like_these`: the items are a sample; `these_items`: they are "
-        "what they are, and runs alone vary, which takes two `replicates` or more. Null: not said, and intervals are "
-        "those of items like these.",
-    )
-    better: Literal["higher", "lower"] | None = Field(
-        None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."
-    )
-
-    def measured_on(self, population_id: str) -> bool:
-        """True when items of that population have this endpoint."""
-        return self.populations is None or population_id in self.populations
-
-    @property
-    def collapsed_kind(self) -> Literal["binary", "continuous", "counts"]:
-        """The kind a test sees: the mean, pass@k or pass^k of several binary replicates is a score between 0 and 1.
-
-        Whether all replicates are right is again right or wrong.
-        """
-        if self.kind != "binary" or self.replicates == 1 or self.collapse in ("majority", "first"):
-            return self.kind
-        every = self.collapse == "all_of_k" and self.k == self.replicates
-        return "binary" if every else "continuous"
-
-    @property
-    def counts_runs(self) -> bool:
-        """A claim about one arm's mean counts right runs of these very items, each run by itself."""
-        several = self.replicates > 1 and self.judgements is None and self.collapse in (None, "mean")
-        return self.estimand == "these_items" and self.kind == "binary" and several
-
-    @property
-    def runs(self) -> int:
-        """Runs of an arm on an item."""
-        return self.replicates // (self.judgements or 1)
 
 
 class TestUse(StrictRecord):

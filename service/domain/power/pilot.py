@@ -16,7 +16,9 @@ from scipy import special
 
 from service.domain.faults import Faults
 from service.domain.plans.assumptions import Assumed, Assumptions, MissingByArm
-from service.domain.plans.plan import MAX_LIST, Endpoint, Hypothesis, Plan
+from service.domain.plans.endpoint import MAX_LIST, Endpoint
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.plans.strings import Name, Token
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.domain.plans.assumptions import missing_rates
-from service.domain.plans.plan import Claim, Plan
+from service.domain.plans.hypothesis import Claim
+from service.domain.plans.plan import Plan
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import LeadEffect

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.faults import SHOWN, Faults, listed
-from service.domain.plans.plan import Endpoint, Plan
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.results.secret_rows import SecretRows
 from service.errors import Fault, InvalidData

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, JsonValue, create_model
 
-from service.domain.plans.plan import Endpoint, GroupSequential, Plan, Population, TestUse
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.plan import GroupSequential, Plan, Population, TestUse
 from service.domain.plans.unit_order import look_units
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry

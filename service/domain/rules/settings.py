@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from service.domain.plans.plan import Endpoint, Hypothesis, Plan, Population, TestUse
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan, Population, TestUse
 from service.domain.rules.fields import Shape, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Rule, clauses, sentence

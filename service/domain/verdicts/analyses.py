@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from service.domain.plans.plan import Hypothesis, Plan, TestUse
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan, TestUse
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import ranks
 from service.domain.rules.answers import Answer, JsonObject

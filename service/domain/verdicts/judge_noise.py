@@ -19,7 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Endpoint, Hypothesis, Plan
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import OK, Outcomes
 from service.domain.verdicts.parts import AuditedArm, JudgeNoise, Span

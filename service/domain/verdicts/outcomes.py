@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
-from service.domain.plans.plan import Endpoint, Plan, Population
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from service.domain.decision.members import holding_up
 from service.domain.decision.stopping import Ints, end_of_hypothesis, end_of_test
-from service.domain.plans.plan import GroupSequential, Hypothesis, Plan, Population
+from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.plan import GroupSequential, Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.plans.unit_order import look_units, ranks
 from service.domain.rules.answers import Answer, JsonObject

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from service.domain.canonical import canonical
-from service.domain.plans.plan import MAX_LIST, Plan
+from service.domain.plans.endpoint import MAX_LIST
+from service.domain.plans.plan import Plan
 from service.errors import InvalidData
 from service.reports.prereg import hypotheses, prose, sections
 from service.reports.prereg.blocks import Block, Item, blocks

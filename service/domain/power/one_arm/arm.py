@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.domain.plans.plan import About, Endpoint
+from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.hypothesis import About
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.least_p import size_of
 from service.domain.rules.claims.claim import good_direction
