@@ -63,7 +63,7 @@ from service.operation.starting import signer_of
 from service.processes.wake import nudge
 from service.store.database.engine import Database
 from service.web import pages
-from service.web.rendering import asks_for_page, nothing_here, refusal
+from service.web.html.rendering import asks_for_page, nothing_here, refusal
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from service.web import (
-    audit_page,
-    catalogue,
-    collecting,
-    downloads,
-    jobs_page,
-    keys_page,
-    leaderboards,
-    listing,
-    plan_page,
-    questions,
-    record,
-    series_page,
-    signing,
-    strangers,
-    wizard,
-)
+from service.web.calculations import catalogue, leaderboards, questions
+from service.web.plans import plan_page, wizard
+from service.web.preregistrations import downloads, list_page, progress_page, public_page, record_page
+from service.web.projects import audit_page, jobs_page, keys_page, series_page
+from service.web.visitors import sign_in
 
 ROUTERS: tuple[APIRouter, ...] = (
-    signing.routes,
-    listing.routes,
-    record.routes,
+    sign_in.routes,
+    list_page.routes,
+    record_page.routes,
     plan_page.routes,
     wizard.routes,
-    collecting.routes,
-    collecting.streams,
+    progress_page.routes,
+    progress_page.streams,
     downloads.routes,
     catalogue.routes,
     questions.routes,
@@ -38,6 +26,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs_page.routes,
     audit_page.routes,
     keys_page.routes,
-    strangers.routes,
-    strangers.files,
+    public_page.routes,
+    public_page.files,
 )

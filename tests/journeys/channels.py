@@ -24,7 +24,7 @@ from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
 from service.store.database.series_tables import metadata  # of all tables
-from service.web import collecting
+from service.web.preregistrations import progress_page
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES
 from tests.loopback import Asked, serving
@@ -107,7 +107,7 @@ def pages(service: Service, prereg_id: str) -> dict[str, str]:
     own = f"/preregistrations/{prereg_id}"
     paths = [own, *(f"{own}/{part}" for part in OF_A_RECORD)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collecting, "STREAM_SECONDS", 0.0)
+        patch.setattr(progress_page, "STREAM_SECONDS", 0.0)
         found = {path.replace(prereg_id, "ID"): masked(visitor.get(path), prereg_id) for path in paths}
     return {path: ON_PAGES.sub("…", page) for path, page in found.items()}
 

@@ -82,8 +82,8 @@ def test_an_unknown_test_is_a_page(tester):
 
 
 def test_what_takes_long_becomes_a_job_whose_answer_is_shown_later(tester, database, monkeypatch):
-    monkeypatch.setattr("service.web.computing.AT_ONCE_SECONDS", 0.0)
-    monkeypatch.setattr("service.web.computing.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("service.web.calculations.answers.AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr("service.web.calculations.answers.WAIT_SECONDS", 0.0)
     request = {"baseline": [0, 1] * 20, "candidate": [1, 1] * 20, "clusters": [str(i) for i in range(20)] * 2}
     got = tester.post("/tests/cluster-bootstrap", data={"request": json.dumps(request)})
     assert got.status_code == 303

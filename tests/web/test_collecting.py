@@ -7,13 +7,13 @@ import json
 import pytest
 
 from service.store.results import coverage
-from service.web import collecting
+from service.web.preregistrations import progress_page
 from tests.web.outline import page
 from tests.web.samples import PLAN
 
 
 def test_missing_rows_are_listed_by_arm_and_page(reader, keep, database, monkeypatch):
-    monkeypatch.setattr(collecting, "ROWS", 3)
+    monkeypatch.setattr(progress_page, "ROWS", 3)
     keep("collecting")
     with database.write() as session:
         coverage.save(session, "p1", ("dev", "C1", "accuracy", 1), b"\x07", 3)

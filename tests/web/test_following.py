@@ -14,7 +14,7 @@ from service.api.http.streams.following import Following, Seen
 from service.errors import NotFound, Unauthorized
 from service.store.plans import preregistrations
 from service.store.results import coverage
-from service.web import collecting
+from service.web.preregistrations import progress_page
 
 
 @pytest.fixture
@@ -93,15 +93,15 @@ def test_who_leaves_takes_the_reading_from_nobody(keep, database, project) -> No
 def test_a_stream_ends_with_its_own_session_while_others_go_on(keep, database, project, monkeypatch) -> None:
     keep("collecting")
     record = (project.id, "p1")
-    monkeypatch.setattr(collecting, "POLL_SECONDS", 0)
-    monkeypatch.setattr(collecting, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(progress_page, "POLL_SECONDS", 0)
+    monkeypatch.setattr(progress_page, "QUIET_SECONDS", 0)
     signed_out = set()
 
     def signed_in(request: Any) -> None:
         if request.who in signed_out:
             raise Unauthorized("sign in first")
 
-    monkeypatch.setattr(collecting, "signed_in", signed_in)
+    monkeypatch.setattr(progress_page, "signed_in", signed_in)
 
     async def connected() -> bool:
         return False
@@ -110,7 +110,7 @@ def test_a_stream_ends_with_its_own_session_while_others_go_on(keep, database, p
         followed = Following(database, fresh_seconds=3600)
         app = SimpleNamespace(state=SimpleNamespace(services=SimpleNamespace(following=followed)))
         streams = {
-            who: collecting._stream(
+            who: progress_page._stream(
                 SimpleNamespace(app=app, who=who, is_disconnected=connected), record, Seen("collecting", 0, 8)
             )
             for who in ("leaves", "stays")

@@ -10,7 +10,7 @@ from service.app import create_app
 from service.config import Settings
 from service.errors import InvalidData
 from service.keyring.keyring import Keyring
-from service.web.forms import _parsed
+from service.web.html.forms import _parsed
 
 KIND = f"{MEDIA_TYPE}; boundary=b"
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from service.domain.access import Key
-from service.web import session
+from service.web.visitors import session
 
 NOW = datetime(2027, 1, 4, 9, 0, tzinfo=UTC)
 KEY = Key(

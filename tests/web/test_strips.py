@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.verdicts.words.headline import Figure
-from service.web.strips import WIDTH, strip_of
+from service.web.preregistrations.strips import WIDTH, strip_of
 
 numbers = st.floats(-1e6, 1e6)
 

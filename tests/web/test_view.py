@@ -9,18 +9,18 @@ from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
 from service.store.plans.preregistrations import Line
-from service.web import shown, view
-from service.web.speech import ENGLISH
+from service.web.html.speech import ENGLISH
+from service.web.preregistrations import record_view, views
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
 def judged_page(**changes):
     record = draft_of("project1").model_copy(update={"state": "judged", "judged_at": NOW})
-    return view.page_of(record, verdict_of("p1", hypothesis_verdict(**changes)), None)
+    return record_view.page_of(record, verdict_of("p1", hypothesis_verdict(**changes)), None)
 
 
 def test_a_plan_is_shown_in_its_canonical_words():
-    page = view.page_of(draft_of("project1"), None, None)
+    page = record_view.page_of(draft_of("project1"), None, None)
     (hypothesis,) = page.hypotheses
     assert hypothesis.rule == RULE
     assert hypothesis.comparison == "superiority: C3 against C1, accuracy on dev"
@@ -33,17 +33,17 @@ def test_a_plan_is_shown_in_its_canonical_words():
 
 def test_a_rule_that_does_not_parse_is_shown_as_written():
     hypotheses = [{**PLAN["hypotheses"][0], "rule": "delta is nice"}]
-    page = view.page_of(draft_of("project1", plan={**PLAN, "hypotheses": hypotheses}), None, None)
+    page = record_view.page_of(draft_of("project1", plan={**PLAN, "hypotheses": hypotheses}), None, None)
     assert page.hypotheses[0].rule == "delta is nice"
 
 
 def test_an_empty_draft_has_a_page():
-    page = view.page_of(draft_of("project1", plan={}), None, None)
+    page = record_view.page_of(draft_of("project1", plan={}), None, None)
     assert (page.title, page.hypotheses, page.populations) == ("Without title", (), ())
 
 
 def test_nothing_is_judged_without_a_verdict():
-    page = view.page_of(draft_of("project1"), None, shown.Progress(3, 8))
+    page = record_view.page_of(draft_of("project1"), None, views.Progress(3, 8))
     assert [each.judged for each in page.hypotheses] == [None]
     assert page.multiplicity == ""
 
@@ -74,7 +74,7 @@ def test_what_was_filled_in_is_counted_and_what_is_next_is_said():
 def test_scores_are_no_percentage_points():
     endpoints = [{"id": "accuracy", "kind": "continuous", "role": "primary"}]
     record = draft_of("project1", plan={**PLAN, "endpoints": endpoints})
-    page = view.page_of(record, verdict_of("p1"), None)
+    page = record_view.page_of(record, verdict_of("p1"), None)
     assert page.hypotheses[0].judged.clauses[0].observed == "0.25"
 
 
@@ -119,13 +119,13 @@ def test_only_warnings_are_listed_as_acknowledged():
         Finding(code="B", severity="error", path="", message="no"),
     )
     record = draft_of("project1").model_copy(update={"lint": findings})
-    assert [each.code for each in view.page_of(record, None, None).warnings] == ["A"]
+    assert [each.code for each in record_view.page_of(record, None, None).warnings] == ["A"]
 
 
 def test_the_timeline_tells_what_happened():
     times = {"locked_at": NOW + timedelta(hours=1), "complete_at": NOW + timedelta(hours=2)}
     record = draft_of("project1").model_copy(update={"state": "complete", **times})
-    timeline = view.page_of(record, None, None).timeline
+    timeline = record_view.page_of(record, None, None).timeline
     assert [(each.what, each.iso) for each in timeline] == [
         ("Created", "2027-01-04T09:00:00+00:00"),
         ("Locked", "2027-01-04T10:00:00+00:00"),
@@ -134,23 +134,23 @@ def test_the_timeline_tells_what_happened():
     assert timeline[0].text == "2027-01-04 09:00:00 UTC"
 
 
-@pytest.mark.parametrize("outcome", sorted(view.OUTCOMES))
+@pytest.mark.parametrize("outcome", sorted(record_view.OUTCOMES))
 def test_every_outcome_has_a_label(outcome):
     record = draft_of("project1")
     shown = {"title": record.plan.title, "altered": False}
     listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
-    line = view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
-    assert line.outcomes == (("H1a", outcome, ENGLISH(view.OUTCOMES[outcome])),)
+    line = record_view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
+    assert line.outcomes == (("H1a", outcome, ENGLISH(record_view.OUTCOMES[outcome])),)
 
 
 def test_a_failed_computation_is_said():
     record = draft_of("project1").model_copy(update={"state": "complete"})
-    assert "failed" in view.page_of(record, None, None, failed=True).state_sentence
-    assert "failed" not in view.page_of(record, None, None).state_sentence
+    assert "failed" in record_view.page_of(record, None, None, failed=True).state_sentence
+    assert "failed" not in record_view.page_of(record, None, None).state_sentence
 
 
 def test_what_stands_against_a_verdict_is_said_first():
     record = draft_of("project1").model_copy(update={"state": "judged", "judged_at": NOW})
     verdict = verdict_of("p1", hypothesis_verdict()).model_copy(update={"marks": (unblinded(NOW, (2,)),)})
-    (said,) = view.page_of(record, verdict, None).marks
+    (said,) = record_view.page_of(record, verdict, None).marks
     assert said == "Outcomes are invalid: 1 batch came in after outcomes had been opened."

@@ -18,8 +18,8 @@ from service.domain.plans.plan import Plan
 from service.keyring.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
 from service.store.plans import preregistrations
-from service.web.asked import DEFAULTS, asked_of
-from service.web.gaps import Gaps
+from service.web.plans.gaps import Gaps
+from service.web.plans.plan_form import DEFAULTS, asked_of
 from tests.web.outline import Outline, page
 
 ANSWERS = {**DEFAULTS, "dataset": "Dev v1", "independence": "another page each", "n": "40"}
@@ -229,7 +229,7 @@ def test_what_is_worked_out_leaves_the_threads_of_others_free(
         return Gaps((), (), (), ())
 
     for module in ("wizard", "plan_page"):
-        monkeypatch.setattr(f"service.web.{module}.gaps_of", slow)
+        monkeypatch.setattr(f"service.web.plans.{module}.gaps_of", slow)
     keep()
     _key, secret = new_key("read", "plans:write")
     settings = Settings(data_dir=tmp_path, key_cache_seconds=0, pool_size=1)

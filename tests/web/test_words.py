@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import service.web
-from service.web.rendering import drawn_here
-from service.web.speech import Say, accepted
-from service.web.view import TRUTHS
+from service.web.html.rendering import drawn_here
+from service.web.html.speech import Say, accepted
+from service.web.preregistrations.record_view import TRUTHS
 from service.words import say
 from service.words.catalogue import templates
 

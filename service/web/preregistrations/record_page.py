@@ -29,11 +29,11 @@ from service.store.ledger import ledger
 from service.store.plans import links, preregistrations
 from service.store.results import coverage
 from service.store.verdicts import verdicts
-from service.web import shown, view
-from service.web.inline import drawn_for_page
-from service.web.rendering import PageRoute, html
-from service.web.signing import LIST, known, visitor_of
-from service.web.speech import ENGLISH, Say, language_of
+from service.web.html.pictures import drawn_for_page
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import ENGLISH, Say, language_of
+from service.web.preregistrations import record_view, views
+from service.web.visitors.sign_in import LIST, known, visitor_of
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 ONE = LIST + "/{preregistration_id}"
@@ -44,9 +44,9 @@ PICTURES = {
     "multiverse": "pages.the_same_data_under_other",
 }
 HAPPENED: Mapping[Kind, str] = {
-    "plan_amended": view.AMENDED,
-    "close": view.CLOSED,
-    "withdrawal": view.WITHDRAWN,
+    "plan_amended": record_view.AMENDED,
+    "close": record_view.CLOSED,
+    "withdrawal": record_view.WITHDRAWN,
 }
 
 
@@ -72,7 +72,7 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
     )
 
 
-Opened = tuple[Key, shown.Page, Report | None, Spec | None, Mapping[str, Sequence[str]]]
+Opened = tuple[Key, views.Page, Report | None, Spec | None, Mapping[str, Sequence[str]]]
 
 
 def _opened(request: Request, preregistration_id: str) -> Opened:
@@ -109,11 +109,11 @@ def page_of_record(
     verdict: Verdict | None,
     elsewhere: Sequence[Link] = (),
     say: Say = ENGLISH,
-) -> shown.Page:
+) -> views.Page:
     """The page of a record: its plan, and its verdict once there is one. The same to whoever may read it."""
     failed = record.state == "complete" and _verdict_failed(session, record)
     sealed = unblinding.seals(session, record)
-    return view.page_of(
+    return record_view.page_of(
         record,
         verdict,
         progress_of(session, record),
@@ -135,21 +135,21 @@ def verdict_of(session: Session, record: Preregistration) -> Verdict | None:
     return verdicts.get(session, record.project_id, record.id)
 
 
-def progress_of(session: Session, record: Preregistration) -> shown.Progress | None:
+def progress_of(session: Session, record: Preregistration) -> views.Progress | None:
     """Counts of what is in, while results are coming."""
     if record.state not in ("locked", "collecting"):
         return None
     received = sum(count.received for count in coverage.counts(session, record.id))
-    return shown.Progress(received, expected_total(record.plan))
+    return views.Progress(received, expected_total(record.plan))
 
 
-def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[shown.Happened]:
+def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[views.Happened]:
     """What people did to a locked record, in order, each with its reason."""
     if record.state == "draft":
         return
     for entry in ledger.entries(session, record.id, *HAPPENED):
         what = say(HAPPENED[entry.receipt.kind])
-        yield shown.Happened(view.moment(what, entry.created_at), entry.body["reason"])
+        yield views.Happened(record_view.moment(what, entry.created_at), entry.body["reason"])
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:

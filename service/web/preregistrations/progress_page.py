@@ -22,11 +22,11 @@ from service.api.http.streams.following import Record, Seen
 from service.errors import ForelockError, Unavailable
 from service.store.database import clock
 from service.store.plans import preregistrations
-from service.web import view
-from service.web.record import ONE
-from service.web.rendering import PageRoute, html
-from service.web.signing import LIST, Visitor, known, signed_in
-from service.web.speech import Say, language_of
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.preregistrations import record_view
+from service.web.preregistrations.record_page import ONE
+from service.web.visitors.sign_in import LIST, Visitor, known, signed_in
 
 ROWS = 100
 """Missing rows on a page."""
@@ -60,7 +60,7 @@ def missing(
         request,
         "missing.html",
         visitor=visitor,
-        title=view.title_of(record.plan.title, Say(language_of(request))),
+        title=record_view.title_of(record.plan.title, Say(language_of(request))),
         back=f"{LIST}/{record.id}",
         base=base,
         cells=standing.cells,

@@ -22,11 +22,11 @@ from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
 from service.errors import InvalidData, NotFound
 from service.store.database import clock
 from service.store.projects import keys
-from service.web import view
-from service.web.forms import reads_form, refuse_other_sites
-from service.web.rendering import HEADERS, PageRoute, html
-from service.web.shown import Moment
-from service.web.signing import Admin, is_id
+from service.web.html.forms import reads_form, refuse_other_sites
+from service.web.html.rendering import HEADERS, PageRoute, html
+from service.web.preregistrations import record_view
+from service.web.preregistrations.views import Moment
+from service.web.visitors.sign_in import Admin, is_id
 
 PATH = "/keys"
 SCOPE_WORDS: dict[Scope, str] = {
@@ -61,7 +61,7 @@ class Line:
     def of(cls, key: Key, now: datetime) -> Line:
         """The key as it is now."""
         ends, revoked, used = map(_moment, (key.expires_at, key.revoked_at, key.last_used_at))
-        return cls(key, key.valid(now), view.moment("", key.created_at), ends, revoked, used)
+        return cls(key, key.valid(now), record_view.moment("", key.created_at), ends, revoked, used)
 
 
 @routes.get(PATH)
@@ -143,4 +143,4 @@ def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
 
 
 def _moment(when: datetime | None) -> Moment | None:
-    return None if when is None else view.moment("", when)
+    return None if when is None else record_view.moment("", when)

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from service.api.http.shared import services
 from service.errors import InvalidData
 from service.store.projects import audit
-from service.web import view
-from service.web.rendering import PageRoute, html
-from service.web.signing import Admin
+from service.web.html.rendering import PageRoute, html
+from service.web.preregistrations import record_view
+from service.web.visitors.sign_in import Admin
 
 PATH = "/audit"
 MOST_SEARCH = 64
@@ -45,7 +45,7 @@ def listed(
     lines = [
         (
             event,
-            view.moment("", event.created_at),
+            record_view.moment("", event.created_at),
             json.dumps(event.facts, ensure_ascii=False) if event.facts else "",
         )
         for event in events

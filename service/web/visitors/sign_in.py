@@ -17,9 +17,9 @@ from service.api.parsing.multipart import Form
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized
 from service.store.projects import ended_sessions, keys
-from service.web import session as sessions
-from service.web.forms import reads_form, refuse_other_sites
-from service.web.rendering import HEADERS, PLACES, PageRoute, by_tls, html
+from service.web.html.forms import reads_form, refuse_other_sites
+from service.web.html.rendering import HEADERS, PLACES, PageRoute, by_tls, html
+from service.web.visitors import session as sessions
 
 LIST, SERIES = "/preregistrations", "/series"
 ID = r"[A-Za-z0-9_-]{1,64}"

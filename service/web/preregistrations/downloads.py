@@ -13,10 +13,10 @@ from service.api.routes.results.rows import rows_file
 from service.api.routes.verdicts import bundles
 from service.api.routes.verdicts.charts import known_chart, spec_of_record
 from service.api.routes.verdicts.reports import known_report, report_of_record
-from service.web.record import ONE
-from service.web.rendering import PageRoute
-from service.web.signing import Visitor, known, signed_in
-from service.web.speech import language_of
+from service.web.html.rendering import PageRoute
+from service.web.html.speech import language_of
+from service.web.preregistrations.record_page import ONE
+from service.web.visitors.sign_in import Visitor, known, signed_in
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 

@@ -12,7 +12,7 @@ from service.api.http.answers.reporting import packed
 from service.errors import ForelockError
 from service.reports.charts.narrow import narrowed
 from service.reports.charts.style import Spec
-from service.web.rendering import drawn_here
+from service.web.html.rendering import drawn_here
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from service.errors import ForelockError, NotFound
 from service.reports.charts.style import Spec
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
-from service.web.inline import Drawn, drawn_for_page
+from service.web.html.pictures import Drawn, drawn_for_page
 from service.words import Language
 
 WAIT_SECONDS = 4.0

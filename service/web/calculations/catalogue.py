@@ -16,11 +16,11 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
-from service.web.computing import Shown, answer_to, job_of, shown
-from service.web.forms import LARGE, reads_form
-from service.web.rendering import HEADERS, PageRoute, html, refusal
-from service.web.signing import Tester, is_id
-from service.web.speech import language_of
+from service.web.calculations.answers import Shown, answer_to, job_of, shown
+from service.web.html.forms import LARGE, reads_form
+from service.web.html.rendering import HEADERS, PageRoute, html, refusal
+from service.web.html.speech import language_of
+from service.web.visitors.sign_in import Tester, is_id
 
 PATH = "/tests"
 

@@ -24,12 +24,12 @@ from service.domain.plans.population import planned_facts
 from service.errors import Fault, InvalidData
 from service.reports.prereg.print import print_plan
 from service.store.database import clock
-from service.web.asked import BETTER, CLAIMS, KINDS, Asked, asked_of
-from service.web.forms import reads_form
-from service.web.gaps import Gaps, gaps_of
-from service.web.rendering import HEADERS, PageRoute, html
-from service.web.signing import LIST, visitor_who_may
-from service.web.speech import Say, language_of
+from service.web.html.forms import reads_form
+from service.web.html.rendering import HEADERS, PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.plans.gaps import Gaps, gaps_of
+from service.web.plans.plan_form import BETTER, CLAIMS, KINDS, Asked, asked_of
+from service.web.visitors.sign_in import LIST, visitor_who_may
 
 PATH = "/plans/new"
 MOST_BYTES = 64 * 1024

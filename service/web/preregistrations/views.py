@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.domain.plans.preregistration import State
-from service.web.strips import Strip
+from service.web.preregistrations.strips import Strip
 
 
 @dataclass(frozen=True, slots=True)

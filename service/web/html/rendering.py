@@ -18,10 +18,10 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import pieces
-from service.web.speech import COOKIE, Say, language_of, translated
+from service.web.html.speech import COOKIE, Say, language_of, translated
 from service.words import LANGUAGES
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"

@@ -14,10 +14,10 @@ from service.api.http.answers.questions import answer_to
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData, Unavailable
-from service.web.forms import reads_form
-from service.web.rendering import PageRoute, drawn_here, html, refusal
-from service.web.signing import Tester
-from service.web.speech import language_of
+from service.web.html.forms import reads_form
+from service.web.html.rendering import PageRoute, drawn_here, html, refusal
+from service.web.html.speech import language_of
+from service.web.visitors.sign_in import Tester
 from service.words import Language
 
 PATH = "/questions"

@@ -19,12 +19,12 @@ from service.reports.charts.runs import runs as runs_over_time
 from service.reports.charts.style import Spec
 from service.stats.shared.declaring.sentences import amount, level_text
 from service.store.projects import series
-from service.web import view
-from service.web.inline import drawn_for_page
-from service.web.rendering import PageRoute, html
-from service.web.shown import Moment
-from service.web.signing import SERIES, Visitor, visitor_of
-from service.web.speech import Say, language_of
+from service.web.html.pictures import drawn_for_page
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.preregistrations import record_view
+from service.web.preregistrations.views import Moment
+from service.web.visitors.sign_in import SERIES, Visitor, visitor_of
 from service.words import read
 
 MOST_ROWS = 200
@@ -57,7 +57,7 @@ def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str
     known, following = series.page(session, visitor.project_id, cursor=cursor)
     states = [actions.show(session, name, most=1, language=say.language) for name in known]
     lines = [
-        (state, address_of(state.name), outcome_of(state), view.moment("", state.runs[-1].received_at))
+        (state, address_of(state.name), outcome_of(state), record_view.moment("", state.runs[-1].received_at))
         for state in states
     ]
     older = f"{SERIES}?{urlencode({'cursor': following})}" if following else ""
@@ -160,7 +160,7 @@ def _lines(state: SeriesState, say: Say) -> Iterator[Line]:
             chance=_chance(run, say),
             evidence="" if run.evidence is None else f"{run.evidence:.3g}",
             items=str(standing.n) if standing.n_missing == 0 else f"{standing.n} / {total}",
-            received=view.moment("", run.received_at),
+            received=record_view.moment("", run.received_at),
             fallen=at >= since,
         )
 

@@ -17,11 +17,11 @@ from service.domain.access import Key
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
 from service.store.jobs import jobs
-from service.web.computing import Shown, answer_to, shown
-from service.web.forms import LARGE, reads_form
-from service.web.rendering import HEADERS, PageRoute, html, refusal
-from service.web.signing import Tester
-from service.web.speech import language_of
+from service.web.calculations.answers import Shown, answer_to, shown
+from service.web.html.forms import LARGE, reads_form
+from service.web.html.rendering import HEADERS, PageRoute, html, refusal
+from service.web.html.speech import language_of
+from service.web.visitors.sign_in import Tester
 
 PATH = "/leaderboards"
 

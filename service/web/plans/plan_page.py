@@ -26,14 +26,14 @@ from service.errors import NotFound
 from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.plans.populations import Packed
-from service.web import view
-from service.web.forms import LARGE, SMALL, reads_form
-from service.web.gaps import Gaps, gaps_of
-from service.web.record import ONE
-from service.web.rendering import HEADERS, PageRoute, html
-from service.web.signing import LIST, Visitor, known, signed_in, visitor_who_may
-from service.web.speech import Say, language_of
-from service.web.wizard import Planner, plan_file
+from service.web.html.forms import LARGE, SMALL, reads_form
+from service.web.html.rendering import HEADERS, PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.plans.gaps import Gaps, gaps_of
+from service.web.plans.wizard import Planner, plan_file
+from service.web.preregistrations import record_view
+from service.web.preregistrations.record_page import ONE
+from service.web.visitors.sign_in import LIST, Visitor, known, signed_in, visitor_who_may
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 Locker = Annotated[Key, Depends(visitor_who_may("plans:lock"))]
@@ -61,8 +61,8 @@ async def plan(request: Request, preregistration_id: str) -> Response:
         "plan.html",
         visitor=visitor,
         record=record,
-        title=view.title_of(record.plan.title, say),
-        state_sentence=say(view.STATES[record.state]),
+        title=record_view.title_of(record.plan.title, say),
+        state_sentence=say(record_view.STATES[record.state]),
         gaps=gaps,
         populations=[
             Population(population.id, population.n, population.clusters is not None, facts.get(population.id))

@@ -13,8 +13,8 @@ from service.domain.power.lead import half_at_most, name_effect, size_of
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
-from service.web.speech import Say
-from service.web.view import canonical
+from service.web.html.speech import Say
+from service.web.preregistrations.record_view import canonical
 
 MOST_SHOWN = 8
 """Hypotheses whose power a page waits for."""

@@ -32,11 +32,11 @@ from service.reports.charts.style import Spec
 from service.reports.verdict import words
 from service.store.ledger import ledger
 from service.store.projects import projects
-from service.web import view
-from service.web.record import page_of_record, verdict_of
-from service.web.rendering import PageRoute, html
-from service.web.signing import is_id
-from service.web.speech import Say, language_of
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.preregistrations import record_view
+from service.web.preregistrations.record_page import page_of_record, verdict_of
+from service.web.visitors.sign_in import is_id
 from service.words import Language
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
@@ -98,7 +98,7 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
         undecided=undecided,
         words=words,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
-        ends=None if link is None else view.moment("", link.expires_at),
+        ends=None if link is None else record_view.moment("", link.expires_at),
     )
 
 

@@ -18,10 +18,10 @@ from service.store.database import clock, integrity
 from service.store.plans import preregistrations
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
-from service.web import view
-from service.web.rendering import PageRoute, html
-from service.web.signing import LIST, Visitor
-from service.web.speech import Say, language_of
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.preregistrations import record_view
+from service.web.visitors.sign_in import LIST, Visitor
 
 MOST_SEARCH = 200
 
@@ -51,7 +51,7 @@ def listed(
         services(request).reads.note(visitor, "verdicts.list", None)
     today, say = clock.now(session).date(), Say(language_of(request))
     lines = [
-        view.line_of(record, _outcomes(session, judged_verdicts.get(record.id)), today, say)
+        record_view.line_of(record, _outcomes(session, judged_verdicts.get(record.id)), today, say)
         for record in records
     ]
     asked = {name: value for name, value in (("q", words), ("state", state)) if value}
@@ -61,17 +61,17 @@ def listed(
         visitor=visitor,
         lines=lines,
         asked=asked,
-        states=view.STATE_NAMES,
+        states=record_view.STATE_NAMES,
         older=f"{LIST}?{urlencode({**asked, 'cursor': next_cursor})}" if next_cursor else "",
     )
 
 
 def _state(text: str) -> State | None:
     """The state that a list is narrowed to."""
-    if text in view.STATES:
+    if text in record_view.STATES:
         return cast(State, text)
     if text:
-        known = ", ".join(view.STATES)
+        known = ", ".join(record_view.STATES)
         raise InvalidData.field("state", "is none that a record can be in", f"choose one of {known}")
     return None
 

@@ -27,7 +27,9 @@ from service.domain.verdicts.words.reasons import multiplicity_message, reason_m
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
 from service.store.plans.preregistrations import Line as Listed
-from service.web.shown import (
+from service.web.html.speech import ENGLISH, Say
+from service.web.preregistrations.strips import strip_of
+from service.web.preregistrations.views import (
     AnalysisView,
     ClauseView,
     Happened,
@@ -40,8 +42,6 @@ from service.web.shown import (
     Progress,
     WarningView,
 )
-from service.web.speech import ENGLISH, Say
-from service.web.strips import strip_of
 from service.words import text_of
 
 STATES: Mapping[State, str] = {

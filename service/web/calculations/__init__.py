@@ -1,0 +1,1 @@
+"""Statistical tests and questions to files, each with a form and its answer."""

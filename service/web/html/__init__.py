@@ -1,0 +1,1 @@
+"""What every page is made with: templates, the words of the pages, forms, and pictures."""

@@ -1,0 +1,1 @@
+"""Who looks at a page: signing in with a key, and the session of a browser."""
