@@ -103,9 +103,9 @@ def write_zstandard(path: Path, entries: Iterable[tuple[str, str]]) -> None:
 def seconds(paths: Sequence[Path], section: dict[str, str], key: str) -> float:
     """Of processor time for a row, to read files as an import does."""
     from service.domain.plans.imports import FORMATS
-    from service.ingest.harnesses.files import Files
-    from service.ingest.harnesses.opening import open_files
-    from service.ingest.harnesses.rows import Collector, Target
+    from service.ingest.documents.files import Files
+    from service.ingest.harnesses.registry import open_files
+    from service.ingest.mapping.rows import Collector, Target
 
     mapping = FORMATS[section["format"]].model_validate(section)
     began, n = time.process_time(), 0

@@ -33,7 +33,7 @@ FOLDED = ("service/domain/wording/", "service/reports/prereg/")
 """Rooms whose patterns read text in which runs of blanks are one; whole texts are tried in tests/journeys."""
 TAKEN: Mapping[str, str] = {
     "service/domain/rules/claims/margins.py": "a statement has 2,000 characters at most",
-    "service/ingest/harnesses/json_slices.py": "the first quote that nothing closes ends the reading",
+    "service/ingest/documents/json_slices.py": "the first quote that nothing closes ends the reading",
     "service/store/database/guards.py": "it reads the statements of our own migrations",
 }
 """Modules whose patterns may grow faster, and why no text is long enough for that to matter."""
@@ -208,7 +208,7 @@ def _flags(call: ast.Call, module: ModuleType) -> int:
 def test_most_patterns_of_the_source_are_found() -> None:
     """That what follows looks at something: those that the source names are there."""
     known = {site.place for site in sites()}
-    assert {"service/ingest/harnesses/json_slices.py", "client/forelock/counting.py"} <= known
+    assert {"service/ingest/documents/json_slices.py", "client/forelock/counting.py"} <= known
     assert len(sites()) > 100
 
 

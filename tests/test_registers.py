@@ -8,7 +8,7 @@ from pathlib import Path
 from service.domain.outgoing import Event
 from service.domain.plans.imports import FORMATS
 from service.ingest import harnesses
-from service.ingest.harnesses.opening import HARNESSES
+from service.ingest.harnesses.registry import HARNESSES
 from tools.pages import registers
 
 DECLARES = re.compile(r"^HARNESS = Harness\(", re.MULTILINE)

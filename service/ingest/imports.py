@@ -16,13 +16,13 @@ from service.domain.plans.mapping import Readable
 from service.domain.plans.plan import Plan
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.fingerprints import reading_contents
-from service.ingest.harnesses.limits import unmapped
-from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import unmapped
+from service.ingest.harnesses.registry import open_files
 from service.ingest.harnesses.samples import Reader
-from service.ingest.harnesses.targets import Target, targets
+from service.ingest.mapping.fingerprints import reading_contents
+from service.ingest.mapping.rows import Collector
+from service.ingest.mapping.targets import Target, targets
 
 _PIECE = 1024 * 1024
 

@@ -23,14 +23,14 @@ from service.domain.plans.imports import FORMATS, ImportMapping, UnreadImport
 from service.domain.plans.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.fingerprints import reading_contents, settings_of
-from service.ingest.harnesses.limits import shown
-from service.ingest.harnesses.numbers import percent
-from service.ingest.harnesses.opening import harness_of, open_files
-from service.ingest.harnesses.rows import Collector
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import shown
+from service.ingest.documents.numbers import percent
+from service.ingest.harnesses.registry import harness_of, open_files
 from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
-from service.ingest.harnesses.targets import targets
+from service.ingest.mapping.fingerprints import reading_contents, settings_of
+from service.ingest.mapping.rows import Collector
+from service.ingest.mapping.targets import targets
 from service.ingest.table_columns import OWN_ARM, max_arms, taken
 
 Json = dict[str, Any]

@@ -415,7 +415,7 @@ def test_a_folder_that_cannot_be_opened_is_no_traceback(shell, monkeypatch, comm
     def refuse(*_):
         raise OSError(24, "Too many open files", "some/where")
 
-    monkeypatch.setattr("service.ingest.harnesses.files.Files.at", refuse)
+    monkeypatch.setattr("service.ingest.documents.files.Files.at", refuse)
     status, output, errors = shell(command, "base.csv", "cand.csv")
     assert (status, output) == (2, "")
     assert errors == "forelock: some/where: Too many open files\n"

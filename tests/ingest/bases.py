@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
 from tests.ingest.shapes import Base
 from tests.ingest.tracker_bases import TRACKER_BASES
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import ForelockError
-from service.ingest.harnesses import columns_object
-from service.ingest.harnesses.columns_object import columns_in
+from service.ingest.documents import columns_object
+from service.ingest.documents.columns_object import columns_in
 
 CELLS = st.one_of(st.none(), st.booleans(), st.integers(-(2**40), 2**40), st.text(max_size=5))
 TABLES = st.integers(0, 5).flatmap(

@@ -16,9 +16,9 @@ import zstandard
 
 from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.imported import Imported
-from service.ingest.harnesses.rows import STATUS
+from service.ingest.documents.files import Files
+from service.ingest.mapping.imported_rows import Imported
+from service.ingest.mapping.rows import STATUS
 from service.ingest.surveys import survey, table
 from tests.ingest.bases import BASES, Base, encoded, opened
 from tests.ingest.written import put

@@ -17,8 +17,8 @@ import zstandard
 from service.domain.plans.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.columns import MAX_REPLICATE
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.archive import Archive
+from service.ingest.documents import limits
+from service.ingest.documents.archive import Archive
 from tests.ingest.mapped import header, mapping_for
 from tests.ingest.truth import folder, read
 

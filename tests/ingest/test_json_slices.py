@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import ForelockError
-from service.ingest.harnesses import json_slices, limits
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_values import Members, loads
+from service.ingest.documents import json_slices, limits
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Members, loads
 from service.ingest.harnesses.samples import bounded
 from tests.ingest.mapped import header, mapping_for
 from tests.ingest.truth import read

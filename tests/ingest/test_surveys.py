@@ -11,7 +11,7 @@ import pytest
 from forelock import cli
 from forelock.import_files import FORMATS
 from service.ingest import surveys
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
 
 CELLS = ("0", "1", "0.5", "50%", "", "NA", "true", "nan", "inf", "1e400", "x" * 513, "äöü", "a.b", "7", " 1")
 

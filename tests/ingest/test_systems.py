@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from service.domain.plans.arms import ArmCard
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector
-from service.ingest.harnesses.targets import Target
+from service.ingest.documents.files import Files
+from service.ingest.harnesses.registry import open_files
+from service.ingest.mapping.rows import Collector
+from service.ingest.mapping.targets import Target
 from service.ingest.surveys import survey
 from tests.ingest.truth import folder, mapping_of
 

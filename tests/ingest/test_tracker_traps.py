@@ -8,8 +8,8 @@ from contextlib import ExitStack
 import pytest
 
 from service.errors import ForelockError
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.rows import STATUS
+from service.ingest.documents.files import Files
+from service.ingest.mapping.rows import STATUS
 from service.ingest.surveys import survey
 from tests.ingest.bases import BASES, Base, encoded, opened
 from tests.ingest.written import put

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 
 from service.domain.plans.imports import ImportMapping
 from service.domain.plans.mapping import Readable
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.imported import Imported
-from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import STATUS, Collector
-from service.ingest.harnesses.targets import Target
+from service.ingest.documents.files import Files
+from service.ingest.harnesses.registry import open_files
+from service.ingest.mapping.imported_rows import Imported
+from service.ingest.mapping.rows import STATUS, Collector
+from service.ingest.mapping.targets import Target
 
 FILES = Path(__file__).parent / "files"
 MAPPINGS: TypeAdapter[Readable] = TypeAdapter(ImportMapping)

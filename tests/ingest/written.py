@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.imported import Imported
-from service.ingest.harnesses.opening import open_files
-from service.ingest.harnesses.rows import Collector
-from service.ingest.harnesses.targets import Target
+from service.ingest.documents.files import Files
+from service.ingest.harnesses.registry import open_files
+from service.ingest.mapping.imported_rows import Imported
+from service.ingest.mapping.rows import Collector
+from service.ingest.mapping.targets import Target
 from tests.ingest.bases import Base
 from tests.ingest.truth import mapping_of
 

@@ -14,8 +14,8 @@ from sqlalchemy import event
 
 from service.api.http.requests import uploads
 from service.errors import ReadOnly, StorageFull
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.archive import Archive
+from service.ingest.documents import limits
+from service.ingest.documents.archive import Archive
 from service.keyring.keyring import Keyring
 from service.operation.starting import CannotStart, require_opens
 from service.store.database.engine import translated

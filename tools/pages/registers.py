@@ -11,7 +11,7 @@ from pathlib import Path
 
 from service.domain.outgoing import EVENTS, WEBHOOK_FORMATS, Event
 from service.domain.plans.imports import FORMATS
-from service.ingest.harnesses.opening import HARNESSES
+from service.ingest.harnesses.registry import HARNESSES
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "client" / "forelock"

@@ -26,7 +26,7 @@ from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerpri
 from service.domain.results.contents import not_comparable, other_contents
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.errors import Fault, InvalidData
-from service.ingest.harnesses.opening import VERSION
+from service.ingest.harnesses.registry import VERSION
 from service.ingest.imports import ImportedFile, ImportedRows
 from service.store.database import clock, idempotency
 from service.store.database.engine import Database

@@ -30,7 +30,7 @@ from service.domain.score.score import score
 from service.domain.series import PackedRuns, SeriesSettings, judge
 from service.ingest import manifests as manifest_ingest
 from service.ingest import results as result_ingest
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
 from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw

@@ -1,1 +1,1 @@
-"""Result files of evaluation harnesses, read with bounded memory into samples of one shape."""
+"""Evaluation harnesses: what each declares, and the reader of its files into samples of one shape."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Members, loads
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, Harness, Row
-from service.ingest.harnesses.json_values import Members, loads
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _WANTED = Members(

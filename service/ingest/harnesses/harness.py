@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from service.domain.plans.mapping import Readable
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
 from service.ingest.harnesses.samples import Reader
 
 Opener = Callable[[Files, str, Readable | None], Reader]

@@ -8,11 +8,11 @@ from typing import Any
 from service.domain.plans.imports import HelmImport
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, Members, loads
+from service.ingest.documents.limits import unmapped, unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row
-from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _STATS = Members({"instance_id", "train_trial_index", "stats", "perturbation"})

@@ -12,11 +12,11 @@ from types import GenericAlias
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, Members, loads
+from service.ingest.documents.limits import unmapped, unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
-from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import unmapped, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.systems import argument, config_sha256, facts
 

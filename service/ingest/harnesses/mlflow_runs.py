@@ -9,10 +9,10 @@ from typing import Any
 from service.domain.plans.imports import MlflowImport
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, Members, loads
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
-from service.ingest.harnesses.json_values import Buffer, Members, loads
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 _TRACE = Members(

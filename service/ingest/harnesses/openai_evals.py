@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import loads
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import Harness, Row, Undecided
-from service.ingest.harnesses.json_values import loads
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, Members, loads
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
-from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.systems import facts, text_sha256
 

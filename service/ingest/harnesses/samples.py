@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from service.domain.canonical import canonical
 from service.errors import InvalidData
-from service.ingest.harnesses import limits
+from service.ingest.documents import limits
 
 
 class Measured(NamedTuple):

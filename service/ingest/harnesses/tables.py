@@ -13,12 +13,12 @@ from typing import Any
 from service.domain.plans.imports import TableImport
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.columns_object import columns_in
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.columns_object import columns_in
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, loads, refuse_twice
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import Harness, Row
-from service.ingest.harnesses.json_values import Buffer, loads, refuse_twice
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 ROW = "(row)"

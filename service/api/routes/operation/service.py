@@ -17,7 +17,7 @@ from service.api.parsing.strict_json import MAX_DEPTH
 from service.api.routes.plans.preregistrations import MAX_PLAN
 from service.api.routes.results.imports import SECONDS as IMPORT_SECONDS
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT
-from service.ingest.harnesses import limits
+from service.ingest.documents import limits
 from service.records import Record
 from service.stats.shared.declaring.common import MAX_ITEMS
 from service.stats.shared.declaring.registry import library_versions

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records, mapping, objects, scored
 

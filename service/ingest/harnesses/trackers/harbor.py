@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import IN_MEMORY, unreadable
 from service.ingest.harnesses.harness import Harness, Row, Undecided
-from service.ingest.harnesses.limits import IN_MEMORY, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import add, mapping, objects, record, scored
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.domain.plans.mapping import Readable
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records, mapping, objects, only_source, scored
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import loads
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import Harness, Row
-from service.ingest.harnesses.json_values import loads
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.tables import TableFile
 from service.ingest.harnesses.trackers.records import mapping, scored

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records, objects, only_source, scored

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.files import Files
+from service.ingest.documents import json_slices
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import loads
+from service.ingest.documents.limits import MIB, unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
-from service.ingest.harnesses.json_values import loads
-from service.ingest.harnesses.limits import MIB, unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import mapping, objects, record, scored
 
@@ -36,7 +36,7 @@ class PydanticEvalsReport(Reader):
                 elif end - begin <= MIB:
                     self.run[key] = loads(bytes(document[begin:end]), "the report")
         else:
-            from service.ingest.harnesses.trackers.yaml_values import load_yaml  # most files are no YAML
+            from service.ingest.documents.yaml_values import load_yaml  # most files are no YAML
 
             report = load_yaml(document, "the report")
             for key, value in mapping(report).items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import Harness, Row, Undecided
-from service.ingest.harnesses.numbers import DECIMAL
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records
 

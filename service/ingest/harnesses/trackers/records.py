@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses import json_slices, limits
-from service.ingest.harnesses.files import Files
-from service.ingest.harnesses.json_values import Buffer, loads, refuse_twice
-from service.ingest.harnesses.limits import too_large, unreadable
+from service.ingest.documents import json_slices, limits
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import Buffer, loads, refuse_twice
+from service.ingest.documents.limits import too_large, unreadable
 from service.ingest.harnesses.samples import Measured
 from service.ingest.harnesses.tables import TableFile
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from service.errors import InvalidData
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.json_values import loads
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import Harness, Row, Undecided
-from service.ingest.harnesses.json_values import loads
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import mapping
 
@@ -30,7 +30,7 @@ class SweBenchSubmission(Reader):
         self.run = {}
         about = files.matching("metadata.yaml", "metadata.yml")
         if len(about) == 1:
-            from service.ingest.harnesses.trackers.yaml_values import load_yaml  # most files are no YAML
+            from service.ingest.documents.yaml_values import load_yaml  # most files are no YAML
 
             self.run = mapping(load_yaml(files.read(about[0]), "metadata.yaml"))
         self._submitted = self._predictions(files)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.ingest.harnesses.files import Files
+from service.ingest.documents.files import Files
+from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
-from service.ingest.harnesses.limits import unreadable
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records, mapping, scored
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from service.ingest.harnesses.limits import unreadable
+from service.ingest.documents.limits import unreadable
 
 Buffer = bytes | mmap
 _ANY = msgspec.json.Decoder().decode

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.json_values import Buffer
-from service.ingest.harnesses.limits import too_large, unreadable
+from service.ingest.documents import limits
+from service.ingest.documents.json_values import Buffer
+from service.ingest.documents.limits import too_large, unreadable
 
 _MOST = 8 * limits.MIB
 _DEEPEST = 100

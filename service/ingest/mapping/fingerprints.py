@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.ingest.harnesses.opening import harness_of
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Reader, finder
 
 ASPECTS = (

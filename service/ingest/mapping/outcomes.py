@@ -10,11 +10,11 @@ from typing import Any
 
 from service.domain.plans.imports import TableImport
 from service.domain.plans.mapping import Readable
-from service.ingest.harnesses.numbers import DECIMAL, mended, numeric, percent
-from service.ingest.harnesses.open_lines import OpenLines
-from service.ingest.harnesses.opening import harness_of
+from service.ingest.documents.numbers import DECIMAL, mended, numeric, percent
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Measured, Sample
-from service.ingest.harnesses.targets import Target
+from service.ingest.mapping.open_lines import OpenLines
+from service.ingest.mapping.targets import Target
 
 STATUS = {"ok": 0, "error": 1, "missing": 2}
 """Codes of `domain.results.batches.STATUSES`."""

@@ -14,13 +14,13 @@ from service.domain.plans.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
-from service.ingest.harnesses.imported import Imported, Rows
-from service.ingest.harnesses.limits import shown, unmapped
-from service.ingest.harnesses.open_lines import OpenLines
-from service.ingest.harnesses.outcomes import STATUS, Outcomes
+from service.ingest.documents.limits import shown, unmapped
 from service.ingest.harnesses.samples import Reader, Sample, bounded, finder, id_finder
 from service.ingest.harnesses.systems import Compared
-from service.ingest.harnesses.targets import Target
+from service.ingest.mapping.imported_rows import Imported, Rows
+from service.ingest.mapping.open_lines import OpenLines
+from service.ingest.mapping.outcomes import STATUS, Outcomes
+from service.ingest.mapping.targets import Target
 
 
 class Collector:

@@ -21,8 +21,8 @@ import zstandard
 from numpy.typing import NDArray
 
 from service.errors import told_when_full
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.limits import too_large, unreadable
+from service.ingest.documents import limits
+from service.ingest.documents.limits import too_large, unreadable
 
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
 _CENTRAL = np.dtype([

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from service.domain.plans.mapping import Readable
-from service.ingest.harnesses.limits import unmapped
+from service.ingest.documents.limits import unmapped
 
 
 @dataclass(frozen=True, slots=True)

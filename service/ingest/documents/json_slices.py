@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.errors import MalformedBody
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.json_values import Buffer, Members, loads
-from service.ingest.harnesses.limits import too_large, unreadable
+from service.ingest.documents import limits
+from service.ingest.documents.json_values import Buffer, Members, loads
+from service.ingest.documents.limits import too_large, unreadable
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)

@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 from forelock.file_names import names_of
 from service.errors import InvalidData
-from service.ingest.harnesses import limits
-from service.ingest.harnesses.archive import Archive
-from service.ingest.harnesses.json_values import Buffer
-from service.ingest.harnesses.limits import too_large, unreadable
+from service.ingest.documents import limits
+from service.ingest.documents.archive import Archive
+from service.ingest.documents.json_values import Buffer
+from service.ingest.documents.limits import too_large, unreadable
 
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*+")
 _PIECE = 1024 * 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from service.ingest.harnesses import json_slices
-from service.ingest.harnesses.json_values import Buffer, loads
-from service.ingest.harnesses.limits import MIB, shown, too_large, unreadable
+from service.ingest.documents import json_slices
+from service.ingest.documents.json_values import Buffer, loads
+from service.ingest.documents.limits import MIB, shown, too_large, unreadable
 
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.errors import Fault, InvalidData
-from service.ingest.harnesses.limits import shown
+from service.ingest.documents.limits import shown
 
 
 class OpenLines:

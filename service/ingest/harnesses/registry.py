@@ -5,6 +5,7 @@ from __future__ import annotations
 from service.domain.plans.imports import FORMATS
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
+from service.ingest.documents.files import Files
 from service.ingest.harnesses import (
     deep_eval,
     helm,
@@ -16,7 +17,6 @@ from service.ingest.harnesses import (
     swe_bench,
     tables,
 )
-from service.ingest.harnesses.files import Files
 from service.ingest.harnesses.harness import Harness
 from service.ingest.harnesses.samples import Reader
 from service.ingest.harnesses.trackers import (
