@@ -26,7 +26,7 @@ def test_items_are_described_from_one_table(shell):
     write_long()
     status, output, errors = shell("items", "all.csv")
     assert (status, errors) == (0, "")
-    assert "This describes; it tests nothing." in " ".join(output.split())
+    assert "This describes these systems; it tests nothing." in " ".join(output.split())
     assert "KR-20" in output
     assert "ITEMS_CHOSEN_AFTERWARDS" in output
 

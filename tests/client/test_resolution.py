@@ -40,7 +40,7 @@ def test_a_pilot_is_answered_in_the_one_form(shell, rows):
     assert "note: systems are the columns baseline, candidate" in output
     assert "next: Plan about" in output
     assert output.endswith("exploratory: no plan was locked before these data\n")
-    assert Path("pilot.md").read_text().startswith("### 🔭 200 items tell")
+    assert Path("pilot.md").read_text().startswith("### 🔭 10 clusters (200 items) like these tell")
 
 
 def test_every_layout_of_a_pilot_is_the_same_pilot(shell, rows):
@@ -102,7 +102,13 @@ def test_three_files_are_no_pair(shell):
 def test_two_published_accuracies_are_answered_in_the_one_form(shell):
     status, output, _ = shell("audit", "-n", "500", "-a", ".76", "-b", ".75")
     assert status == 0
-    assert "differ by +1.00 pp, with 5 to 245 discordant items" in output
+    assert " ".join(output.split()).startswith(
+        "76.0% against 75.0% on 500 items is not shown to be more than chance, whatever the rows are: +1.00 pp, "
+        "exact p 0.062 to 0.798, by the rows Not shown: that they are equal."
+    )
+    assert "differ by +1.00 pp" not in output
+    whole = " ".join(shell("audit", "-n", "500", "-a", ".76", "-b", ".75", "--explain")[1].split())
+    assert "differ by +1.00 pp, with 5 to 245 discordant items" in whole
     assert "  as many discordant items as the accuracies allow (245):\n    items     500: smallest" in output
     assert shell("audit", "-n", "500", "-a", "76%", "-b", "75 %") == (0, output, "")
     answer = json.loads(shell("audit", "-n", "500", "-a", ".76", "-b", ".75", "--json")[1])

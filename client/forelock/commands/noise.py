@@ -61,10 +61,11 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
             name, rows | _asked(options, name, options.alpha / answers), timeout=options.timeout
         )
 
-    def form_of(request: dict[str, Any], answer: dict[str, Any]) -> Form:
+    def form_of(request: dict[str, Any], answer: dict[str, Any], answers: int = 1) -> Form:
         if "values" in request:
-            return reliability_form.form_of(answer, request["item_ids"], say_of(options))
-        return noise.form_of(answer, say_of(options))
+            name = reading.systems[0].name
+            return reliability_form.form_of(answer, name, request["item_ids"], say_of(options))
+        return noise.form_of(answer, reading, options.alpha / answers, say_of(options))
 
     asked = Asked.of(options)
     reading = noise.read_runs(asked_of, options.inputs, asked, run)
@@ -80,7 +81,7 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
             name: {"reason": part} if isinstance(part, str) else part for name, _, part in slices
         }
         lines = [
-            (name, part if isinstance(part, str) else form_of(rows, part).headline)
+            (name, part if isinstance(part, str) else form_of(rows, part, len(slices)).headline)
             for name, rows, part in slices
         ]
         form = replace(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.questions.asked import Asked
 from forelock.questions.form import Form
+from forelock.questions.headlines import of_items
 from forelock.questions.rank import request_of
 from forelock.questions.reading import read_for
 from forelock.questions.systems import several
@@ -52,11 +53,14 @@ def item_ids_of(reading: Reading) -> list[str]:
 
 
 def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
-    """The sentence, the figures of all items, then those to look at: what runs against the rest first."""
+    """The first line, the figures of all items, then those to look at: what runs against the rest first."""
     analysis = answer["analysis"]
+    line, rest = of_items(analysis, say)
     return Form(
         question="items",
-        headline=analysis["sentence"],
+        headline=line,
+        open=rest,
+        sentence=analysis["sentence"],
         mark="🔍",
         answer={
             "outcome": "described",

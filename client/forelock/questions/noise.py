@@ -10,6 +10,7 @@ from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.asked import Asked, Opened
 from forelock.questions.form import Form
+from forelock.questions.headlines import of_noise
 from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.reading import read_for
 from forelock.questions.systems import two
@@ -169,12 +170,16 @@ def left_out(reading: Reading) -> list[str]:
     )
 
 
-def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
-    """The answer about two systems' noise, part by part."""
+def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say = ENGLISH) -> Form:
+    """The answer about the noise of the two systems that were read, part by part; `alpha` is what was asked."""
     analysis = answer["analysis"]
+    baseline, candidate = (system.name for system in reading.systems)
+    line, rest = of_noise(analysis, (baseline, candidate), points=reading.binary, alpha=alpha, say=say)
     return Form(
         question="noise",
-        headline=analysis["sentence"],
+        headline=line,
+        open=rest,
+        sentence=analysis["sentence"],
         mark="🎲",
         answer={"outcome": "estimate", "se": analysis["se"]},
         more=[*_variances(analysis, say)],

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forelock.questions.figures import METHODS, has_ends, show_difference, show_level
+from forelock.questions.figures import METHODS, show_level
 from forelock.questions.form import Form
+from forelock.questions.headlines import of_ranking
 from forelock.questions.rank_drawing import Ladder, Place
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
@@ -32,9 +33,12 @@ def form_of(
     unit = "items" if analysis["n_clusters"] is None else "clusters"
     winner = analysis.get("winner") or {}
     level = f"{100 * analysis['arms'][0]['gap']['level']:.10g}%"
+    line, rest = of_ranking(analysis, points=points, say=say)
     return Form(
         question="rank",
-        headline=analysis["sentence"],
+        headline=line or analysis["sentence"],  # a service of an earlier version has no winner
+        open=rest,
+        sentence=analysis["sentence"] if line else "",
         mark="🏁",
         answer={
             "outcome": "ranked",
@@ -106,15 +110,6 @@ def _winner(analysis: Json, winner: Json, say: Say, *, points: bool) -> Iterator
         method = say.method(METHODS.get(winner["bound_method"], plain(winner["bound_method"])))
         bound = show_level(winner["bound"], points=points)
         yield "winner", say(key, name=name, mean=mean, bound=bound, method=method)
-    if winner["lead"] is None:
-        return
-    name, lead = plain(winner["runner_up"]), show_difference(winner["lead"], points=points)
-    if not has_ends(winner["ci"]):
-        yield "runner-up", say("runner_up", name=name, lead=lead)
-        return
-    ends = {end: show_difference(winner["ci"][end], points=points) for end in ("low", "high")}
-    level = f"{100 * winner['ci']['level']:.10g}%"
-    yield "runner-up", say("runner_up_within", name=name, lead=lead, level=level, **ends)
 
 
 def _missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:

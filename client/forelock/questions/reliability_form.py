@@ -8,6 +8,7 @@ from typing import Any
 from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends, show_interval
 from forelock.questions.form import Form
+from forelock.questions.headlines import of_reliability
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
 
@@ -16,8 +17,8 @@ NAMED = 10
 """Items of a list that are named."""
 
 
-def form_of(answer: Json, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
-    """The answer of a reliability, part by part; items go by their ids."""
+def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
+    """The answer of a reliability of the system of a name, part by part; items go by their ids."""
     analysis = answer["analysis"]
     points = [*_points(analysis, say)]
     share = analysis["least_share"] is not None
@@ -27,9 +28,12 @@ def form_of(answer: Json, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
         picture = Picture(bars, [Bound(0.0, "0%", "zero"), Bound(1.0, "100%", "zero")])
     _, worst = points[len(points) // 2 - 1]
     ci = worst["ci"] or {}
+    line, rest = of_reliability(analysis, name, say)
     return Form(
         question="noise",
-        headline=analysis["sentence"],
+        headline=line,
+        open=rest,
+        sentence=analysis["sentence"],
         mark="🎲",
         answer={
             "outcome": "estimate",

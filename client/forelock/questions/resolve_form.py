@@ -28,7 +28,9 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
     reach = answer["reach"][-1]
     return Form(
         question="resolve",
-        headline=answer["sentence"],
+        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
+        open=answer.get("open") or "",
+        sentence=answer["sentence"] if answer.get("headline") else "",
         mark=_MARK,
         answer={
             "outcome": "estimate",
@@ -54,7 +56,9 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
         ]
     return Form(
         question="audit",
-        headline=answer["sentence"],
+        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
+        open=answer.get("open") or "",
+        sentence=answer["sentence"] if answer.get("headline") else "",
         mark=_MARK,
         answer={
             "outcome": "estimate",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from service.domain.resolution.headlines import of_published
 from service.domain.resolution.reach import of_clusters, of_pairs
 from service.domain.resolution.records import Audit, AuditRequest, Compatible, Reach
-from service.domain.resolution.resolve import DEFAULT_EFFECT, amount_of, counted, percent
+from service.domain.resolution.resolve import DEFAULT_EFFECT
+from service.domain.resolution.sentences import amount_of, counted, percent
 from service.kernels.planning.power import mcnemar_critical
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.sentences import difference_of, p_text
@@ -29,7 +31,10 @@ def audit(request: AuditRequest) -> Audit:
     ends = [_compatible(request, second - first, m, icc) for m in (least, most)]
     limit = _significant_up_to(abs(second - first), least, most, request.alpha)
     share = None if limit is None else limit / n
+    line, rest = of_published(request, delta, ends[0], ends[1], share)
     return Audit(
+        headline=line,
+        open=rest,
         sentence=_sentence(request, delta, ends, share),
         next=speak(
             "resolution.ask_for_counts"

@@ -93,6 +93,8 @@ class Reach(Record):
 class Resolution(Record):
     """What a pilot's items, or as many clusters, can resolve."""
 
+    headline: str = Field(description="The smallest difference that is told in 80 of 100 studies, in a line.")
+    open: str = Field(description="What would not be shown so often; empty: nothing is.")
     sentence: str
     next: str
     n: int = Field(description="Items with both results, a count.")
@@ -118,6 +120,8 @@ class Compatible(Record):
 class Audit(Record):
     """A published pair of accuracies without rows: bounds over every fourfold table that gives them."""
 
+    headline: str = Field(description="Whether the accuracies alone tell the pair apart, in a line.")
+    open: str = Field(description="What the accuracies leave open.")
     sentence: str
     next: str
     n: int

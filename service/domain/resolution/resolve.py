@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from service.domain.resolution.headlines import of_pilot
 from service.domain.resolution.reach import of_clusters, of_items, of_pairs
 from service.domain.resolution.records import Reach, Resolution, ResolutionRequest
+from service.domain.resolution.sentences import amount_of, counted, sentence
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of, intraclass_correlation
 from service.stats.shared.declaring.columns import is_binary, require_size
-from service.stats.shared.declaring.sentences import difference_of
-from service.words import Message, Value, listed, message, speak, spoken
+from service.words import message, speak
 
 LEAST = 5
 """Items of a pilot that a spread may rest on."""
@@ -65,7 +66,10 @@ def resolve(request: ResolutionRequest) -> Resolution:
         correlation = intraclass_correlation(difference, codes)
         icc = 0.0 if correlation is None else min(max(correlation, 0.0), 0.999)
         reach.append(of_clusters(sizes, sd, icc, effects, request.alpha))
+    line, rest = of_pilot(reach[-1], n, binary=binary)
     return Resolution(
+        headline=line,
+        open=rest,
         sentence=sentence(reach, binary=binary),
         next=_next(reach[-1], binary=binary),
         n=n,
@@ -77,54 +81,6 @@ def resolve(request: ResolutionRequest) -> Resolution:
         reach=tuple(reach),
         reasons=reasons,
     )
-
-
-def sentence(reach: list[Reach], *, binary: bool) -> str:
-    """Of each unit what it resolves."""
-    return listed((_describe_reach(one, binary=binary) for one in reach), "lists.sentences").text(spoken())
-
-
-def counted(count: int, unit: str) -> Message:
-    """So many items or clusters."""
-    return message(f"units.counted_{unit}", n=count)
-
-
-def amount_of(effect: float, *, binary: bool) -> Value:
-    """A size with its unit and no sign."""
-    return difference_of(effect, binary=binary, signed=False)
-
-
-def _describe_reach(reach: Reach, *, binary: bool) -> Message:
-    ends = [
-        message("resolution.end", amount=amount_of(end, binary=binary), power=power)
-        for end, power in ((reach.detectable_80, 80), (reach.detectable_90, 90))
-        if end is not None
-    ]
-    against = (
-        message(
-            "resolution.against",
-            power=percent(point.power),
-            effect=amount_of(point.effect, binary=binary),
-        )
-        for point in reach.power
-    )
-    # a larger difference makes more items discordant, and t gives smaller p-values than signs do
-    given = "discordant" if binary and reach.unit == "items" else "signs"
-    least: Value = f"{reach.least_p:.2g}"
-    if reach.least_p < 1e-99:
-        least = message("resolution.below_1e_99")
-    return message(
-        "resolution.tells" if ends else "resolution.tells_none",
-        units=counted(reach.units, reach.unit),
-        ends=listed(ends, "resolution.or"),
-        against=listed(against),
-        least=message(f"resolution.least_of_{given}", p=least),
-    )
-
-
-def percent(power: float) -> str:
-    """A power as `15.8 %`; never 100 for less."""
-    return f"{min(100 * power, 99.9) if power < 1 else 100.0:.1f}%"
 
 
 def _next(reach: Reach, *, binary: bool) -> str:

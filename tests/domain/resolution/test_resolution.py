@@ -136,3 +136,46 @@ def test_values_whose_squares_overflow_are_refused_and_the_largest_that_do_not_a
         told = resolve(ResolutionRequest(**sent, clusters=clusters))
         assert np.isfinite(told.sd)
         assert all(each.detectable_80 > 0 for each in told.reach)
+
+
+def test_the_first_line_of_a_pilot_is_of_its_independent_units():
+    found = resolve(pilot(60))
+    assert found.headline.startswith("60 items like these tell a true difference of ")
+    assert found.open.startswith("Smaller differences are missed more often")
+    clustered = resolve(pilot(60, clusters=12))
+    assert clustered.headline.startswith("12 clusters (60 items) like these tell")
+    few = resolve(ResolutionRequest(baseline=[0, 0, 0, 0, 1], candidate=[0, 0, 0, 1, 1]))
+    assert few.reach[0].detectable_80 is None
+    assert few.headline == "5 items like these tell no difference with 80% power, however large"
+    assert few.open == ""
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "rejected", "line", "rest"),
+    [
+        (
+            (0.62, 0.65),
+            (True, False),
+            "the accuracies alone cannot tell",
+            "It is more than chance only if at most 10.2% of the items",
+        ),
+        (
+            (0.22, 0.65),
+            (True, True),
+            "is more than chance, if items are independent",
+            "Not shown: that it holds where items share",
+        ),
+        (
+            (0.65, 0.652),
+            (False, False),
+            "is not shown to be more than chance",
+            "Not shown: that they are equal.",
+        ),
+    ],
+)
+def test_the_first_line_of_an_audit_says_what_every_table_or_none_shows(accuracies, rejected, line, rest):
+    baseline, candidate = accuracies
+    found = audit(AuditRequest(n=500, baseline=baseline, candidate=candidate))
+    assert line in found.headline
+    assert found.open.startswith(rest)
+    assert (found.least.p_value < 0.05, found.most.p_value < 0.05) == rejected
