@@ -10,7 +10,7 @@ from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
 from service.store.plans.preregistrations import Line
 from service.web.html.speech import ENGLISH
-from service.web.preregistrations import record_view, views
+from service.web.preregistrations import hypothesis_view, record_view, views
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
@@ -134,13 +134,13 @@ def test_the_timeline_tells_what_happened():
     assert timeline[0].text == "2027-01-04 09:00:00 UTC"
 
 
-@pytest.mark.parametrize("outcome", sorted(record_view.OUTCOMES))
+@pytest.mark.parametrize("outcome", sorted(hypothesis_view.OUTCOMES))
 def test_every_outcome_has_a_label(outcome):
     record = draft_of("project1")
     shown = {"title": record.plan.title, "altered": False}
     listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
     line = record_view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
-    assert line.outcomes == (("H1a", outcome, ENGLISH(record_view.OUTCOMES[outcome])),)
+    assert line.outcomes == (("H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome])),)
 
 
 def test_a_failed_computation_is_said():

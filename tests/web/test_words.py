@@ -10,7 +10,7 @@ import pytest
 import service.web
 from service.web.html.rendering import drawn_here
 from service.web.html.speech import Say, accepted
-from service.web.preregistrations.record_view import TRUTHS
+from service.web.preregistrations.hypothesis_view import TRUTHS
 from service.words import say
 from service.words.catalogue import templates
 

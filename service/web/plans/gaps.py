@@ -14,7 +14,7 @@ from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from service.web.html.speech import Say
-from service.web.preregistrations.record_view import canonical
+from service.web.preregistrations.hypothesis_view import canonical
 
 MOST_SHOWN = 8
 """Hypotheses whose power a page waits for."""

@@ -34,7 +34,7 @@ from service.store.ledger import ledger
 from service.store.projects import projects
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
-from service.web.preregistrations import record_view
+from service.web.html.times import time_view
 from service.web.preregistrations.record_page import page_of_record, verdict_of
 from service.web.visitors.sign_in import is_id
 from service.words import Language
@@ -98,7 +98,7 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
         undecided=undecided,
         words=words,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
-        ends=None if link is None else record_view.moment("", link.expires_at),
+        ends=None if link is None else time_view("", link.expires_at),
     )
 
 

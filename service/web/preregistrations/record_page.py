@@ -32,6 +32,7 @@ from service.store.verdicts import verdicts
 from service.web.html.pictures import drawn_for_page
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import ENGLISH, Say, language_of
+from service.web.html.times import time_view
 from service.web.preregistrations import record_view, views
 from service.web.visitors.sign_in import LIST, known, visitor_of
 
@@ -149,7 +150,7 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
         return
     for entry in ledger.entries(session, record.id, *HAPPENED):
         what = say(HAPPENED[entry.receipt.kind])
-        yield views.Happened(record_view.moment(what, entry.created_at), entry.body["reason"])
+        yield views.Happened(time_view(what, entry.created_at), entry.body["reason"])
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:

@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 
-from service.domain.notes.next_steps import next_step
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
-from service.domain.plans.hypothesis import Claim, Hypothesis
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
-from service.domain.rules.answers import Answer
-from service.domain.rules.fields import EFFECT_FIELDS
-from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Comparison, Excludes, Within, clauses
-from service.domain.rules.rule import sentence as rule_text
-from service.domain.verdicts.parts import Span
-from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Verdict
-from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.facts import interval_of
-from service.domain.verdicts.words.headline import headline
-from service.domain.verdicts.words.reasons import multiplicity_message, reason_message, reason_of
-from service.domain.verdicts.words.sentences import sentence
-from service.errors import ForelockError
+from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.domain.verdicts.words.reasons import multiplicity_message
 from service.store.plans.preregistrations import Line as Listed
 from service.web.html.speech import ENGLISH, Say
-from service.web.preregistrations.strips import strip_of
+from service.web.html.times import TimeView, time_view
+from service.web.preregistrations.hypothesis_view import OUTCOMES, hypothesis_view
 from service.web.preregistrations.views import (
-    AnalysisView,
-    ClauseView,
     Happened,
-    HypothesisView,
-    JudgedView,
     Line,
     LinkView,
-    Moment,
     Page,
     Progress,
     WarningView,
 )
-from service.words import text_of
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -70,13 +52,6 @@ STATE_WORDS: Mapping[State, str] = {
 }
 FAILED = "pages.complete_every_planned_result_is"
 AMENDED, CLOSED, WITHDRAWN = "pages.amended", "pages.closed_early", "pages.withdrawn"
-OUTCOMES = {
-    "supported": "pages.outcome_supported",
-    "not_supported": "pages.outcome_not_supported",
-    "equivalent": "pages.outcome_equivalent",
-    "inconclusive": "pages.outcome_inconclusive",
-    "invalid": "pages.outcome_invalid",
-}
 KINDS: Mapping[LinkKind, str] = {
     "wandb": "Weights & Biases",
     "weave": "Weave",
@@ -84,14 +59,6 @@ KINDS: Mapping[LinkKind, str] = {
     "braintrust": "Braintrust",
     "mlflow": "MLflow",
     "other": "",
-}
-TRUTHS = {True: "holds", False: "fails", None: "unknown"}
-CLAIMS: Mapping[Claim, str] = {
-    "superiority": "pages.superiority",
-    "non_inferiority": "pages.non_inferiority",
-    "minimum_effect": "pages.minimum_effect",
-    "equivalence": "pages.equivalence",
-    "at_least": "pages.at_least",
 }
 FAMILY = "pages.this_is_registration_number_of"
 ERASED = "pages.the_rows_were_erased_on"
@@ -126,7 +93,7 @@ def page_of(
         populations=tuple(_populations(plan, say)),
         arms=tuple((card.id, card.text()) for card in plan.arm_cards or () if card.text()),
         hypotheses=tuple(
-            _hypothesis(plan, hypothesis, judged.get(hypothesis.id), marks, say)
+            hypothesis_view(plan, hypothesis, judged.get(hypothesis.id), marks, say)
             for hypothesis in plan.hypotheses or ()
         ),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
@@ -174,7 +141,7 @@ def line_of(
         id=record.id,
         title=title_of(record.title, say),
         state=say(STATE_WORDS[record.state]),
-        created=moment("", record.created_at),
+        created=time_view("", record.created_at),
         outcomes=tuple(
             (hypothesis.id, hypothesis.outcome, say(OUTCOMES[hypothesis.outcome]))
             for hypothesis in judged or ()
@@ -189,12 +156,7 @@ def title_of(title: str | None, say: Say) -> str:
     return title or say(UNTITLED)
 
 
-def moment(what: str, when: datetime) -> Moment:
-    """A time for machines and for people."""
-    return Moment(what, when.isoformat(), f"{when:%Y-%m-%d %H:%M:%S %Z}")
-
-
-def _timeline(record: Preregistration, say: Say) -> Iterable[Moment]:
+def _timeline(record: Preregistration, say: Say) -> Iterable[TimeView]:
     for what, when in (
         (say("pages.created"), record.created_at),
         (say("pages.locked"), record.locked_at),
@@ -202,7 +164,7 @@ def _timeline(record: Preregistration, say: Say) -> Iterable[Moment]:
         (say("pages.judged"), record.judged_at),
     ):
         if when is not None:
-            yield moment(what, when)
+            yield time_view(what, when)
 
 
 def _populations(plan: Plan, say: Say) -> Iterable[str]:
@@ -215,122 +177,3 @@ def _populations(plan: Plan, say: Say) -> Iterable[str]:
         else:
             grouped = say("pages.n_items", n=population.n)
         yield f"{population.id}{say('lists.colon')}{population.dataset}{say('lists.note', note=grouped)}"
-
-
-def _hypothesis(
-    plan: Plan, planned: Hypothesis, judged: HypothesisVerdict | None, marks: Sequence[Mark], say: Say
-) -> HypothesisView:
-    return HypothesisView(
-        id=planned.id,
-        statement=planned.statement,
-        comparison=_comparison(planned, say),
-        rule=judged.rule if judged else canonical(planned.rule),
-        judged=None if judged is None else _judged(plan, judged, marks, say),
-    )
-
-
-def _comparison(planned: Hypothesis, say: Say) -> str:
-    said = {
-        "claim": say(CLAIMS[planned.claim]),
-        "candidate": planned.candidate,
-        "endpoint": planned.endpoint,
-        "population": planned.population,
-    }
-    reference = planned.reference
-    if reference is not None:
-        unit = "%" if reference.unit == "%" else ""
-        said["reference"] = f"{reference.value:.10g}{unit}"
-        return say("pages.claim_candidate_at_reference", **said)
-    return say("pages.claim_candidate_against_baseline_endpoint", baseline=str(planned.baseline), **said)
-
-
-def canonical(rule: str) -> str:
-    """The canonical sentence; a draft's rule that does not parse is shown as written."""
-    try:
-        return rule_text(parse(rule))
-    except ForelockError:
-        return rule
-
-
-def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: Say) -> JudgedView:
-    said = judged.sentence
-    if say.language == "zh":
-        said = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
-    endpoint = plan.endpoint(judged.endpoint)
-    binary = endpoint is not None and endpoint.collapsed_kind == "binary" and judged.reference is None
-    effects = {
-        str(clause)
-        for clause in clauses(parse(judged.rule))
-        if clause.field.path[0] in EFFECT_FIELDS
-        and plan.reads(clause.field.test or "", judged.endpoint) == judged.endpoint
-    }
-    left_out = judged.n_planned - judged.n
-    filled = judged.excluded.filled
-    first = headline(plan, judged)
-    return JudgedView(
-        outcome=judged.outcome,
-        label=say(OUTCOMES[judged.outcome]),
-        headline=first.line.text(say.language),
-        open=text_of(first.open, say.language),
-        strip=strip_of(first.figure),
-        sentence=said,
-        next=next_step(plan, judged).text(say.language),
-        reason="" if judged.reason is None else reason_of(judged).text(say.language),
-        n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)
-        + (say("pages.n_left_out", n=left_out) if left_out else "")
-        + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
-        clauses=tuple(
-            _clause(clause, say, points=binary and clause.text in effects) for clause in judged.clauses
-        ),
-        analyses=tuple(_analyses(judged, say)),
-    )
-
-
-def _clause(clause: ClauseVerdict, say: Say, *, points: bool) -> ClauseView:
-    before = None if clause.unadjusted is None else _number(clause.unadjusted, points=False)
-    return ClauseView(
-        text=clause.text,
-        observed=_observed(clause.observed, say, points=points)
-        + ("" if before is None else say("pages.number_unadjusted", number=before)),
-        threshold=_threshold(clause, say),
-        truth=TRUTHS[clause.holds],
-        reason="" if clause.reason is None else reason_message(clause.reason).text(say.language),
-    )
-
-
-def _threshold(clause: ClauseVerdict, say: Say) -> str:
-    """As the rule writes it."""
-    planned = parse(clause.text)
-    match planned:
-        case Within():
-            return say("pages.low_to_high", low=planned.low, high=planned.high)
-        case Comparison() | Excludes():
-            return str(planned.value)
-        case _:
-            return _observed(clause.threshold, say, points=False)
-
-
-def _observed(value: float | Span | bool | None, say: Say, *, points: bool) -> str:
-    if value is None or (isinstance(value, Span) and value.low is None and value.high is None):
-        return say("pages.undefined")
-    if isinstance(value, bool):
-        return say("pages.true") if value else say("pages.false")
-    if isinstance(value, Span):
-        low, high = (_end(end, say, points=points) for end in (value.low, value.high))
-        return say("pages.low_to_high", low=low, high=high)
-    return _number(value, points=points)
-
-
-def _end(value: float | None, say: Say, *, points: bool) -> str:
-    return say("pages.unbounded") if value is None else _number(value, points=points)
-
-
-def _number(value: float, *, points: bool) -> str:
-    return f"{100 * value:+.2f} pp" if points else f"{value:.4g}"
-
-
-def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:
-    for name, stored in judged.analyses.items():
-        answer = Answer(stored)
-        sentence = answer.analysis.member("sentence") if answer.has_analysis else stored.get("reason")
-        yield AnalysisView(name, str(sentence or say("pages.no_analysis")))

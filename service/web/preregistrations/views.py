@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.domain.plans.preregistration import State
+from service.web.html.times import TimeView
 from service.web.preregistrations.strips import Strip
 
 
@@ -68,19 +69,10 @@ class WarningView:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Something that happened, and when."""
-
-    what: str
-    iso: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Happened:
     """Something that somebody did to a locked record, and why."""
 
-    what: Moment
+    what: TimeView
     reason: str
 
 
@@ -119,7 +111,7 @@ class Page:
     multiplicity: str
     warnings: tuple[WarningView, ...]
     progress: Progress | None
-    timeline: tuple[Moment, ...]
+    timeline: tuple[TimeView, ...]
     voided: tuple[tuple[int, str], ...]
     marks: tuple[str, ...]
     overdue: bool
@@ -137,7 +129,7 @@ class Line:
     id: str
     title: str
     state: str
-    created: Moment
+    created: TimeView
     outcomes: tuple[tuple[str, str, str], ...]
     """Hypothesis, outcome and its label."""
     altered: bool

@@ -12,7 +12,7 @@ from service.api.http.shared import services
 from service.errors import InvalidData
 from service.store.projects import audit
 from service.web.html.rendering import PageRoute, html
-from service.web.preregistrations import record_view
+from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin
 
 PATH = "/audit"
@@ -45,7 +45,7 @@ def listed(
     lines = [
         (
             event,
-            record_view.moment("", event.created_at),
+            time_view("", event.created_at),
             json.dumps(event.facts, ensure_ascii=False) if event.facts else "",
         )
         for event in events

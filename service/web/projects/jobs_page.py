@@ -17,7 +17,7 @@ from service.store.jobs import jobs
 from service.store.jobs.jobs import OF_RECORDS, UNFINISHED, JobState
 from service.web.html.forms import refuse_other_sites
 from service.web.html.rendering import HEADERS, PageRoute, html
-from service.web.preregistrations import record_view
+from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin, is_id
 
 PATH = "/jobs"
@@ -47,8 +47,8 @@ def listed(
     lines = [
         {
             "job": told,
-            "created": record_view.moment("", told.created_at),
-            "finished": None if told.finished_at is None else record_view.moment("", told.finished_at),
+            "created": time_view("", told.created_at),
+            "finished": None if told.finished_at is None else time_view("", told.finished_at),
             "record": row.subject if row.kind in OF_RECORDS else None,
             "may_cancel": row.state in UNFINISHED
             and row.kind not in OF_RECORDS

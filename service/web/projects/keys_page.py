@@ -24,8 +24,7 @@ from service.store.database import clock
 from service.store.projects import keys
 from service.web.html.forms import reads_form, refuse_other_sites
 from service.web.html.rendering import HEADERS, PageRoute, html
-from service.web.preregistrations import record_view
-from service.web.preregistrations.views import Moment
+from service.web.html.times import TimeView, time_view
 from service.web.visitors.sign_in import Admin, is_id
 
 PATH = "/keys"
@@ -52,16 +51,16 @@ class Line:
 
     key: Key
     valid: bool
-    created: Moment
-    ends: Moment | None
-    revoked: Moment | None
-    used: Moment | None
+    created: TimeView
+    ends: TimeView | None
+    revoked: TimeView | None
+    used: TimeView | None
 
     @classmethod
     def of(cls, key: Key, now: datetime) -> Line:
         """The key as it is now."""
         ends, revoked, used = map(_moment, (key.expires_at, key.revoked_at, key.last_used_at))
-        return cls(key, key.valid(now), record_view.moment("", key.created_at), ends, revoked, used)
+        return cls(key, key.valid(now), time_view("", key.created_at), ends, revoked, used)
 
 
 @routes.get(PATH)
@@ -142,5 +141,5 @@ def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
     return RedirectResponse(PATH, 303, HEADERS)
 
 
-def _moment(when: datetime | None) -> Moment | None:
-    return None if when is None else record_view.moment("", when)
+def _moment(when: datetime | None) -> TimeView | None:
+    return None if when is None else time_view("", when)

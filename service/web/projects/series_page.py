@@ -22,8 +22,7 @@ from service.store.projects import series
 from service.web.html.pictures import drawn_for_page
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
-from service.web.preregistrations import record_view
-from service.web.preregistrations.views import Moment
+from service.web.html.times import TimeView, time_view
 from service.web.visitors.sign_in import SERIES, Visitor, visitor_of
 from service.words import read
 
@@ -45,7 +44,7 @@ class Line:
     chance: str
     evidence: str
     items: str
-    received: Moment
+    received: TimeView
     fallen: bool
     """The drop is told since about this run, or before."""
 
@@ -57,7 +56,7 @@ def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str
     known, following = series.page(session, visitor.project_id, cursor=cursor)
     states = [actions.show(session, name, most=1, language=say.language) for name in known]
     lines = [
-        (state, address_of(state.name), outcome_of(state), record_view.moment("", state.runs[-1].received_at))
+        (state, address_of(state.name), outcome_of(state), time_view("", state.runs[-1].received_at))
         for state in states
     ]
     older = f"{SERIES}?{urlencode({'cursor': following})}" if following else ""
@@ -160,7 +159,7 @@ def _lines(state: SeriesState, say: Say) -> Iterator[Line]:
             chance=_chance(run, say),
             evidence="" if run.evidence is None else f"{run.evidence:.3g}",
             items=str(standing.n) if standing.n_missing == 0 else f"{standing.n} / {total}",
-            received=record_view.moment("", run.received_at),
+            received=time_view("", run.received_at),
             fallen=at >= since,
         )
 
