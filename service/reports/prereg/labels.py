@@ -56,6 +56,11 @@ def _labels(section: str, kinds: Mapping[str, Kind]) -> Mapping[str, Label]:
 TITLE = Heading("title", ("Preregistration", "预注册"))
 SECTIONS: Mapping[str, Heading] = MappingProxyType(
     {
+        "authors": Heading(
+            "heading_authors",
+            ("author", "authors", "author list", "contributors", "作者", "作者列表", "研究者"),
+            listed=True,
+        ),
         "hypotheses": Heading(
             "heading_hypotheses",
             ("hypothesis", "confirmatory hypotheses", "研究假设", "研究假说", "假说"),
@@ -129,6 +134,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "plan",
             {"title": "text", "results_due": "token", "visibility": "token"},
         ),
+        "authors": _labels("authors", {"orcid": "token", "affiliation": "text"}),
         "hypotheses": _labels(
             "hypotheses",
             {

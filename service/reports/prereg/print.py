@@ -24,7 +24,7 @@ _DEFAULTS = {
     "family": [],
     "on_difference": "flag",
 }
-_HEADS = {"hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
+_HEADS = {"authors": ("name",), "hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
 """Members that stand in an entry's first line, or in a section of their own."""
 
 

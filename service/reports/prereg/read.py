@@ -16,6 +16,7 @@ from service.domain.plans.endpoint import MAX_LIST
 from service.domain.plans.plan import Plan
 from service.errors import InvalidData
 from service.reports.prereg import hypotheses, prose, sections
+from service.reports.prereg.authors import author
 from service.reports.prereg.blocks import Block, Item, blocks
 from service.reports.prereg.gaps import Entry, Notes, fitted
 from service.reports.prereg.labels import (
@@ -48,6 +49,7 @@ _NOTES = {plain(say("prereg.note", language)) for language in LANGUAGES}
 
 PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
     {
+        "authors": author,
         "populations": sections.population,
         "arms": sections.arm,
         "endpoints": sections.endpoint,

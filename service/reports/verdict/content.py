@@ -12,6 +12,7 @@ from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
+from service.domain.plans.authors import Author
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.rules.answers import Analysis, Answer
@@ -171,6 +172,7 @@ class Report(Record):
 
     preregistration_id: str
     title: str
+    authors: tuple[Author, ...] = Field((), description="Who wrote the plan; none where it does not say.")
     version: int
     plan_sha256: str
     locked_at: AwareDatetime | None
@@ -211,6 +213,7 @@ def report_of(
     return Report(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
+        authors=plan.authors or (),
         version=version,
         plan_sha256=verdict.plan_sha256,
         locked_at=locked_at,

@@ -90,6 +90,7 @@ def _edges(part: str) -> str:
 def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
+    body += [line for author in report.authors for line in (escape(author.text()), "")]
     body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))

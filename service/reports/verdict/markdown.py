@@ -27,6 +27,8 @@ from service.words.punctuation import colon, pause, sentences
 def print_markdown(report: Report, language: Language = "en") -> str:
     """The whole report."""
     parts = [f"# {say('report', language)}{colon(language)}{_line(report.title)}"]
+    if report.authors:
+        parts.append("\n".join(f"- {_line(author.text())}" for author in report.authors))
     if report.marks:
         parts.append(
             "\n".join(

@@ -54,6 +54,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "language": language,
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
+        "authors": [author.text() for author in report.authors],
         "lead": [
             {
                 "line": _said(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),

@@ -6,6 +6,7 @@ opens nothing from then on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from anyio import to_thread
@@ -85,10 +86,11 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
     decided, undecided = ([], 0) if verdict is None else reports.decided_deviations(session, record)
     lines = [one.model_copy(update={"decided_by": say("pages.the_project_itself")}) for one in decided]
     intervals = None if verdict is None else forest_of(record.plan, verdict, say.language)
+    shown = page_of_record(session, record, verdict, say=say)
     return html(
         request,
         "shared.html",
-        page=page_of_record(session, record, verdict, say=say),
+        page=replace(shown, authors=()) if visited.anonymous else shown,
         report=None,
         forest=None,
         pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",

@@ -86,6 +86,7 @@ def page_of(
     return Page(
         id=record.id,
         title=title_of(plan.title, say),
+        authors=tuple(author.text() for author in plan.authors or ()),
         state=record.state,
         state_sentence=say(FAILED if failed else STATES[record.state]),
         version=record.version,

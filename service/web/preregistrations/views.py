@@ -100,6 +100,8 @@ class Page:
 
     id: str
     title: str
+    authors: tuple[str, ...]
+    """None to whoever reads by an anonymous link."""
     state: State
     state_sentence: str
     version: int

@@ -40,7 +40,16 @@ def test_plans_whose_names_resolve_have_no_error_but_small_samples(value):
 def test_an_empty_draft_lists_every_missing_section():
     found = lint(Plan(), {})
     assert {each.code for each in found} == {"MISSING_SECTION"}
-    optional = {"arm_cards", "assumptions", "import_mapping", "results_due", "runs", "slices", "visibility"}
+    optional = {
+        "arm_cards",
+        "authors",
+        "assumptions",
+        "import_mapping",
+        "results_due",
+        "runs",
+        "slices",
+        "visibility",
+    }
     assert {each.path for each in found} == set(Plan.model_fields) - optional
 
 
