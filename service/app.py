@@ -42,7 +42,7 @@ from service.api.routes.plans import (
     receipts,
 )
 from service.api.routes.projects import audit, keys, projects, series, view_links
-from service.api.routes.results import endings, imports, results, rows, runs, unblinding
+from service.api.routes.results import endings, imports, labels, results, rows, runs, unblinding
 from service.api.routes.verdicts import (
     bundles,
     calibration,
@@ -76,6 +76,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     populations.routes,
     runs.routes,
     results.routes,
+    labels.routes,
     rows.routes,
     imports.routes,
     unblinding.routes,

@@ -25,6 +25,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "documents": ("report",),
     "states": ("amend", "close", "withdraw", "run-token", "runs", "family"),
     "results": ("submit", "progress", "batches", "void"),
+    "labels": ("labels",),
     "imports": ("import",),
     "spool": ("spool",),
     "verdicts": ("verdict", "wait", "verdicts"),

@@ -307,6 +307,19 @@ class Client(AfterCalls):
                 return
             query["cursor"] = page["next_cursor"]
 
+    def labels(self, preregistration_id: str, *, arm: str | None = None) -> Iterator[Json]:
+        """The labels that people are asked for, in the order in which they get them.
+
+        Each has population, arm, endpoint, item_id, and whether it was posted. They are posted as results: `submit`.
+        """
+        query = {"limit": "200"} | ({"arm": arm} if arm else {})
+        while True:
+            page = self._json("GET", f"{record(preregistration_id)}/labels", params=query)
+            yield from page["items"]
+            if not page["next_cursor"]:
+                return
+            query["cursor"] = page["next_cursor"]
+
     def import_file(
         self,
         preregistration_id: str,

@@ -36,11 +36,14 @@ class Part:
         return f"{self.path} {self.places[index]} (arm '{self.results.arm}')"
 
 
-def read_parts(path: str, given: Mapping[str, str | None], *, column: str | None = None) -> list[Part]:
+def read_parts(
+    path: str, given: Mapping[str, str | None], *, column: str | None = None, blanks: bool = True
+) -> list[Part]:
     """Results by arm, endpoint and run.
 
     `given` (population, arm, endpoint, run) fills what the file does not say. `column` names the field that
-    holds the value. Other fields stay at home.
+    holds the value. Other fields stay at home. Without `blanks` rows with neither value nor status are left out: of a
+    list that is filled in bit by bit.
 
     Raises:
         FileFault: naming the line, and what to write there.
@@ -51,6 +54,8 @@ def read_parts(path: str, given: Mapping[str, str | None], *, column: str | None
         if not seen:
             _require_columns(row, path, column)
         seen.update(dict.fromkeys(row.cells))
+        if not blanks and row.cells.get(column or "value") is None and row.cells.get("status") is None:
+            continue
         scalars = tuple(_scalar(row, name, given.get(name), path) for name in SCALARS)
         groups.setdefault(scalars, []).append(row)
     if not groups:

@@ -25,7 +25,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "results": Topic(
         "Post what an evaluation gave. Nobody reads it before the planned n is in.",
-        ("submit", "import", "progress", "batches", "void", "run-token", "runs", "spool"),
+        ("submit", "import", "labels", "progress", "batches", "void", "run-token", "runs", "spool"),
     ),
     "verdicts": Topic(
         "Read what the locked rule says of the results.",
@@ -76,6 +76,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "amend": ("amend ID plan.json --reason 'the data set was withdrawn'",),
     "submit": ("submit ID results.csv --arm new",),
     "import": ("import ID logs/*.eval",),
+    "labels": ("labels ID", "labels ID --post labels.csv"),
     "progress": ("progress ID",),
     "verdict": ("verdict ID --wait",),
     "report": ("report ID --form pdf --output verdict.pdf",),

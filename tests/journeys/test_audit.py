@@ -31,6 +31,7 @@ WITHOUT_OUTCOMES = {
     "list_plan_versions",
     "list_runs",
     "get_progress",
+    "list_labels",
     "get_receipt",
     "get_visibility",
     "list_view_links",

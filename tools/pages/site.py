@@ -28,6 +28,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "imports": "each harness, what its files leave open, and the line to write",
         "hooks": "rows that post themselves while an evaluation runs",
         "prereg-markdown": "`EXPERIMENTS_PREREG.md` in and out, in English or Chinese",
+        "labels": "which items people label, drawn by the plan, and how their labels come in",
         "one-arm": "at least so much, with a reference in the place of a baseline",
         "arms": "model, prompt, decoding and harness of every arm, and results of another system",
         "deviations": "departing from a locked plan",

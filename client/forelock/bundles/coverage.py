@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from forelock.bundles.draws import drawn
 from forelock.bundles.faults import Broken
 from forelock.bundles.rows import OpenBatch
 
@@ -24,12 +25,17 @@ class Coverage:
             Broken: the plan does not say what it expects.
         """
         self._cells: dict[Key, tuple[int, int, bytearray]] = {}
-        total = 0
-        for key, n, replicates in _expected(plan):
-            total += n * replicates
-            if total > MAX_CELLS:
+        self._drawn: dict[Key, frozenset[int]] = {}
+        """Positions that people were to label, of the endpoints of which they label a part."""
+        total = room = 0
+        for key, n, replicates, positions in _expected(plan):
+            room += n * replicates
+            if room > MAX_CELLS:
                 raise Broken(f"the plan expects more than {MAX_CELLS} results")
             self._cells[key] = n, replicates, bytearray(n * replicates)
+            total += (n if positions is None else len(positions)) * replicates
+            if positions is not None:
+                self._drawn[key] = positions
         self.expected = total
         self.received = 0
         self._in: dict[Key, int] = {}
@@ -42,7 +48,10 @@ class Coverage:
         if cell is None:
             return f"batch {facts.sequence} is of an arm or endpoint that the plan does not expect"
         n, replicates, filled = cell
+        draw = self._drawn.get(key)
         for position, replicate in zip(batch.positions, batch.replicates, strict=True):
+            if draw is not None and position not in draw:
+                return f"batch {facts.sequence} has a label of an item that the plan's seed did not draw"
             if not (0 <= position < n and 1 <= replicate <= replicates):
                 return (
                     f"batch {facts.sequence} has a row for an item or replicate that the plan does not have"
@@ -58,7 +67,11 @@ class Coverage:
     def least(self, population: str) -> int:
         """The fewest items that an arm of a population has a result of, on any endpoint, in all replicates."""
         return min(
-            (self._in.get(key, 0) // cell[1] for key, cell in self._cells.items() if key[0] == population),
+            (
+                self._in.get(key, 0) // cell[1]
+                for key, cell in self._cells.items()
+                if key[0] == population and key not in self._drawn
+            ),
             default=0,
         )
 
@@ -70,7 +83,18 @@ def _arms(hypothesis: dict[str, Any]) -> tuple[str, ...]:
     return hypothesis["baseline"], hypothesis["candidate"]
 
 
-def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
+def _drawn(endpoint: dict[str, Any], population: dict[str, Any]) -> frozenset[int] | None:
+    """The items that people label of an endpoint; None where every item has a result."""
+    labels = endpoint.get("labels")
+    if labels is None:
+        return None
+    n, seed, hashed = labels["n"], labels["seed"], population["items_sha256"]
+    if type(n) is not int or type(seed) is not int or n < 1 or not isinstance(hashed, str):
+        raise Broken("the plan does not say which items people label")
+    return frozenset(drawn(hashed, seed, population["n"], n))
+
+
+def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[int] | None]]:
     """Arms with their endpoints, one at a time: a plan of a megabyte could name more than the memory holds."""
     named = 0
     try:
@@ -95,6 +119,8 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int]]:
                         key = (population["id"], arm, endpoint["id"])
                         if not all(isinstance(part, str) for part in key):
                             raise Broken("the plan has a population, an arm or an endpoint without a name")
-                        yield key, n, replicates
+                        if n > MAX_CELLS:
+                            raise Broken(f"the plan expects more than {MAX_CELLS} results")
+                        yield key, n, replicates, _drawn(endpoint, population)
     except (KeyError, TypeError, AttributeError):
         raise Broken("the plan does not name its populations, hypotheses and endpoints") from None

@@ -74,7 +74,10 @@ def missing(
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:
         place = cell.population, cell.arm, cell.endpoint, replicate
         bits = coverage.bitmap(session, record.id, place, cell.n_items)
-        positions = np.flatnonzero(~Filled(bits).holds(np.arange(cell.n_items, dtype=np.int32)))
+        planned = (
+            np.arange(cell.n_items, dtype=np.int32) if cell.draw is None else np.sort(cell.draw.positions())
+        )
+        positions = planned[~Filled(bits).holds(planned)]
         ids = manifests[cell.population].item_ids
         for position in positions[positions >= (offset if index == begin else 0)].tolist():
             if len(rows) == limit:

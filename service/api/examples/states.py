@@ -83,6 +83,18 @@ RUN: dict[str, Any] = {
     "run_sha256": _PRIOR,
     "receipt": RECEIPT | {"sequence": 47, "kind": "run"},
 }
+LABELS: dict[str, Any] = {
+    "items": [
+        {
+            "population": "longmemeval",
+            "arm": "C3",
+            "endpoint": "accuracy.audit",
+            "item_id": "q3",
+            "received": False,
+        }
+    ],
+    "next_cursor": None,
+}
 RUNS: dict[str, Any] = {"items": [RUN], "next_cursor": None, "marks": []}
 FAMILY: dict[str, Any] = {
     "id": FAMILY_PLACE["id"],

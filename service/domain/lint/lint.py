@@ -16,6 +16,7 @@ from service.domain.lint.arms import arm_findings
 from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
 from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.lint.imports import import_findings
+from service.domain.lint.labels import label_findings, labelled_findings
 from service.domain.lint.level import level_findings
 from service.domain.lint.policies import (
     endpoint_findings,
@@ -56,6 +57,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *_scales(plan),
         *endpoint_findings(plan),
         *items_findings(plan),
+        *label_findings(plan),
         *stopping_findings(plan),
         *population_findings(plan, facts),
         *parameter_findings(plan),
@@ -77,6 +79,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += other_missing_findings(plan, setting)
         findings += multiplicity_findings(plan, setting)
         findings += judge_findings(plan, setting)
+        findings += labelled_findings(setting)
         findings += sequential_findings(plan, setting)
         findings += assumed_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))

@@ -47,8 +47,10 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
-    binary = all(one.kind == "binary" and one.replicates == 1 for one in (endpoint, audit))
-    return binary and audit.role == "secondary"
+    single = all(one.replicates == 1 and one.kind != "counts" for one in (endpoint, audit))
+    # A draw of the plan corrects scores as well; labels that somebody chose, right and wrong alone.
+    alike = endpoint.kind == audit.kind and (endpoint.kind == "binary" or audit.labels is not None)
+    return single and alike and audit.role == "secondary"
 
 
 def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from service.domain.plans.labels import LabelDraw
 from service.domain.plans.strings import Line, Token
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import Finite
@@ -85,6 +86,11 @@ class Endpoint(StrictRecord):
         description="Which items claims speak of. `items_like_these`: the items are a sample; `these_items`: they are "
         "what they are, and runs alone vary, which takes two `replicates` or more. Null: not said, and intervals are "
         "those of items like these.",
+    )
+    labels: LabelDraw | None = Field(
+        None,
+        description="Of an endpoint `X.audit`, where people label what the judge of X scores: which items are drawn "
+        "for them. Results are planned of these alone. Null: of every item.",
     )
     better: Literal["higher", "lower"] | None = Field(
         None, description="Which way claims mean: larger values are better, or smaller ones; null: `higher`."

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.faults import SHOWN, Faults, listed
+from service.domain.plans.drawing import Drawing, drawing_of
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
@@ -127,11 +128,13 @@ class ExpectedCell:
     endpoint: str
     replicates: int
     n_items: int
+    draw: Drawing | None = None
+    """Which of the items people label; None: every item has a result."""
 
     @property
     def size(self) -> int:
         """Rows that fill it."""
-        return self.n_items * self.replicates
+        return (self.n_items if self.draw is None else self.draw.n) * self.replicates
 
 
 def fingerprint_parts(batch: ReceivedBatch) -> bytes:
@@ -167,6 +170,7 @@ def place(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -
     _require_named("arm", batch.arm, plan.arms(population))
     endpoint = _endpoint(batch, plan, population)
     positions = _positions(batch, population, manifests[population])
+    _require_drawn(batch, plan, population, endpoint, positions)
     faults = Faults()
     values, statuses = batch.rows.values, batch.rows.statuses
     beyond = np.flatnonzero(batch.replicates > endpoint.replicates)
@@ -209,7 +213,14 @@ def place(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -
 def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
     """Every arm that a hypothesis names, for every endpoint of its population, in the plan's order."""
     return tuple(
-        ExpectedCell(population.id, arm, endpoint.id, endpoint.replicates, population.n)
+        ExpectedCell(
+            population.id,
+            arm,
+            endpoint.id,
+            endpoint.replicates,
+            population.n,
+            drawing_of(endpoint, population),
+        )
         for population in plan.populations or ()
         for arm in plan.arms(population.id)
         for endpoint in plan.endpoints_of(population.id)
@@ -258,6 +269,25 @@ def _positions(batch: ReceivedBatch, population: str, manifest: Manifest) -> NDA
     return positions
 
 
+def _require_drawn(
+    batch: ReceivedBatch, plan: Plan, population: str, endpoint: Endpoint, positions: NDArray[np.int32]
+) -> None:
+    """Labels are of the items that the locked draw names: nobody chooses others, whatever they know."""
+    described = plan.population(population)
+    draw = None if described is None else drawing_of(endpoint, described)
+    if draw is None:
+        return
+    other = np.flatnonzero(~np.isin(positions, draw.positions()))
+    if len(other):
+        raise _faulty_rows(
+            batch,
+            other,
+            f"were not drawn for labels of '{endpoint.id}'",
+            "was not drawn for labels",
+            "post labels of the items that `forelock labels` lists",
+        )
+
+
 def _refuse_repeats(batch: ReceivedBatch, positions: NDArray[np.int32]) -> None:
     """One row per item and replicate."""
     cells = positions.astype(np.int64) * 65_536 + batch.replicates
@@ -269,8 +299,13 @@ def _refuse_repeats(batch: ReceivedBatch, positions: NDArray[np.int32]) -> None:
         raise _faulty_rows(batch, repeats, "come a second time in this batch", "repeats an earlier row")
 
 
-def _faulty_rows(batch: ReceivedBatch, rows: NDArray[np.intp], what: str, fault: str) -> InvalidData:
+def _faulty_rows(
+    batch: ReceivedBatch,
+    rows: NDArray[np.intp],
+    what: str,
+    fault: str,
+    fix: str = "post ids of the population's manifest, each once per replicate",
+) -> InvalidData:
     ids = listed((batch.item_ids[row] for row in rows), len(rows))
-    fix = "post ids of the population's manifest, each once per replicate"
     faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]
     return InvalidData(f"{len(rows)} ids {what}: {ids}", faults)

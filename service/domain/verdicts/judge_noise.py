@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.verdicts.outcomes import OK, Outcomes
@@ -29,7 +30,6 @@ from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.t_distribution import t_quantile
 from service.words import say
 
-SUFFIX = ".audit"
 LEVEL = 0.95
 FEWEST = 10
 """Right items, and wrong ones, that people must have labelled in each arm."""

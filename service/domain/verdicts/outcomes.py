@@ -20,7 +20,7 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import Manifest
-from service.domain.results.batches import PlacedBatch, expected_cells
+from service.domain.results.batches import ExpectedCell, PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
@@ -33,6 +33,8 @@ from service.words import say
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 LEFT_OUT = 3
 """Of what a deviation takes out of both arms, whatever the missing policy; never stored."""
+NOT_DRAWN = 4
+"""Of an item that was not drawn for people to label: the plan expects no result of it; never stored."""
 
 
 class PlanViolatedError(ForelockError):
@@ -76,9 +78,8 @@ class Outcomes:
         return cls(
             closed=closed,
             cells={
-                (expected_cell.population, expected_cell.arm, expected_cell.endpoint): Cell(
-                    np.full((expected_cell.n_items, expected_cell.replicates), np.nan),
-                    np.full((expected_cell.n_items, expected_cell.replicates), NOT_RECEIVED, dtype=np.uint8),
+                (expected_cell.population, expected_cell.arm, expected_cell.endpoint): _nothing_in(
+                    expected_cell
                 )
                 for expected_cell in expected_cells(plan)
             },
@@ -89,7 +90,10 @@ class Outcomes:
         cell, rows = self.cells[batch.head.cell], batch.rows
         # Replicates count from 1.
         column = batch.replicates.astype(np.intp) - 1
-        if np.any(cell.statuses[batch.positions, column] != NOT_RECEIVED):
+        before = cell.statuses[batch.positions, column]
+        if np.any(before == NOT_DRAWN):
+            raise PlanViolatedError(say("reasons.not_drawn", endpoint=batch.head.endpoint))
+        if np.any(before != NOT_RECEIVED):
             raise PlanViolatedError(say("reasons.two_batches"))
         cell.values[batch.positions, column] = rows.values
         cell.statuses[batch.positions, column] = rows.statuses
@@ -219,6 +223,15 @@ def pair_up(
         ),
         reference=setting.reference,
     )
+
+
+def _nothing_in(cell: ExpectedCell) -> Cell:
+    """A cell before its first result."""
+    shape = cell.n_items, cell.replicates
+    statuses = np.full(shape, NOT_RECEIVED if cell.draw is None else NOT_DRAWN, dtype=np.uint8)
+    if cell.draw is not None:
+        statuses[cell.draw.positions()] = NOT_RECEIVED
+    return Cell(np.full(shape, np.nan), statuses)
 
 
 def pair_others(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> dict[str, Paired]:

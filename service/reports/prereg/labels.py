@@ -189,6 +189,8 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "better": "token",
                 "bounds.low": "number",
                 "bounds.high": "number",
+                "labels.n": "number",
+                "labels.seed": "number",
             },
         ),
         "populations": _labels(

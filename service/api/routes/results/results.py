@@ -320,14 +320,14 @@ class Progress(View):
     )
 
 
-async def _counter(request: Request) -> Key:
+async def counter(request: Request) -> Key:
     """Whoever reads; and whoever writes, as far as it is about what is still to be written."""
     return await _anybody(request)
 
 
 _anybody = scope()
-_counter.scopes = ("read",)  # type: ignore[attr-defined]
-_counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
+counter.scopes = ("read",)  # type: ignore[attr-defined]
+counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
 
 
 @routes.get(
@@ -336,7 +336,7 @@ _counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
     responses=shows(examples.PROGRESS) | refuses(409),
 )
 def get_progress(
-    caller: Annotated[Key, Depends(_counter)],
+    caller: Annotated[Key, Depends(counter)],
     session: ReadSession,
     prereg_id: RecordId,
     missing: Annotated[

@@ -1,0 +1,68 @@
+"""`forelock labels`: what people are asked to label, as a file to fill in, and their labels on the way in."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from typing import Any
+
+from forelock.client import BATCH_SIZE, Client
+from forelock.commands.common import command
+from forelock.printing import put_out, show, tell
+from forelock.problem import FileFault
+from forelock.result_files import read_parts
+from forelock.submitting import Submission
+from forelock.text import json_text, plain
+
+COLUMNS = ("population", "arm", "endpoint", "item_id")
+
+
+def add(commands: Any) -> None:
+    """Add the parser."""
+    parser = command(
+        commands,
+        "labels",
+        _labels,
+        "List what people label, as CSV to fill in; or post their labels. Nobody reads them before the verdict.",
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("--arm", help="of this arm alone")
+    parser.add_argument("--all", action="store_true", help="those that are in as well")
+    parser.add_argument(
+        "--post",
+        action="append",
+        metavar="FILE",
+        help="post labels of the list, filled in; rows without a value are left out, and repeating is safe",
+    )
+
+
+def _labels(options: argparse.Namespace, client: Client) -> int:
+    asked = list(client.labels(options.id, arm=options.arm))
+    if options.post:
+        return _post(options, client, {label["endpoint"] for label in asked})
+    listed = [label for label in asked if options.all or not label["received"]]
+    if options.json:
+        return put_out(json_text(listed).encode() + b"\n")
+    told = io.StringIO()
+    rows = csv.writer(told, lineterminator="\n")
+    rows.writerow((*COLUMNS, "value"))
+    rows.writerows([*(label[name] for name in COLUMNS), ""] for label in listed)
+    missing = sum(not label["received"] for label in asked)
+    tell(f"{missing} of {len(asked)} labels are not in yet")
+    return put_out(told.getvalue().encode())
+
+
+def _post(options: argparse.Namespace, client: Client, endpoints: set[str]) -> int:
+    parts = [part for path in options.post for part in read_parts(path, {"arm": options.arm}, blanks=False)]
+    for part in parts:
+        if part.results.endpoint not in endpoints:
+            known = ", ".join(sorted(map(plain, endpoints)))
+            said = f"'{plain(part.results.endpoint)}' is no endpoint that people label; they label {known}"
+            raise FileFault(f"{part.where(0)}: {said}")
+    submission = Submission.of(parts, BATCH_SIZE)
+    submission.check(client, options.id)
+    answers = list(submission.post(client, options.id))
+    posted, skipped = (sum(answer.get(name, 0) for answer in answers) for name in ("n", "skipped"))
+    beside = f"; {skipped} were in already and stay as they are" if skipped else ""
+    return show(options, answers, f"{posted} labels posted{beside}")

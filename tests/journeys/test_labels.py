@@ -1,0 +1,167 @@
+"""Labels by people over HTTP and by command: drawn by the locked plan, blind until the verdict."""
+
+from __future__ import annotations
+
+import copy
+import io
+from typing import Any
+
+import pytest
+
+from forelock.bundles.draws import asked, drawn
+from forelock.bundles.verifying import exit_status, verify
+from service.offline.recomputing import recompute
+
+from .conftest import Service
+from .plans import draft, items, locked, post, small_plan
+
+pytestmark = pytest.mark.any_database
+
+RECORDS = "/v1/preregistrations"
+N, LABELS, SEED = 60, 40, 20270301
+ENDPOINTS = [
+    {
+        "id": "accuracy",
+        "kind": "binary",
+        "role": "primary",
+        "judge": {"model": "judge-1", "version": "2026-11", "prompt_sha256": "a" * 64},
+    },
+    {"id": "accuracy.audit", "kind": "binary", "role": "secondary", "labels": {"n": LABELS, "seed": SEED}},
+]
+
+
+def planned(n: int = N, **changes: Any) -> dict[str, Any]:
+    """Two arms that a judge scores, and people who label a part."""
+    return copy.deepcopy(small_plan(n, missing="exclude_pair", endpoints=ENDPOINTS) | changes)
+
+
+def the_list(service: Service, prereg_id: str, **query: Any) -> list[dict[str, Any]]:
+    """Every page of the labels that people are asked for."""
+    rows: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        asks = {"limit": 33, **query} | ({"cursor": cursor} if cursor else {})
+        page = service.client.get(f"{RECORDS}/{prereg_id}/labels", params=asks)
+        assert page.status_code == 200, page.text
+        rows += page.json()["items"]
+        cursor = page.json()["next_cursor"]
+        if not cursor:
+            return rows
+
+
+def label(service: Service, prereg_id: str, arm: str, values: dict[str, float], **more: Any) -> Any:
+    return post(
+        service.client, prereg_id, arm, list(values), list(values.values()), endpoint="accuracy.audit", **more
+    )
+
+
+def test_the_list_is_the_draw_of_the_locked_plan(service: Service) -> None:
+    first = draft(service.client, planned())
+    assert service.client.get(f"{RECORDS}/{first}/labels").status_code == 409, "its draw may still change"
+    prereg_id = locked(service.client, planned())
+    (population,) = service.client.get(f"{RECORDS}/{prereg_id}").json()["plan"]["populations"]
+    rows = the_list(service, prereg_id)
+    hashed = population["items_sha256"]
+    expected = [(f"item-{at}", arm) for at, arm in asked(hashed, SEED, N, LABELS, ("A", "B"))]
+    assert [(row["item_id"], row["arm"]) for row in rows] == expected
+    assert {row["item_id"] for row in rows} == {f"item-{at}" for at in drawn(hashed, SEED, N, LABELS)}
+    assert {row["arm"] for row in rows[:12]} == {"A", "B"}, "the arms come mixed"
+    assert not any(row["received"] for row in rows)
+    assert [row["arm"] for row in the_list(service, prereg_id, arm="B")] == ["B"] * LABELS
+    progress = service.client.get(f"{RECORDS}/{prereg_id}/progress", params={"missing": True}).json()
+    assert progress["expected"] == 2 * N + 2 * LABELS
+    assert {cell["endpoint"]: cell["expected"] for cell in progress["cells"]} == {
+        "accuracy": N,
+        "accuracy.audit": LABELS,
+    }
+
+
+def test_labels_are_of_the_drawn_items_and_complete_the_plan(service: Service) -> None:
+    prereg_id = locked(service.client, planned())
+    rows = the_list(service, prereg_id)
+    chosen = {row["item_id"] for row in rows}
+    other = next(name for name in items(N) if name not in chosen)
+    refused = label(service, prereg_id, "A", {other: 1})
+    assert refused.status_code == 422
+    assert "not drawn for labels" in refused.text
+    for arm in "AB":
+        values = [float(at % 3 > 0) for at in range(N)]
+        assert post(service.client, prereg_id, arm, items(N), values).json()["state"] == "collecting"
+    assert service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["code"] == "blinded"
+    assert service.run_jobs() == 0, "labels are still to come"
+    some = {row["item_id"]: 1.0 for row in rows[:10] if row["arm"] == "A"}
+    first = label(service, prereg_id, "A", some, key="once")
+    assert label(service, prereg_id, "A", dict.fromkeys(some, 0.0), key="once").content == first.content
+    assert label(service, prereg_id, "A", some).json()["code"] == "duplicate_results"
+    assert sum(row["received"] for row in the_list(service, prereg_id)) == len(some)
+    for arm in "AB":
+        rest = {row["item_id"]: 1.0 for row in rows if row["arm"] == arm}
+        answer = label(service, prereg_id, arm, rest, on_duplicate="skip")
+        assert answer.status_code == 201, answer.text
+    assert answer.json()["state"] == "complete"
+    assert service.run_jobs() == 1
+    bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
+    for checked in (verify(io.BytesIO(bundle)), verify(io.BytesIO(bundle), recompute=recompute)):
+        assert exit_status(checked) in (0, 10, 11), checked
+
+
+def test_a_plan_without_labels_has_no_list(service: Service) -> None:
+    prereg_id = locked(service.client, small_plan(6))
+    answer = service.client.get(f"{RECORDS}/{prereg_id}/labels")
+    assert answer.status_code == 404
+    assert "`labels`" in answer.json()["detail"]
+
+
+def test_plans_without_labels_keep_their_bytes(service: Service) -> None:
+    plan = service.client.get(f"{RECORDS}/{locked(service.client, small_plan(6))}").json()["plan"]
+    assert "labels" not in plan["endpoints"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path"),
+    [
+        ({"id": "other.audit"}, "LABELS", "endpoints[1].labels"),
+        ({"labels": {"n": N - 1, "seed": 1}}, "LABELS", "endpoints[1].labels.n"),
+        ({"labels": {"n": 12, "seed": 1}}, "LABEL_BUDGET", "endpoints[1].labels.n"),
+        ({"kind": "continuous"}, "AUDIT", "endpoints[1]"),
+        ({"role": "primary"}, "AUDIT", "endpoints[1]"),
+    ],
+)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # lint asks no database
+def test_lint_of_the_draw(service: Service, change: dict[str, Any], code: str, path: str) -> None:
+    plan = planned()
+    plan["endpoints"][1] |= change
+    assert (code, path) in codes(service, plan)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_lint_of_what_labels_go_with(service: Service) -> None:
+    clean = {code for code, _ in codes(service, planned())}
+    assert not clean & {"LABELS", "LABEL_BUDGET", "JUDGE_UNDESCRIBED", "AUDIT"}
+    nobody = planned()
+    del nobody["endpoints"][0]["judge"]
+    assert ("LABELS", "endpoints[0].judge") in codes(service, nobody)
+    named = planned()
+    named["endpoints"][0]["judge"] = {"model": "judge-1"}
+    assert ("JUDGE_UNDESCRIBED", "endpoints[0].judge") in codes(service, named)
+    assert ("LABELS", "endpoints[1].labels") in codes(service, planned(missing="worst_case"))
+    stopping = {"kind": "group_sequential", "looks": 2}
+    assert ("LABELS", "endpoints[1].labels") in codes(service, planned(stopping=stopping))
+    alone = planned()
+    alone["hypotheses"][0]["endpoint"] = "accuracy.audit"
+    assert ("LABELS", "hypotheses[0].endpoint") in codes(service, alone)
+
+
+def codes(service: Service, plan: dict[str, Any]) -> set[tuple[str, str]]:
+    prereg_id = draft(service.client, plan)
+    findings = service.client.post(f"{RECORDS}/{prereg_id}/lint").json()["findings"]
+    return {(finding["code"], finding["path"]) for finding in findings}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_markdown_reads_back(service: Service, language: str) -> None:
+    first = draft(service.client, planned())
+    text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
+    read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
+    assert read.status_code == 201, read.text
+    assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
