@@ -190,11 +190,11 @@ def _serve(arguments: argparse.Namespace) -> int:
     supervisor.first(first)
     os.close(write)
     with os.fdopen(read) as report:
-        said = report.read()
-    if not said:  # it has said why, on the error stream
+        text = report.read()
+    if not text:  # it has said why, on the error stream
         return supervisor.give_up(first)
-    told = json.loads(said)
-    host, port = told["host"], told["port"]
+    listening = json.loads(text)
+    host, port = listening["host"], listening["port"]
     try:
         server = listen(host, port)
     except OSError as error:
@@ -208,12 +208,12 @@ def _serve(arguments: argparse.Namespace) -> int:
         supervisor.stop()
         return 1
     supervisor.tell(
-        {"FORELOCK_DATA_DIR": told["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
+        {"FORELOCK_DATA_DIR": listening["data_dir"], "FORELOCK_HOST": host, "FORELOCK_PORT": str(port)}
     )
-    if told["workers"] > 1:
+    if listening["workers"] > 1:
         from service.processes import tallies
 
-        supervisor.tell({tallies.VARIABLE: str(tallies.begin(Path(told["data_dir"])))})
+        supervisor.tell({tallies.VARIABLE: str(tallies.begin(Path(listening["data_dir"])))})
     children = [
         Child(
             f"api {number + 1}",
@@ -221,18 +221,18 @@ def _serve(arguments: argparse.Namespace) -> int:
             (server.fileno(),),
             withheld=frozenset({"FORELOCK_SEAL_PRIVATE_KEY", "FORELOCK_RUNNER_DATABASE_URL"}),
         )
-        for number in range(told["workers"])
+        for number in range(listening["workers"])
     ]
     if arguments.no_runner:
         supervisor.forget(first)
     else:
         first.words, first.pass_fds = ("runner",), ()
-    shown = f"[{host}]" if ":" in host else host
+    host_in_url = f"[{host}]" if ":" in host else host
 
     def announce() -> None:
-        if told["created"] is not None:
-            sys.stdout.write(f"First API key, with every scope: {told['created']}\n")
-        sys.stdout.write(f"Forelock listens on http://{shown}:{server.getsockname()[1]}\n")
+        if listening["created"] is not None:
+            sys.stdout.write(f"First API key, with every scope: {listening['created']}\n")
+        sys.stdout.write(f"Forelock listens on http://{host_in_url}:{server.getsockname()[1]}\n")
         sys.stdout.flush()
 
     return leave(supervisor.run(children, announce))

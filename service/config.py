@@ -157,13 +157,13 @@ class Settings(BaseSettings):
     @property
     def calls_out(self) -> bool:
         """Whether anybody outside is to be called."""
-        asked = (
+        addresses = (
             self.witness_tsa_url,
             self.witness_tsa_ca_file,
             self.witness_ots_calendars,
             self.outgoing_allow,
         )
-        return any(setting is not None for setting in asked)
+        return any(setting is not None for setting in addresses)
 
     @property
     def api_workers(self) -> int:
@@ -217,13 +217,13 @@ def read_settings(given: Mapping[str, object], warn: Callable[[str], object]) ->
         settings = Settings(**given)  # type: ignore[arg-type]
     except ValidationError as invalid:
         fault = invalid.errors(include_url=False, include_input=False)[0]
-        said = fault["msg"].removeprefix("Value error, ")
+        message = fault["msg"].removeprefix("Value error, ")
         if not fault["loc"]:
-            raise UnusableSetting(said) from None
+            raise UnusableSetting(message) from None
         name = str(fault["loc"][0])
         option = "--data" if name == "data_dir" else f"--{name}"
-        shown = option if name in given else f"FORELOCK_{name.upper()}"
-        raise UnusableSetting(f"{shown}: {said[:1].lower()}{said[1:]}") from None
+        name_shown = option if name in given else f"FORELOCK_{name.upper()}"
+        raise UnusableSetting(f"{name_shown}: {message[:1].lower()}{message[1:]}") from None
     known = OTHERS | {f"FORELOCK_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(name for name in os.environ if name.startswith("FORELOCK_") and name not in known):
         near = difflib.get_close_matches(name, sorted(known), n=1)

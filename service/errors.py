@@ -172,7 +172,7 @@ class StorageFull(Unavailable):
     """There is no room to store anything; what was stored stays, and reading goes on."""
 
     status, code, title = 507, "storage_full", "The disk is full"
-    said: ClassVar[str] = (
+    sentence: ClassVar[str] = (
         "the disk is full: nothing was stored; repeat the request when the operator has made room"
     )
 
@@ -182,11 +182,11 @@ class ReadOnly(Unavailable):
 
 
 @contextmanager
-def told_when_full() -> Iterator[None]:
+def refuse_when_full() -> Iterator[None]:
     """A file that has no room is `StorageFull`, also where closing it fails, which writes what is left."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise StorageFull(StorageFull.said) from None
+        raise StorageFull(StorageFull.sentence) from None

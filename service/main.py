@@ -136,7 +136,7 @@ def initialise(settings: Settings) -> Path:
             )
             keys.insert(session, key, secret_sha256(secret))
             path = _write_secret(settings.data_dir / "admin.key", secret)
-        signer_of(settings, database, keyring).found()
+        signer_of(settings, database, keyring).establish()
         return path
 
 
@@ -401,10 +401,10 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
     created = prepare_embedded(settings, runner=runner)
-    told = {"host": settings.host, "port": settings.port, "workers": settings.api_workers}
+    settled = {"host": settings.host, "port": settings.port, "workers": settings.api_workers}
     where = {"data_dir": str(settings.data_dir), "created": None if created is None else str(created)}
-    with os.fdopen(report, "w") as said:
-        json.dump(told | where, said)
+    with os.fdopen(report, "w") as pipe:
+        json.dump(settled | where, pipe)
     return settings
 
 

@@ -61,21 +61,21 @@ _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
 def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of these routes."""
-    shown = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
-    for route in shown:
+    plain_routes = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    for route in plain_routes:
         route.complete()
     result: dict[str, Any] = get_openapi(
         title=TITLE,
         version=library_versions()["forelock-server"],
         summary=SUMMARY,
         description=DESCRIPTION,
-        routes=shown,
+        routes=plain_routes,
         servers=[{"url": "/", "description": "This deployment."}],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     components = result["components"]
     statuses: set[int] = set()
-    for route in shown:
+    for route in plain_routes:
         for method in route.methods or ():
             operation = result["paths"][route.path_format][method.lower()]
             statuses |= _complete(operation, route, components["schemas"])
@@ -120,9 +120,9 @@ def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) 
         {str(status): {"$ref": f"{_REF}responses/{_name(status)}"} for status in sorted(statuses)}
     )
     for status, declared_response in route.responses.items():
-        for media_type, shown in declared_response.get("content", {}).items():
-            if "example" in shown:  # FastAPI has dropped the nulls in it
-                responses[str(status)]["content"][media_type]["example"] = shown["example"]
+        for media_type, media in declared_response.get("content", {}).items():
+            if "example" in media:  # FastAPI has dropped the nulls in it
+                responses[str(status)]["content"][media_type]["example"] = media["example"]
     for parameter in operation.get("parameters", ()):
         _leave_null_out(parameter["schema"])
         parameter["required"] |= parameter["name"] in route.required_headers

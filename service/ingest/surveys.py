@@ -24,7 +24,7 @@ from service.domain.plans.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.documents.files import Files
-from service.ingest.documents.limits import shown
+from service.ingest.documents.limits import printable
 from service.ingest.documents.numbers import percent
 from service.ingest.harnesses.registry import harness_of, open_files
 from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
@@ -239,7 +239,7 @@ class _Look:
             text = value if isinstance(value, str) else str(value).lower()
             number = _number(text) if self._is_table and isinstance(measured.value, str) else None
             if number is None:
-                text = shown(text)
+                text = printable(text)
                 if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
                     told["texts"].append(text)
                 return
@@ -294,7 +294,7 @@ class _Look:
         clusters = self._without_copies(clusters)
         run = dict(_leaves(reader.run, "", 0)) if reader.run is not None else None
         arms = (
-            {path: [shown(str(value))] for path, value in list(run.items())[:MOST_PATHS]}
+            {path: [printable(str(value))] for path, value in list(run.items())[:MOST_PATHS]}
             if run is not None
             else self._arms()
         )
@@ -339,7 +339,7 @@ class _Look:
             names = fitting("arm", [path for path in self._paths if self._covers(path)])
             most = max_arms(self._n)
         return {
-            path: [shown(value) for value in list(values)[:MOST_SHOWN]]
+            path: [printable(value) for value in list(values)[:MOST_SHOWN]]
             for path, values in self._paths.items()
             if path in names and (len(values) <= most or path == OWN_ARM)
         }

@@ -76,10 +76,10 @@ class Attempt:
     def compute(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Run one function in the pool and return its value; raises what `each` raises."""
         values: list[Any] = []
-        self.each([Call(function, arguments)], lambda _call, value: values.append(value))
+        self.run_all([Call(function, arguments)], lambda _call, value: values.append(value))
         return values[0]
 
-    def each(
+    def run_all(
         self,
         calls: Iterable[Call],
         done: Callable[[Call, Any], None],

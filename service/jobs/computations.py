@@ -84,7 +84,7 @@ def draw_missing(
         attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
 
     missing = [Call(function, (*about, cut.start, len(cut))) for cut in cuts(shards, needed, size)]
-    attempt.each(missing, store, outranked)
+    attempt.run_all(missing, store, outranked)
     shards.sort(key=lambda shard: shard.first)
     return tuple(shard.value for shard in shards)
 

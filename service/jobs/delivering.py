@@ -234,8 +234,8 @@ class Delivering:
             return Outcome(delivered=False, error=str(fault))
         if 200 <= status < 300:
             return Outcome(delivered=True, status=status)
-        said = "the address says that it is gone" if status == GONE else f"the address answers {status}"
-        return Outcome(delivered=False, status=status, error=said, final=status == GONE)
+        reason = "the address says that it is gone" if status == GONE else f"the address answers {status}"
+        return Outcome(delivered=False, status=status, error=reason, final=status == GONE)
 
     def _mlflow(self, due: Due) -> Outcome:
         from service.actions.delivery.messages import push_of
@@ -247,8 +247,10 @@ class Delivering:
             linked = due.target in trackers.run_ids(session, due.preregistration_id or "")
             push = push_of(session, due, self._public_url) if access is not None and linked else None
         if access is None or push is None:
-            said = "the run is not linked any more" if access else "the project has no MLflow server any more"
-            return Outcome(delivered=False, error=said, final=True)
+            reason = (
+                "the run is not linked any more" if access else "the project has no MLflow server any more"
+            )
+            return Outcome(delivered=False, error=reason, final=True)
         authorization = None
         if access.secret is not None:
             info = seal_info("tracker", due.project_id, trackers.MLFLOW)

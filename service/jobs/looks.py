@@ -31,7 +31,7 @@ class LookJob:
             record = preregistrations.get(session, job.project_id, prereg_id)
             open_still = record.state == "collecting"
             inputs = looks.inputs(session, record, seal_private=self._seal_private) if open_still else None
-        reading: looks.Found | None = None
+        reading: looks.LookResult | None = None
         if inputs is not None:
             reading = attempt.compute(looks.compute, Data(inputs))
 

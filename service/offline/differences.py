@@ -62,8 +62,8 @@ class Difference:
     """Within what it may be off, and why; None where nothing explains it."""
 
     def __str__(self) -> str:
-        said = f"{self.place}: recorded {_brief(self.recorded)}, here {_brief(self.here)}"
-        return said if self.bound is None else f"{said} ({self.bound})"
+        text = f"{self.place}: recorded {_brief(self.recorded)}, here {_brief(self.here)}"
+        return text if self.bound is None else f"{text} ({self.bound})"
 
 
 @dataclass(frozen=True, slots=True)

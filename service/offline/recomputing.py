@@ -81,10 +81,10 @@ def recompute(opened: Opened) -> Recomputed:
     )
 
 
-def _versions(said: Any) -> dict[str, str]:
+def _versions(recorded: Any) -> dict[str, str]:
     """What a verdict says that computed it; nothing where that is not said as it has to be."""
-    whole = isinstance(said, dict) and all(isinstance(version, str) for version in said.values())
-    return dict(said) if whole else {}
+    whole = isinstance(recorded, dict) and all(isinstance(version, str) for version in recorded.values())
+    return dict(recorded) if whole else {}
 
 
 def _is_newer(there: str, here: str) -> bool:
@@ -131,11 +131,11 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
 
 
 def _manifest(text: bytes) -> Manifest:
-    said = json.loads(text)
-    if not isinstance(said, dict):
+    document = json.loads(text)
+    if not isinstance(document, dict):
         raise Broken("a list of items is not one")
     return Manifest.create(
-        said["item_ids"], said.get("clusters"), said.get("strata"), said.get("content_sha256")
+        document["item_ids"], document.get("clusters"), document.get("strata"), document.get("content_sha256")
     )
 
 

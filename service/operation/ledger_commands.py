@@ -34,14 +34,14 @@ def status(signer: Signer) -> tuple[str, bool]:
     lines = [f"leaves      {head.size}", f"signed      {0 if stored is None else stored.size}"]
     try:
         remembered = signer.state.read()
-        said = (
+        message = (
             "nothing"
             if remembered is None
             else f"{remembered.checkpoint.size} of {remembered.checkpoint.origin}"
         )
     except SignerStateError as error:
-        said = error.detail
-    lines.append(f"remembered  {said} ({signer.state.path})")
+        message = error.detail
+    lines.append(f"remembered  {message} ({signer.state.path})")
     lines += [
         f"signer {signer.number:<4} {signer.vkey}"
         + ("" if signer.sequence is None else f" by leaf {signer.sequence}")

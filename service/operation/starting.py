@@ -38,16 +38,16 @@ def wait_for(
     Raises:
         CannotStart: it answers, and refuses: a wrong password, no such database, no database file.
     """
-    said, pause = "", 0.2
+    message, pause = "", 0.2
     while (why := database.why_silent()) is not None:
         if why.final:
             raise CannotStart(why.sentence)
-        if why.sentence != said:
+        if why.sentence != message:
             say(f"forelock: {why.sentence}; waiting for it\n")
-            said = why.sentence
+            message = why.sentence
         sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
-    if said:
+    if message:
         say("forelock: the database answers\n")
 
 

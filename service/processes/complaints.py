@@ -13,12 +13,12 @@ def reported(run: Callable[[], int]) -> int:
     try:
         return run()
     except (ForelockError, ValueError, OSError) as error:
-        text, status = _said(error)
+        text, status = _describe(error)
         sys.stderr.write(f"forelock: {text}\n")
         return status
 
 
-def _said(error: ForelockError | ValueError | OSError) -> tuple[str, int]:
+def _describe(error: ForelockError | ValueError | OSError) -> tuple[str, int]:
     if isinstance(error, StorageFull):
         return "the disk of the database is full; make room, then run this again", 1
     if isinstance(error, ForelockError):

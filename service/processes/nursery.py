@@ -101,17 +101,17 @@ class Nursery:
         Raises:
             OSError: the nursery has ended, or does not answer.
         """
-        told = os.memfd_create("environment")
+        variables = os.memfd_create("environment")
         try:
-            os.write(told, json.dumps(dict(environment)).encode())
-            asked = self._asked()
-            socket.send_fds(asked, [json.dumps([list(words), dict(numbers)]).encode()], [told, *fds])
-            answer = asked.recv(32)
+            os.write(variables, json.dumps(dict(environment)).encode())
+            channel = self._connect()
+            socket.send_fds(channel, [json.dumps([list(words), dict(numbers)]).encode()], [variables, *fds])
+            answer = channel.recv(32)
         except OSError:
             self.close()
             raise
         finally:
-            os.close(told)
+            os.close(variables)
         if not answer:
             self.close()
             raise ConnectionResetError("the nursery has ended")
@@ -125,7 +125,7 @@ class Nursery:
             self._process.wait()
         self._socket = None
 
-    def _asked(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         if self._socket is None:
             ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:
@@ -203,13 +203,13 @@ def _begin(
     leave_behind()
     ours.close()
     os.setsid()  # a terminal's Ctrl-C reaches the supervisor alone, which stops them in order
-    told, *given = fds
-    with os.fdopen(told, "rb") as file:
+    variables, *given = fds
+    with os.fdopen(variables, "rb") as file:
         file.seek(0)
         os.environ.update(json.load(file))
-    asked, numbers = json.loads(message)
+    arguments, numbers = json.loads(message)
     os.environ.update({name: str(given[place]) for name, place in numbers.items()})
-    words = [str(given[int(word[1:])]) if word.startswith("@") else word for word in asked]
+    words = [str(given[int(word[1:])]) if word.startswith("@") else word for word in arguments]
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as name:
         name.write(f"forelock-{words[0]}")
     run(words, its.detach())
@@ -230,8 +230,8 @@ def _second_generation(run: Callable[[], None]) -> int:
         os._exit(0)
     os.close(write)
     os.waitpid(first, 0)
-    with os.fdopen(read, "rb") as said:
-        return int(said.read())
+    with os.fdopen(read, "rb") as pipe:
+        return int(pipe.read())
 
 
 def _bury() -> None:

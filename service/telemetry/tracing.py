@@ -52,7 +52,7 @@ class Tracing:
     @classmethod
     def to(cls, process: str, endpoint: str) -> Tracing:
         """Traces that are sent to a collector by OTLP over HTTP, beside what the process does."""
-        return cls(process, BatchSpanProcessor(Shown(OTLPSpanExporter(endpoint=endpoint))))
+        return cls(process, BatchSpanProcessor(AllowedSpans(OTLPSpanExporter(endpoint=endpoint))))
 
     def database(self, engine: Any) -> None:
         """Trace the statements of a database, by its engine."""
@@ -111,7 +111,7 @@ class Tracing:
         self._provider.shutdown()
 
 
-class Shown(SpanExporter):
+class AllowedSpans(SpanExporter):
     """Hands on what may leave of each span."""
 
     def __init__(self, to: SpanExporter) -> None:
@@ -119,8 +119,8 @@ class Shown(SpanExporter):
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Make the spans anew; statements outside of a request or a job stay here."""
-        shown = [made for span in spans if (made := _shown(span)) is not None]
-        return self._to.export(shown) if shown else SpanExportResult.SUCCESS
+        allowed = [made for span in spans if (made := _keep_allowed(span)) is not None]
+        return self._to.export(allowed) if allowed else SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
         """Nothing more comes."""
@@ -131,23 +131,23 @@ class Shown(SpanExporter):
         return self._to.force_flush(timeout_millis)
 
 
-def _shown(span: ReadableSpan) -> ReadableSpan | None:
-    found = {_SHOWN[name]: value for name, value in (span.attributes or {}).items() if name in _SHOWN}
-    if "db.system" in found or span.name == "connect":
+def _keep_allowed(span: ReadableSpan) -> ReadableSpan | None:
+    attributes = {_SHOWN[name]: value for name, value in (span.attributes or {}).items() if name in _SHOWN}
+    if "db.system" in attributes or span.name == "connect":
         if span.parent is None:
             return None
         word = span.name.split(" ")[0].upper()
         name = word if word in _STATEMENTS else "connect" if word == "CONNECT" else "statement"
-    elif _JOB in found:
+    elif _JOB in attributes:
         name = "job"
     else:
-        name = f"{found.get(_METHOD, '')} {found.get(_ROUTE, 'unmatched')}".strip()
+        name = f"{attributes.get(_METHOD, '')} {attributes.get(_ROUTE, 'unmatched')}".strip()
     return ReadableSpan(
         name=name,
         context=_place(span.context),
         parent=_place(span.parent),
         resource=span.resource,
-        attributes=found,
+        attributes=attributes,
         kind=span.kind if isinstance(span.kind, SpanKind) else SpanKind.INTERNAL,
         status=Status(span.status.status_code),
         start_time=span.start_time,

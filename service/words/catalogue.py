@@ -112,8 +112,8 @@ def templates(language: Language, room: str) -> Mapping[str, Template]:
     Raises:
         FileNotFoundError: no such room.
     """
-    found = tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
-    return {code: Template(source) for code, source in found.items()}
+    entries = tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
+    return {code: Template(source) for code, source in entries.items()}
 
 
 def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:

@@ -47,7 +47,7 @@ def post(world: World, record: Preregistration, first: int, last: int, *, wins: 
     return world.read(record)
 
 
-def look(world: World, record: Preregistration) -> tuple[actions.Found, dict[str, Any]]:
+def look(world: World, record: Preregistration) -> tuple[actions.LookResult, dict[str, Any]]:
     """Take what is due, as the runner does."""
     inputs = world.write(actions.inputs, record, seal_private=world.keyring.opener())
     found = actions.compute(inputs)

@@ -105,7 +105,7 @@ def test_a_log_keeps_its_first_name(replica, database, tmp_path):
 
 def test_a_log_without_a_name_gets_one_of_its_own(database, tmp_path):
     key = Replica(database, tmp_path).key
-    Signer(database, key.read, SignerState(tmp_path / "s")).found()
+    Signer(database, key.read, SignerState(tmp_path / "s")).establish()
     with database.read() as session:
         (signer,) = ledger_signers.every(session)
     assert signer.origin.startswith("forelock/")
@@ -114,7 +114,7 @@ def test_a_log_without_a_name_gets_one_of_its_own(database, tmp_path):
 
 @pytest.mark.parametrize("keep", [0, 1, 3, 4])
 def test_a_shorter_log_is_refused(replica, database, keep):
-    replica.sign(keep) if keep else replica.signer.found()
+    replica.sign(keep) if keep else replica.signer.establish()
     older = Copy(database)
     replica.sign(5 - keep)
     older.restore()

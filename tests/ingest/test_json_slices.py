@@ -58,7 +58,7 @@ def test_array_reads_as_the_standard_library_reads_it(samples, indent, ascii_onl
     document = written.encode("utf-8", "surrogatepass")
     if "\ud800" in written:  # not UTF-8 at all
         with pytest.raises(ForelockError):
-            list(json_slices.each(document, 0, WANTED, "samples"))
+            list(json_slices.objects(document, 0, WANTED, "samples"))
         return
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(json_slices, "_RUN", 60)
@@ -81,7 +81,7 @@ def test_samples_that_are_alike_are_read_together():
 
     samples = [{"id": f"i{k}", "scores": {}, "messages": [{"id": k}, {"id": k}]} for k in range(5_000)]
     document = json.dumps(samples, indent=2).encode()
-    found = list(json_slices.each(document, 0, Counted({"id"}, only=True), "samples"))
+    found = list(json_slices.objects(document, 0, Counted({"id"}, only=True), "samples"))
     assert [each["id"] for each in found] == [f"i{k}" for k in range(5_000)]
     assert None not in calls
     assert sum(map(len, calls)) > 4_000

@@ -392,7 +392,7 @@ def test_a_receipt_carries_a_leaf_that_anybody_can_hash(service: Service) -> Non
 
 def fresh(service: Service) -> None:
     """Forget what the process has compared, as another process has not compared it."""
-    verdicts._said._known.clear()
+    verdicts._statements._known.clear()
     headlines._known._known.clear()
 
 

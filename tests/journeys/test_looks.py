@@ -147,7 +147,7 @@ def test_a_look_at_rows_that_were_voided_meanwhile_does_not_count(
     run(service, prereg_id, sequence[:20], set(sequence[:20]))
     computed = []
 
-    def compute(inputs: looks_action.Inputs) -> looks_action.Found:
+    def compute(inputs: looks_action.Inputs) -> looks_action.LookResult:
         if not computed:
             answer = service.client.post(
                 path(prereg_id, "/batches/1/void"),
@@ -174,7 +174,7 @@ def test_a_look_goes_on_record_once(service: Service) -> None:
     sequence = order(service, prereg_id)
     run(service, prereg_id, sequence[:20], set())
     service.run_jobs()
-    late = looks_action.Found(((1, "stop"),), None, False)
+    late = looks_action.LookResult(((1, "stop"),), None, False)
     with service.database.write() as session:
         record = preregistrations.get(session, service.project_id, prereg_id, for_update=True)
         answer = looks_action.record(session, record, late, clock.moment(session))

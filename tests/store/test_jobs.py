@@ -250,8 +250,8 @@ def test_the_newest_job_that_found_something_is_found_behind_one_that_did_not(wo
             enqueue(world, session, number, kind="monitor", subject="r1")
             assert job_leases.finish(session, claim(session), result)
         assert jobs.latest(session, "project", kind="monitor", subject="r1").id == "j1"
-        assert jobs.latest(session, "project", kind="monitor", subject="r1", found="reading").id == "j0"
-        assert jobs.latest(session, "project", kind="monitor", subject="r1", found="looks") is None
+        assert jobs.latest(session, "project", kind="monitor", subject="r1", result="reading").id == "j0"
+        assert jobs.latest(session, "project", kind="monitor", subject="r1", result="looks") is None
 
 
 def test_jobs_without_subject_do_not_merge(world):

@@ -19,7 +19,7 @@ from service.keyring.keyring import Keyring
 from service.reports.prereg.markdown import parse_plan
 from service.store.plans import preregistrations
 from service.web.plans.gaps import Gaps
-from service.web.plans.plan_form import DEFAULTS, asked_of
+from service.web.plans.plan_form import DEFAULTS, read_answers
 from tests.web.outline import Outline, page
 
 ANSWERS = {**DEFAULTS, "dataset": "Dev v1", "independence": "another page each", "n": "40"}
@@ -40,7 +40,7 @@ def test_the_form_asks_what_the_terminal_asks():
     answers = iter(
         ["old", "new", "1", "accuracy", "1", "1", "2", "Dev v1", "40", "", "another page each", "1", ""]
     )
-    assert asked_of(form()).plan == wizard.ask(lambda _question: next(answers))
+    assert read_answers(form()).plan == wizard.ask(lambda _question: next(answers))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_the_form_asks_what_the_terminal_asks():
     ],
 )
 def test_an_answer_that_cannot_be_is_told_at_its_field(field, value):
-    assert list(asked_of(form(**{field: value})).faults) == [field]
+    assert list(read_answers(form(**{field: value})).faults) == [field]
 
 
 def test_clusters_are_counted_and_fewer_than_items():
-    assert asked_of(form(clusters="talk", n_clusters="20", independence="")).faults == {}
-    assert list(asked_of(form(clusters="talk", n_clusters="", independence="")).faults) == ["n_clusters"]
-    assert list(asked_of(form(clusters="talk", n_clusters="41")).faults) == ["n_clusters"]
+    assert read_answers(form(clusters="talk", n_clusters="20", independence="")).faults == {}
+    assert list(read_answers(form(clusters="talk", n_clusters="", independence="")).faults) == ["n_clusters"]
+    assert list(read_answers(form(clusters="talk", n_clusters="41")).faults) == ["n_clusters"]
 
 
 def test_a_new_form_complains_of_nothing_and_shows_something(planner):
@@ -107,7 +107,7 @@ def test_a_plan_is_taken_away_as_json_and_markdown(planner):
     got = planner.post("/plans/new", data={**ANSWERS, "act": "json"})
     assert got.headers["content-disposition"] == 'attachment; filename="plan.json"'
     plan = Plan.from_dict(json.loads(got.text))
-    assert plan.as_dict() == Plan.from_dict(asked_of(form()).plan).as_dict()
+    assert plan.as_dict() == Plan.from_dict(read_answers(form()).plan).as_dict()
     got = planner.post("/plans/new?lang=zh", data={**ANSWERS, "act": "markdown"})
     assert "实验预注册" in got.text
     assert parse_plan(got.text)[0] == plan

@@ -169,5 +169,5 @@ def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> 
 
 def _receipts(receipts: list[Receipt]) -> str:
     """Receipts as JSON: with the ledger's verifier key they are checked offline."""
-    said = [receipt.model_dump(mode="json") for receipt in receipts]
-    return json.dumps(said[0] if len(said) == 1 else said, ensure_ascii=False)
+    bodies = [receipt.model_dump(mode="json") for receipt in receipts]
+    return json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False)

@@ -26,7 +26,7 @@ def rotate(signer: Signer, keys: SigningKeyFile) -> Signed | None:
     Raises:
         CheckpointRefused: the log does not go on from what was signed.
     """
-    signer.found()
+    signer.establish()
     successor = keys.prepare()
     with signer.turn() as turn, turn.write() as session:
         seen = signer.look(session, signer.state.read(), for_update=True)

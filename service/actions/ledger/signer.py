@@ -187,7 +187,7 @@ class Signer:
         """The keys that are here, under a name."""
         return [notes.Signer(origin, Ed25519PrivateKey.from_private_bytes(key)) for key in self._keys()]
 
-    def found(self) -> None:
+    def establish(self) -> None:
         """Give the log a name and a key, once; committed before anything is signed under them."""
         with self.database.read() as session:
             if ledger_signers.every(session):
@@ -210,7 +210,7 @@ class Signer:
             with self.database.read() as session:
                 if ledger.head(session).size == 0 and self.state.read() is None:
                     return None
-            self.found()
+            self.establish()
         # the state is on the disk, and the same note is stored again from it: its row need not be waited for
         with self.turn(flush=False) as turn:
             self.step("taken")
@@ -253,13 +253,13 @@ class Signer:
         if before.origin == last.origin:
             return before
         leaves = [ledger.leaf(session, signer.sequence) for signer in signers if signer.sequence is not None]
-        said = [ledger.body_of(leaf)["note"] for leaf in leaves]
-        for number, note in enumerate(said):
+        bodies = [ledger.body_of(leaf)["note"] for leaf in leaves]
+        for number, note in enumerate(bodies):
             try:
                 resumed = read_handover(note)
                 if not resumed.is_resumption or resumed.before.name != before.origin:
                     continue
-                chain = follow(resumed.before, said[number:])
+                chain = follow(resumed.before, bodies[number:])
             except TransparencyFault:
                 continue
             if str(chain[-1].after) == last.vkey:

@@ -81,14 +81,14 @@ def amend(
     )
     facts = {"version": changed.version, "acknowledged": list(read)}
     audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=moment.now)
-    said = {
+    body = {
         "version": changed.version,
         "plan_sha256": changed.plan_sha256,
         "prior_sha256": record.plan_sha256,
         "reason": reason,
         **clock_facts(session, moment.now),
     }
-    receipt = ledger.append_of(session, record, "plan_amended", said, moment)
+    receipt = ledger.append_of(session, record, "plan_amended", body, moment)
     announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
     return changed, receipt
 
@@ -108,7 +108,7 @@ class Version:
 
 def versions(session: Session, record: Preregistration) -> list[Version]:
     """Every version of a locked plan, the first one first."""
-    said = {
+    events = {
         entry.body["version"]: entry
         for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended")
     }
@@ -116,11 +116,11 @@ def versions(session: Session, record: Preregistration) -> list[Version]:
         Version(
             version=version.version,
             plan_sha256=version.sha256,
-            prior_sha256=said[version.version].body.get("prior_sha256"),
-            reason=said[version.version].body.get("reason"),
+            prior_sha256=events[version.version].body.get("prior_sha256"),
+            reason=events[version.version].body.get("reason"),
             locked_at=version.locked_at,
-            receipt=said[version.version].receipt,
+            receipt=events[version.version].receipt,
         )
         for version in plans.versions(session, record.id)
-        if version.version in said
+        if version.version in events
     ]

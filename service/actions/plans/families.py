@@ -68,26 +68,28 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = in_order(members, items)
     (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
-    lines = preregistrations.lines(session, project_id, [each.preregistration_id for each in ordered])
-    shown = ordered[start : start + limit]
+    lines = preregistrations.lines(session, project_id, [own.preregistration_id for own in ordered])
+    members_shown = ordered[start : start + limit]
     return Family(
         items=tuple(sorted(items)),
         n=len(ordered),
-        states=dict(Counter(lines[each.preregistration_id].state for each in ordered)),
+        states=dict(Counter(lines[own.preregistration_id].state for own in ordered)),
         overlapping=sum(bool(member.items & items) and member.items != items for member in members),
-        registrations=_registrations(session, project_id, shown, start, lines),
+        registrations=_registrations(session, project_id, members_shown, start, lines),
         next_cursor=str(start + limit) if start + limit < len(ordered) else None,
     )
 
 
 def _registrations(
-    session: Session, project_id: str, shown: Sequence[Member], start: int, lines: dict[str, Line]
+    session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, Line]
 ) -> list[Registration]:
-    judged = [each.preregistration_id for each in shown if lines[each.preregistration_id].judged_at]
+    judged = [member.preregistration_id for member in members if lines[member.preregistration_id].judged_at]
     stored = verdicts.several(session, project_id, judged) if judged else {}
     return [
-        Registration(number, lines[each.preregistration_id], _outcomes(stored.get(each.preregistration_id)))
-        for number, each in enumerate(shown, start + 1)
+        Registration(
+            number, lines[member.preregistration_id], _outcomes(stored.get(member.preregistration_id))
+        )
+        for number, member in enumerate(members, start + 1)
     ]
 
 

@@ -189,8 +189,8 @@ def lock(
     audit.record_act(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
     )
-    said = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
-    receipt = ledger.append_of(session, record, "plan_locked", said, moment)
+    body = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
+    receipt = ledger.append_of(session, record, "plan_locked", body, moment)
     announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
     return locked, receipt
 

@@ -54,14 +54,14 @@ def close(
     enqueue(session, moved, "verdict", moment)
     facts = {"deviation": deviation}
     audit.record_act(session, caller, "preregistration.close", record.id, facts, now=moment.now)
-    said = {
+    body = {
         "plan_sha256": record.plan_sha256,
         "deviation": deviation,
         "received": received,
         "expected": expected_total(record.plan),
         "reason": reason,
     }
-    receipt = ledger.append_of(session, record, "close", said, moment)
+    receipt = ledger.append_of(session, record, "close", body, moment)
     announce(session, moved, Event.CLOSED, receipt.sequence, now=moment.now)
     return moved, receipt
 
@@ -74,8 +74,8 @@ def withdraw(
     moved = preregistrations.move(session, record, "withdrawn", moment.now)
     facts = {"state": record.state}
     audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=moment.now)
-    said = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
-    receipt = ledger.append_of(session, record, "withdrawal", said, moment)
+    body = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
+    receipt = ledger.append_of(session, record, "withdrawal", body, moment)
     announce(session, moved, Event.WITHDRAWN, receipt.sequence, now=moment.now)
     return moved, receipt
 

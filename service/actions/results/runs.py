@@ -57,13 +57,13 @@ def bind(
     )
     runs.insert(session, run, caller.id)
     audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=moment.now)
-    said = {
+    body = {
         "plan_sha256": record.plan_sha256,
         "run": name,
         "arm": run.arm,
         "run_sha256": run.sha256(),
     }
-    return run, ledger.append_of(session, record, "run", said, moment)
+    return run, ledger.append_of(session, record, "run", body, moment)
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:

@@ -75,7 +75,7 @@ def unblind(
     session: Session,
     caller: Key,
     record: Preregistration,
-    asked: UnblindingRequest,
+    request: UnblindingRequest,
     moment: Moment,
 ) -> tuple[Unblinding, Receipt, Job | None]:
     """Open results before the verdict. The record is held; the runner lets the key go, if it has not yet.
@@ -91,16 +91,16 @@ def unblind(
             "the verdict is there, and the results with it: nothing is blinded", code="already_judged"
         )
     record.require("locked", "collecting", "complete", action="unblinding")
-    require_known(record.plan, asked)
-    require_more(seals(session, record).unblindings, asked)
+    require_known(record.plan, request)
+    require_more(seals(session, record).unblindings, request)
     released = plan_keys.is_released(session, record.id)
     made = Unblinding(
         at=moment.now,
         by=caller.name,
         by_key=caller.id,
-        reason=asked.reason,
-        population=asked.population,
-        endpoint=asked.endpoint,
+        reason=request.reason,
+        population=request.population,
+        endpoint=request.endpoint,
         received=sum(count.received for count in coverage.counts(session, record.id)),
         expected=expected_total(record.plan),
     )
@@ -115,7 +115,7 @@ def erase(
     session: Session,
     caller: Key,
     record: Preregistration,
-    asked: ErasureRequest,
+    request: ErasureRequest,
     moment: Moment,
 ) -> tuple[Erasure, Receipt]:
     """Destroy the plan's key in every form, in the transaction that says so. The record is held.
@@ -127,7 +127,7 @@ def erase(
     require_person(caller, "erasing rows")
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="erasing rows")
     plan_keys.wrapped(session, record.id)
-    made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=asked.reason)
+    made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
     receipt = ledger.append_of(session, record, "erasure", facts(made), moment)
     plan_keys.erase(

@@ -34,5 +34,5 @@ def void(
     cells = [(*sealed.head.cell, int(replicate)) for replicate in replicates]
     save(session, record, held(session, record), cells)
     audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=moment.now)
-    said = {"batch": sequence, "reason": reason}
-    return ledger.append_of(session, record, "batch_voided", said, moment)
+    body = {"batch": sequence, "reason": reason}
+    return ledger.append_of(session, record, "batch_voided", body, moment)

@@ -168,14 +168,14 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
         for decision in decided[deviation.number]:
             name = f"deviations/{deviation.number}-decision-{decision.number}.json"
             writer.add(name, canonical(decision.model_dump(mode="json", by_alias=True)))
-    said = print_deviations(
+    text = print_deviations(
         filed,
         decided,
         plan_sha256=record.plan_sha256 or "",
         consequences=deviation_actions.effects_on_verdict(session, record) if filed else None,
         language="en",
     )
-    writer.add("documents/DEVIATIONS.md", said.encode())
+    writer.add("documents/DEVIATIONS.md", text.encode())
     writer.add("documents/EVIDENCE.md", print_card(evidence.card(session, record), "en").encode())
     if not ledger.receipts(session, record.id, kind="erasure"):
         _add_rows(session, record, writer)
@@ -203,7 +203,7 @@ def _add_log(
     *,
     open_now: bool,
 ) -> None:
-    own = ledger.each(session, record.id, *(_SINGLE if open_now else LOCKS))
+    own = ledger.iterate(session, record.id, *(_SINGLE if open_now else LOCKS))
     single = [entry for entry in own if entry.sequence < log.checkpoint.size] + _handovers(session, log)
     for entry, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
         leaf_name, proof_name = names(entry.sequence)
@@ -219,7 +219,7 @@ def _add_log(
 
 def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
     """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
-    entries = ledger.each(session, record.id, *_MANY)
+    entries = ledger.iterate(session, record.id, *_MANY)
     covered = takewhile(lambda entry: entry.sequence < log.checkpoint.size, entries)
     for entry, path in _proven(session, log, covered):
         proof = [base64_text(hashed) for hashed in path]

@@ -114,10 +114,10 @@ def of_verdict(
         return cumulative(curve, binary=binary, subtitle=subtitle, language=language)
     if name == "arms":
         rows = [summary.model_dump() for summary in summaries(session, record, judged.id)]
-        told = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle
+        described = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle
         if not rows:
             _refuse(NO_ITEMS)
-        return arms(rows, binary=binary, subtitle=told, language=language)
+        return arms(rows, binary=binary, subtitle=described, language=language)
     return _pareto(open_rows(session, record), judged, language)
 
 
@@ -184,9 +184,9 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
 def _pareto(rows: Rows, judged: HypothesisVerdict, language: Language) -> Spec:
     """The hypothesis' endpoint against another one: what its rule speaks of, else what its arms were measured by."""
     plan, population = rows.plan, judged.population
-    asked = [other.endpoint for other in judged.others or ()]
+    endpoints = [other.endpoint for other in judged.others or ()]
     others = (
-        [endpoint for endpoint in plan.endpoints_of(population) if endpoint.id in asked]
+        [endpoint for endpoint in plan.endpoints_of(population) if endpoint.id in endpoints]
         or [
             endpoint
             for endpoint in plan.endpoints_of(population)

@@ -110,14 +110,14 @@ def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> F
         filed_at=moment.now,
     )
     deviation = deviations.insert(session, deviation, caller.id, moment.now)
-    said = {
+    body = {
         "plan_sha256": record.plan_sha256,
         "deviation": number,
         "deviation_sha256": deviation.sha256(),
         "classification": classification,
     }
     audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=moment.now)
-    receipt = ledger.append_of(session, record, "deviation", said, moment)
+    receipt = ledger.append_of(session, record, "deviation", body, moment)
     announce(session, record, Event.DEVIATION_FILED, receipt.sequence, now=moment.now)
     return Filed(deviation, receipt)
 
@@ -152,7 +152,7 @@ def decide(
     )
     decision = deviations.decide(session, deviation, decision, caller.id, moment.now)
     audit.record_act(session, caller, "deviation.decide", record.id, {"deviation": number}, now=moment.now)
-    said = {
+    body = {
         "plan_sha256": record.plan_sha256,
         "deviation": number,
         "decision": decision.number,
@@ -162,7 +162,7 @@ def decide(
     return (
         deviation,
         (*made, decision),
-        ledger.append_of(session, record, "deviation", said, moment),
+        ledger.append_of(session, record, "deviation", body, moment),
     )
 
 

@@ -44,8 +44,8 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
 def events(session: Session, record: Preregistration, stored: StoredVerdict) -> bytes:
     """The verdict as OpenTelemetry events."""
     verdict = stored.read()
-    said = evidence.in_words(session, record, verdict)
-    return otlp.events(verdict, {each.hypothesis: each.headline.en for each in said})
+    sentences = evidence.in_words(session, record, verdict)
+    return otlp.events(verdict, {sentence.hypothesis: sentence.headline.en for sentence in sentences})
 
 
 def scored(
@@ -62,7 +62,7 @@ def scored(
         Conflict: its outcome is invalid, or its rows were erased.
     """
     verdict = stored.read()
-    known = {each.id: each for each in verdict.hypotheses}
+    known = {one.id: one for one in verdict.hypotheses}
     named = next(iter(known)) if hypothesis is None and len(known) == 1 else hypothesis
     if named not in known:
         message = "a score is of one hypothesis" if named is None else "the plan has no such hypothesis"

@@ -46,6 +46,6 @@ def _of_record(session: Session, project_id: str, line: HypothesisLine) -> Headl
         return {}
     if verdict is None:
         return {}
-    said = {judged.id: headline(record.plan, judged).line for judged in verdict.hypotheses}
-    _known.add(key, said, len(said) + 1)
-    return said
+    lines = {judged.id: headline(record.plan, judged).line for judged in verdict.hypotheses}
+    _known.add(key, lines, len(lines) + 1)
+    return lines

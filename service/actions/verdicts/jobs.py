@@ -37,7 +37,7 @@ class Computation:
 
 def enqueue_once(
     session: Session,
-    asked: Computation,
+    computation: Computation,
     moment: Moment,
     *,
     project_id: str,
@@ -49,9 +49,13 @@ def enqueue_once(
     Raises:
         TooMany: `too_many_jobs`, `too_many_job_bytes`.
     """
-    about = json.dumps([project_id, asked.kind, asked.version, library_versions()], sort_keys=True)
-    subject = keyring.fingerprint("job", about.encode(), asked.body)  # nobody else can tell which body it was
-    known = jobs.latest(session, project_id, kind=asked.kind, subject=subject)
+    about = json.dumps(
+        [project_id, computation.kind, computation.version, library_versions()], sort_keys=True
+    )
+    subject = keyring.fingerprint(
+        "job", about.encode(), computation.body
+    )  # nobody else can tell which body it was
+    known = jobs.latest(session, project_id, kind=computation.kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
     if jobs.unfinished(session, project_id, quota.jobs) >= quota.jobs:
@@ -60,25 +64,25 @@ def enqueue_once(
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
         )
-    if job_work.input_bytes(session, project_id) + len(asked.body) > quota.input_bytes:
+    if job_work.input_bytes(session, project_id) + len(computation.body) > quota.input_bytes:
         raise TooMany(
             f"the jobs of this project that wait or run hold requests of {quota.input_bytes} bytes, as many as "
             "they may; wait for some to end, or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_job_bytes",
         )
-    blocks, seconds = asked.work()
-    params = {"version": asked.version, "blocks": blocks, "seconds": seconds}
+    blocks, seconds = computation.work()
+    params = {"version": computation.version, "blocks": blocks, "seconds": seconds}
     new = jobs.NewJob(
         id=moment.new_id(),
         project_id=project_id,
-        kind=asked.kind,
+        kind=computation.kind,
         params=params,
         subject=subject,
         created_at=moment.now,
     )
     job = jobs.enqueue(session, new)
     if job.id == new.id:
-        job_work.put_input(session, new.id, asked.body)
+        job_work.put_input(session, new.id, computation.body)
     return job
 
 

@@ -48,7 +48,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookResult:
     """What may leave: decisions by look, or a reading."""
 
     decisions: tuple[tuple[int, Decision], ...]
@@ -64,27 +64,27 @@ def inputs(session: Session, record: Preregistration, *, seal_private: bytes) ->
     return Inputs(record.id, record.plan, manifests_of(session, record), outcomes, first, len(voided))
 
 
-def compute(inputs: Inputs) -> Found:
+def compute(inputs: Inputs) -> LookResult:
     """Take the looks that are due until one says stop, or read what is in: runs in a worker process."""
     plan, manifests, outcomes = inputs.plan, inputs.manifests, inputs.outcomes
     resolved = resolve(plan)
     units = stopping.units_in(plan, manifests, stopping.everywhere(outcomes))
     if inputs.first_look == 0:
         reading = stopping.read(resolved, manifests, outcomes, units)
-        return Found((), reading_of(plan, reading), reading.stop)
+        return LookResult((), reading_of(plan, reading), reading.stop)
     decisions: list[tuple[int, Decision]] = []
     for look in range(inputs.first_look, stopping.look_due(plan, units) + 1):
         stop = stopping.read(resolved, manifests, outcomes, stopping.at_look(plan, look)).stop
         decisions.append((look, "stop" if stop else "continue"))
         if stop:
-            return Found(tuple(decisions), None, True)
-    return Found(tuple(decisions), None, False)
+            return LookResult(tuple(decisions), None, True)
+    return LookResult(tuple(decisions), None, False)
 
 
 def record(
     session: Session,
     stored: Preregistration,
-    seen: Found,
+    seen: LookResult,
     moment: Moment,
 ) -> Mapping[str, Any]:
     """Put the looks on record; a stop completes the record and queues its verdict.

@@ -38,14 +38,14 @@ def page(
     """
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
     plan_private = plan_keys.released(session, record.id)
-    shown = _readable_cells(session, record)
+    cells = _readable_cells(session, record)
     first, offset = cursors.numbers("1-0" if cursor is None else cursor, _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[Row] = []
     for sequence in batches.sequences(session, record.id, start=first):
         batch = batches.get(session, record.id, sequence)
         head = batch.sealed.head
-        if not shown(head.population, head.endpoint):
+        if not cells(head.population, head.endpoint):
             continue
         placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
         begin = offset if sequence == first else 0

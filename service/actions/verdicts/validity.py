@@ -90,5 +90,5 @@ def _closed(session: Session, record: Preregistration) -> Mark | None:
     closing = ledger.entries(session, record.id, "close")
     if not closing:
         return None
-    said = closing[0].body
-    return closed_early(closing[0].created_at, said["received"], said["expected"], said["deviation"])
+    body = closing[0].body
+    return closed_early(closing[0].created_at, body["received"], body["expected"], body["deviation"])

@@ -100,8 +100,8 @@ def record(
         facts={},
         now=moment.now,
     )
-    said = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    receipt = ledger.append_of(session, stored, "verdict", said, moment)
+    body = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
+    receipt = ledger.append_of(session, stored, "verdict", body, moment)
     announce(session, stored, Event.JUDGED, receipt.sequence, now=moment.now)
     return {"preregistration_id": stored.id}
 

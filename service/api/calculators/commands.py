@@ -56,15 +56,15 @@ def command_of(question: str, names: Sequence[str], options: Mapping[str, Sequen
     """
     if question not in OPTIONS:
         raise NotFound(f"there is no such question; there are {', '.join(OPTIONS)}")
-    said = {name: [value for value in values if value] for name, values in options.items()}
-    faults = [fault for name, values in said.items() for fault in _faults(question, name, values)]
+    given = {name: [value for value in values if value] for name, values in options.items()}
+    faults = [fault for name, values in given.items() for fault in _faults(question, name, values)]
     if faults:
         raise InvalidData(f"{faults[0].path}: {faults[0].message}", faults[:20])
     if not names:
         raise InvalidData.field("file", "there is none", "choose a file, or send one in a part named 'file'")
     arguments = [question, *names]
     for name in OPTIONS[question]:
-        for value in said.get(name, ()):
+        for value in given.get(name, ()):
             if name in FLAGS:
                 arguments += _flag(name, value)
             else:

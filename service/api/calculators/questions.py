@@ -86,12 +86,12 @@ def ask(
         for name, size in zip(names, sizes, strict=True):
             (folder / name).write_bytes(body[start : start + size])
             start += size
-        said = io.StringIO()
+        complaints = io.StringIO()
         try:
-            with contextlib.redirect_stderr(said):
+            with contextlib.redirect_stderr(complaints):
                 return _answered(arguments)
         except SystemExit:
-            raise _refusal(said.getvalue().strip().rpartition("error: ")[2], arguments[0]) from None
+            raise _refusal(complaints.getvalue().strip().rpartition("error: ")[2], arguments[0]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,11 @@ def _refused() -> Iterator[None]:
         raise InvalidData(str(fault)) from None
 
 
-def _refusal(said: str, question: str) -> InvalidData:
+def _refusal(complaint: str, question: str) -> InvalidData:
     """What a parser of options says, as a problem of the option that it names."""
-    named = _REFUSED.fullmatch(said)
+    named = _REFUSED.fullmatch(complaint)
     if named is None:
-        return InvalidData(said or "cannot be read")
+        return InvalidData(complaint or "cannot be read")
     return InvalidData.field(named[1], named[2], f"forelock {question} --help says what it takes")
 
 

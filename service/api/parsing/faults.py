@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
 from service.api.parsing.field_fixes import fix_of
-from service.api.parsing.strict_json import shown
+from service.api.parsing.strict_json import quote_key
 from service.errors import Fault, InvalidData
 
 MAX_FAULTS = 20
@@ -107,7 +107,7 @@ def path_of(loc: Sequence[int | str], value: Any) -> str:
             value = value[part]
         elif not (position == last and isinstance(value, dict) and str(part).isidentifier()):
             continue
-        path += f"[{part}]" if isinstance(part, int) else f".{shown(part)}"
+        path += f"[{part}]" if isinstance(part, int) else f".{quote_key(part)}"
     return path.lstrip(".")
 
 

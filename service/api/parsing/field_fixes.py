@@ -63,9 +63,9 @@ def fix_of(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None)
     if "fix" in context:
         return str(context["fix"])
     if model is not None:
-        told = _of_model(error, model)
-        if told:
-            return told
+        of_model = _of_model(error, model)
+        if of_model:
+            return of_model
     if kind in _FIXES:
         return _FIXES[kind]
     close = _closest(sent, _CHOICE.findall(str(context.get("expected") or context.get("expected_tags", ""))))

@@ -88,11 +88,11 @@ def read_multipart(body: bytes, content_type: str) -> Form:
     for part in parts:
         head, _, content = part.partition(b"\r\n\r\n")
         lines = head[:MOST_HEAD].decode("utf-8", "replace").replace("\r\n", "\n")
-        said = _DISPOSITION.search(lines)
-        if said is None or len(head) > MOST_HEAD:
+        disposition = _DISPOSITION.search(lines)
+        if disposition is None or len(head) > MOST_HEAD:
             raise NotMultipart
-        if said[2] is None:
-            fields.setdefault(said[1], []).append(content.decode("utf-8-sig", "replace"))
+        if disposition[2] is None:
+            fields.setdefault(disposition[1], []).append(content.decode("utf-8-sig", "replace"))
         else:
-            files.setdefault(said[1], []).append(Sent(said[2].strip('"'), content))
+            files.setdefault(disposition[1], []).append(Sent(disposition[2].strip('"'), content))
     return Form(fields, files)

@@ -103,23 +103,23 @@ def _words(node: Schema, whole: Schema) -> str:
 
 
 def _one_of(choices: Sequence[Any]) -> str:
-    shown = [json.dumps(choice) for choice in choices[:MOST_CHOICES]]
+    quoted = [json.dumps(choice) for choice in choices[:MOST_CHOICES]]
     more = (
         f" or {len(choices) - MOST_CHOICES} others, which /docs lists" if len(choices) > MOST_CHOICES else ""
     )
-    return (shown[0] if len(choices) == 1 else f"one of {', '.join(shown)}") + more
+    return (quoted[0] if len(choices) == 1 else f"one of {', '.join(quoted)}") + more
 
 
 def _number(node: Schema, noun: str) -> str:
     bounds = (
         ("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"), ("exclusiveMaximum", "below"),
     )  # fmt: skip
-    told = [
+    limits = [
         f"{word} {node[name]:.15g}"
         for name, word in bounds
         if name in node and abs(node[name]) < _PLAIN_BOUND
     ]
-    return " ".join([noun, " and ".join(told)]).strip()
+    return " ".join([noun, " and ".join(limits)]).strip()
 
 
 def _size(node: Schema, of: str, noun: str) -> str:

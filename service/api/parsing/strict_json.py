@@ -47,11 +47,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise malformed("duplicate_key", f"has the key '{shown(twice)}' twice in one object", "send it once")
+        raise malformed(
+            "duplicate_key", f"has the key '{quote_key(twice)}' twice in one object", "send it once"
+        )
     return value
 
 
-def shown(key: str) -> str:
+def quote_key(key: str) -> str:
     """A key as an answer may repeat it: short and printable."""
     short = "".join(c if c.isprintable() else "?" for c in key[:64])
     return short if len(key) <= 64 else short + "..."

@@ -20,7 +20,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from service.errors import told_when_full
+from service.errors import refuse_when_full
 from service.ingest.documents import limits
 from service.ingest.documents.limits import too_large, unreadable
 
@@ -97,9 +97,9 @@ class Archive:
 
     def read(self, name: str) -> bytes | mmap:
         """An entry: bytes when it is small, otherwise a file that has no name any more, mapped."""
-        return next(self.each([name]))
+        return next(self.read_members([name]))
 
-    def each(self, names: Sequence[str]) -> Iterator[bytes | mmap]:
+    def read_members(self, names: Sequence[str]) -> Iterator[bytes | mmap]:
         """Entries as `read` gives them, one at a time."""
         for name, method, checksum, packed, size, begin in self._entries(names):
             if size <= _AT_ONCE and packed <= _AT_ONCE and begin >= 0:  # as most are
@@ -125,7 +125,7 @@ class Archive:
     def _large(self, entry: Entry) -> bytes | mmap:
         if entry.size <= limits.IN_MEMORY:
             return b"".join(self._inflated(entry))
-        with told_when_full(), tempfile.TemporaryFile(dir=self._scratch) as kept:
+        with refuse_when_full(), tempfile.TemporaryFile(dir=self._scratch) as kept:
             for piece in self._inflated(entry):
                 kept.write(piece)
             kept.flush()

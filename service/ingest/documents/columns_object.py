@@ -7,7 +7,7 @@ from typing import Any
 
 from service.ingest.documents import json_slices
 from service.ingest.documents.json_values import Buffer, loads
-from service.ingest.documents.limits import MIB, shown, too_large, unreadable
+from service.ingest.documents.limits import MIB, printable, too_large, unreadable
 
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""
@@ -41,12 +41,14 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
         if document[start : start + 1] != b"[":
             return None
         if name in columns:
-            raise unreadable("", f"column '{shown(name)}' stands there twice")
-        columns[name] = loads(bytes(document[start:end]), shown(name))
+            raise unreadable("", f"column '{printable(name)}' stands there twice")
+        columns[name] = loads(bytes(document[start:end]), printable(name))
     first, length = next((name, len(cells)) for name, cells in columns.items())
     for name, cells in columns.items():
         if len(cells) != length:
-            fault = f"column '{shown(name)}' has {len(cells)} values where '{shown(first)}' has {length}"
+            fault = (
+                f"column '{printable(name)}' has {len(cells)} values where '{printable(first)}' has {length}"
+            )
             raise unreadable("", f"{fault}: give one for every item, in the same order")
     return {
         _SINGULAR[name] if _is_plural(name, columns) else name: column for name, column in columns.items()

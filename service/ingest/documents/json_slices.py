@@ -149,7 +149,7 @@ def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int,
             return
 
 
-def each(document: Buffer, position: int, wanted: Members, where: str) -> Iterator[dict[str, Any]]:
+def objects(document: Buffer, position: int, wanted: Members, where: str) -> Iterator[dict[str, Any]]:
     """The elements of an array of objects, or those members of them."""
     return iter(Array(document, position, wanted, where))
 

@@ -35,10 +35,10 @@ def too_large(what: str, limit: str) -> TooLarge:
 
 def unreadable(where: str, fault: str) -> MalformedBody:
     """The refusal of a file that is not what its format says; `where` is a part of it, never a value."""
-    return MalformedBody(f"{shown(where)}: {fault}" if where else fault, code="malformed_import")
+    return MalformedBody(f"{printable(where)}: {fault}" if where else fault, code="malformed_import")
 
 
-def shown(name: str) -> str:
+def printable(name: str) -> str:
     """A name from a file, fit for a message: short, and without characters that do not print.
 
     Example:

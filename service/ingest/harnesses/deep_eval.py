@@ -50,7 +50,7 @@ class DeepEvalRun(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every test case."""
-        cases = json_slices.each(self._document, self._cases[0], _WANTED, "testCases")
+        cases = json_slices.objects(self._document, self._cases[0], _WANTED, "testCases")
         for number, case in enumerate(cases, start=1):
             where = f"testCases[{number}]"
             measures: dict[str, Measured] = {}
@@ -70,7 +70,7 @@ class DeepEvalRun(Reader):
     def judges(self) -> Iterator[tuple[str, str | None]]:
         """Every metric with the model that evaluated it, once each."""
         seen = set()
-        for case in json_slices.each(self._document, self._cases[0], _WANTED, "testCases"):
+        for case in json_slices.objects(self._document, self._cases[0], _WANTED, "testCases"):
             for name, metric in _metrics(case):
                 model = metric.get("evaluationModel")
                 seen.add((name, model if isinstance(model, str) else None))

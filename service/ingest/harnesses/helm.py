@@ -60,7 +60,7 @@ class HelmRun(Reader):
     def samples(self) -> Iterator[Sample]:
         """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
         start = json_slices.whole(self._stats, "per_instance_stats.json")
-        rows = json_slices.each(self._stats, start, _STATS, "per_instance_stats.json")
+        rows = json_slices.objects(self._stats, start, _STATS, "per_instance_stats.json")
         for number, row in enumerate(rows, start=1):
             where = f"per_instance_stats.json[{number}]"
             trial = row.get("train_trial_index", 0)
@@ -111,7 +111,7 @@ def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, A
     for key, begin, _ in json_slices.top(document, where):
         if key != "request_states":
             continue
-        for state in json_slices.each(document, begin, _STATE, where):
+        for state in json_slices.objects(document, begin, _STATE, where):
             about, result, trial = (
                 state.get("instance"),
                 state.get("result"),

@@ -110,7 +110,7 @@ class InspectLog(Reader):
     def samples(self) -> Iterator[Sample]:
         """Every sample."""
         of, chunked = self._wanted.of, any(name.endswith(_CHUNKED) for name in self._names)
-        for name, document in zip(self._names, self._files.read_each(self._names), strict=True):
+        for name, document in zip(self._names, self._files.read_all(self._names), strict=True):
             sample = of(document) if type(document) is bytes else None
             if sample is None:
                 sample = json_slices.pick(document, self._wanted, name)

@@ -128,7 +128,7 @@ class LmEvalRun(Reader):
         document = self._files.read(self._samples)
         if json_slices.begins_array(document):
             start = json_slices.whole(document, "the samples")
-            samples = json_slices.each(document, start, _SAMPLE, "samples")
+            samples = json_slices.objects(document, start, _SAMPLE, "samples")
             yield from ((f"samples[{number}]", content) for number, content in enumerate(samples, start=1))
             return
         for number, line in self._files.lines(self._samples):

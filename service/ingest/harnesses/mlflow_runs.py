@@ -62,7 +62,7 @@ class MlflowRun(Reader):
         run_id = (self.run or {}).get("run_id")
         number = 0
         for document, begin in self._pages:
-            for trace in json_slices.each(document, begin, _TRACE, "traces"):
+            for trace in json_slices.objects(document, begin, _TRACE, "traces"):
                 number += 1
                 where = f"trace {number}"
                 metadata = trace.get("trace_metadata")

@@ -71,7 +71,7 @@ class PromptfooResults(Reader):
                 where = f"line {number}"
                 yield _sample(loads(line, where), where)
         elif self._results_at is not None:
-            results = json_slices.each(self._document, self._results_at, _WANTED, "results")
+            results = json_slices.objects(self._document, self._results_at, _WANTED, "results")
             for number, result in enumerate(results, start=1):
                 yield _sample(result, f"results[{number}]")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.domain.faults import SHOWN
 from service.errors import Fault, InvalidData
-from service.ingest.documents.limits import shown
+from service.ingest.documents.limits import printable
 
 
 class OpenLines:
@@ -30,7 +30,9 @@ class OpenLines:
             return
         faults = [
             Fault(
-                line, f"{count} samples {message}" + (f"; the first is {shown(where)}" if where else ""), fix
+                line,
+                f"{count} samples {message}" + (f"; the first is {printable(where)}" if where else ""),
+                fix,
             )
             for (line, message, fix), (count, where) in list(self._faults.items())[:SHOWN]
         ]

@@ -14,7 +14,7 @@ from service.domain.plans.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
-from service.ingest.documents.limits import shown, unmapped
+from service.ingest.documents.limits import printable, unmapped
 from service.ingest.harnesses.samples import Reader, Sample, bounded, finder, id_finder
 from service.ingest.harnesses.systems import Compared
 from service.ingest.mapping.imported_rows import Imported, Rows
@@ -283,7 +283,7 @@ class Collector:
                     "score the run before it is imported",
                 )
             if target.key not in self._seen and self._others:
-                names = ", ".join(f"'{shown(other)}'" for other in sorted(self._others)[:SHOWN])
+                names = ", ".join(f"'{printable(other)}'" for other in sorted(self._others)[:SHOWN])
                 name = (
                     "filter"
                     if reader.several and "," in target.key

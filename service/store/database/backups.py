@@ -193,5 +193,5 @@ def _run(program: str, url: URL | None, options: Sequence[str]) -> None:
         check=False,
     )
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-        raise BackupFailed(said or f"{program} ended with status {done.returncode}")
+        complaint = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+        raise BackupFailed(complaint or f"{program} ended with status {done.returncode}")

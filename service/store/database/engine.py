@@ -203,15 +203,17 @@ def _dialect_url(url: str) -> URL:
 
 
 def _silence(url: URL, error: BaseException) -> Silence:
-    said = " ".join(str(error).split())
+    reason = " ".join(str(error).split())
     if url.get_backend_name() == "sqlite":
-        why = _cannot_open(Path(str(url.database))) or said
+        why = _cannot_open(Path(str(url.database))) or reason
         return Silence(f"the database file {url.database} cannot be used: {why}", final=True)
-    final = "FATAL:" in said and not any(word in said for word in _PASSING)
-    said = (
-        said.rpartition("FATAL:")[2].strip() if "FATAL:" in said else said.removeprefix("connection failed: ")
+    final = "FATAL:" in reason and not any(word in reason for word in _PASSING)
+    reason = (
+        reason.rpartition("FATAL:")[2].strip()
+        if "FATAL:" in reason
+        else reason.removeprefix("connection failed: ")
     )
-    return Silence(f"the database '{url.database}' at {_place(url)} does not answer: {said}", final)
+    return Silence(f"the database '{url.database}' at {_place(url)} does not answer: {reason}", final)
 
 
 def _place(url: URL) -> str:
@@ -312,7 +314,7 @@ def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
     # The low byte is the primary result code; the rest says more of it (SQLite, Result and Error Codes).
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
     if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):
-        return StorageFull(StorageFull.said)
+        return StorageFull(StorageFull.sentence)
     if code == sqlite3.SQLITE_READONLY or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return ReadOnly(
             "the database takes no writes now: repeat the request when the operator has mended that"

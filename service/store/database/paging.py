@@ -40,18 +40,18 @@ def page(
         # One row more than asked tells whether there is a next page.
         session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
     )
-    shown = rows[:limit]
-    following = encode([shown[-1][key] for key in keys]) if len(rows) > limit else None
-    return [read(row) for row in shown], following
+    kept = rows[:limit]
+    following = encode([kept[-1][key] for key in keys]) if len(rows) > limit else None
+    return [read(row) for row in kept], following
 
 
 def shorten(
-    shown: Sequence[T], following: str | None, kept: int, keys_of: Callable[[T], Sequence[Any]]
+    rows: Sequence[T], following: str | None, kept: int, keys_of: Callable[[T], Sequence[Any]]
 ) -> tuple[list[T], str | None]:
     """The first `kept` of a page's rows, and the cursor of what comes after these."""
-    if kept >= len(shown):
-        return list(shown), following
-    return list(shown[:kept]), encode(keys_of(shown[kept - 1]))
+    if kept >= len(rows):
+        return list(rows), following
+    return list(rows[:kept]), encode(keys_of(rows[kept - 1]))
 
 
 def page_among(

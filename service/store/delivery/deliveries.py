@@ -194,5 +194,5 @@ def _is_held(due: Due) -> sa.ColumnElement[bool]:
 
 
 def _read(row: sa.RowMapping) -> Delivery:
-    shown = {name: row[name] for name in Delivery.model_fields}
-    return Delivery.model_validate(shown | ({} if row["state"] == "waiting" else {"next_at": None}))
+    fields = {name: row[name] for name in Delivery.model_fields}
+    return Delivery.model_validate(fields | ({} if row["state"] == "waiting" else {"next_at": None}))

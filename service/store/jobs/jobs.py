@@ -142,14 +142,14 @@ def page(
 
 
 def latest(
-    session: Session, project_id: str, *, kind: str, subject: str | None, found: str | None = None
+    session: Session, project_id: str, *, kind: str, subject: str | None, result: str | None = None
 ) -> Job | None:
     """The newest job of a kind about a subject; with `found`, of those whose result holds that."""
     statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
         jobs.c.kind == kind, jobs.c.subject == subject
     )
-    if found is not None:
-        statement = statement.where(jobs.c.result[found].as_string().is_not(None))
+    if result is not None:
+        statement = statement.where(jobs.c.result[result].as_string().is_not(None))
     newest = statement.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(1)
     row = session.execute(newest).mappings().one_or_none()
     return None if row is None else read(row)

@@ -56,11 +56,11 @@ def append(
 
 
 def append_of(
-    session: Session, record: Preregistration, kind: Kind, said: Mapping[str, Any], moment: Moment
+    session: Session, record: Preregistration, kind: Kind, body: Mapping[str, Any], moment: Moment
 ) -> Receipt:
     """Add an event of a record, which its leaf names."""
     where = {"preregistration_id": record.id, "project_id": record.project_id}
-    return append(session, kind, {"preregistration_id": record.id, **said}, moment, **where)
+    return append(session, kind, {"preregistration_id": record.id, **body}, moment, **where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = N
     return [_receipt(entry) for entry in _entries(session, preregistration_id, *kinds)]
 
 
-def each(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
+def iterate(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
     """The record's receipts of these kinds in order, of which few are held at a time."""
     after = -1
     while entries_ := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):

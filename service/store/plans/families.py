@@ -80,8 +80,8 @@ def _standing() -> sa.Select[Any]:
     mine = sa.select(alike.c.sequence).where(alike.c.preregistration_id == this).scalar_subquery()
     earlier = sa.func.count(sa.case((alike.c.sequence <= mine, 1))).label("registration")
     numbers = sa.select(sa.func.count().label("of"), earlier).select_from(alike).subquery("numbers")
-    shown = own.c.items_sha256, numbers.c.registration, numbers.c.of
-    return sa.select(*shown).join_from(own, numbers, sa.true())
+    columns = own.c.items_sha256, numbers.c.registration, numbers.c.of
+    return sa.select(*columns).join_from(own, numbers, sa.true())
 
 
 _STANDING = _standing()

@@ -84,9 +84,9 @@ _texts: Recent[str, str] = Recent(CACHED_CHARACTERS, MOST_RECORDS)
 """By hash."""
 MOST_SEARCHED = 5_000
 """Records that a search looks at for one page."""
-Shown = tuple[str | None, date | None]
+ListEntry = tuple[str | None, date | None]
 """Title and `results_due`."""
-_shown: Recent[str, Shown] = Recent(2_000)
+_entries_read: Recent[str, ListEntry] = Recent(2_000)
 """Of locked plans, by hash of their text."""
 
 
@@ -251,32 +251,32 @@ def lines(session: Session, project_id: str, preregistration_ids: Collection[str
 
 def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
-    known = dict(_read_shown(session, locked)) if locked else {}
+    known = dict(_read_entries(session, locked)) if locked else {}
     lines_ = []
     for row in rows:
         draft = row["state"] == "draft"
         title, due = known.get(row["id"], (row["title"], None))
-        shown = {**row, "title": title, "results_due": due}
-        lines_.append(Line(**shown, altered=not draft and row["id"] not in known))
+        fields = {**row, "title": title, "results_due": due}
+        lines_.append(Line(**fields, altered=not draft and row["id"] not in known))
     return lines_
 
 
-def _read_shown(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, Shown]]:
+def _read_entries(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, ListEntry]]:
     """What a list shows of locked plans, by record; nothing of one that is not what was locked, which is noted."""
     for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
         try:
             with integrity.reading("plan", row.id):
                 integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
-                shown = _shown.get(row.plan_sha256)
-                if shown is None:
+                entry = _entries_read.get(row.plan_sha256)
+                if entry is None:
                     content = json.loads(row.canonical)
                     due = content.get("results_due")
-                    shown = content.get("title"), None if due is None else date.fromisoformat(due)
-                    _shown.add(row.plan_sha256, shown, 1)
+                    entry = content.get("title"), None if due is None else date.fromisoformat(due)
+                    _entries_read.add(row.plan_sha256, entry, 1)
         except RecordAltered as error:
             integrity.note(session, error)
         else:
-            yield row.id, shown
+            yield row.id, entry
 
 
 def replace_draft(session: Session, record: Preregistration, plan: Plan) -> Preregistration:
@@ -485,16 +485,16 @@ def _versions(session: Session, record: Preregistration) -> tuple[int, str] | No
     """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
     version = None
     for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended"):
-        said = entry.body
+        body = entry.body
         follows = (
             version is None
             if entry.receipt.kind == "plan_locked"
             else (
                 version is not None
-                and (said["version"], said["prior_sha256"]) == (version[0] + 1, version[1])
+                and (body["version"], body["prior_sha256"]) == (version[0] + 1, version[1])
             )
         )
-        if not follows or said["preregistration_id"] != record.id:
+        if not follows or body["preregistration_id"] != record.id:
             return None
-        version = said["version"], said["plan_sha256"]
+        version = body["version"], body["plan_sha256"]
     return version

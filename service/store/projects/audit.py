@@ -106,17 +106,19 @@ def page(
     if since is not None:
         statement = statement.where(events.created_at >= since)
     # A cursor is the time of the last event that was shown, and how many of that very time were.
-    before, shown = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _count)
+    before, skipped = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _count)
     if before is not None:
         statement = statement.where(events.created_at <= before)
-    statement = statement.order_by(events.created_at.desc(), events.id.desc()).offset(shown).limit(limit + 1)
+    statement = (
+        statement.order_by(events.created_at.desc(), events.id.desc()).offset(skipped).limit(limit + 1)
+    )
     rows = session.execute(statement).mappings().all()
     following = None
     if len(rows) > limit:
         last = rows[limit - 1]["created_at"]
         alike = sum(row["created_at"] == last for row in rows[:limit])
         # Of the same time on the page before as well: those were skipped by `offset` and are to be skipped again.
-        following = paging.encode([last, alike + (shown if before == last else 0)])
+        following = paging.encode([last, alike + (skipped if before == last else 0)])
     return [AuditEvent.model_validate(dict(row)) for row in rows[:limit]], following
 
 

@@ -52,17 +52,17 @@ def page(
     What a series shows follows from all of these, and a page looks at no more than `MOST_LOOKED_AT`, or at one series.
     """
     statement = scope.of_project(_SHOWN, series, project_id)
-    shown, following = paging.page(
+    rows, following = paging.page(
         session, statement, (series.c.created_at, series.c.id), _read, cursor=cursor, limit=limit
     )
-    counts = _count_newest(session, [known.id for known in shown])
+    counts = _count_newest(session, [known.id for known in rows])
     runs = kept = 0
-    for known in shown:
+    for known in rows:
         runs += counts.get(known.id, 0)
         if kept and runs > MOST_LOOKED_AT:
             break
         kept += 1
-    return paging.shorten(shown, following, kept, lambda known: (known.created_at, known.id))
+    return paging.shorten(rows, following, kept, lambda known: (known.created_at, known.id))
 
 
 def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:

@@ -29,7 +29,7 @@ class Sharing(NamedTuple):
     changed_at: datetime | None
 
 
-class Found(NamedTuple):
+class OpenLink(NamedTuple):
     """What a token stands for."""
 
     link: ViewLink
@@ -115,12 +115,12 @@ def revoke(session: Session, preregistration_id: str, link_id: str, now: datetim
     return get(session, preregistration_id, link_id)
 
 
-def by_token(session: Session, token_sha256: str) -> Found | None:
+def by_token(session: Session, token_sha256: str) -> OpenLink | None:
     """The link whose token has that hash, expired and revoked ones included."""
     row = session.execute(_OPENED.where(view_links.c.token_sha256 == token_sha256)).mappings().one_or_none()
     if row is None:
         return None
-    return Found(_read(row), row["project_id"], cast(Visibility, row["visibility"]))
+    return OpenLink(_read(row), row["project_id"], cast(Visibility, row["visibility"]))
 
 
 def _read(row: sa.RowMapping) -> ViewLink:

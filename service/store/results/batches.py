@@ -136,10 +136,10 @@ class PlacedItems:
 
 def read_placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
     """What the batches that count hold, one at a time and without a sealed byte."""
-    shown = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
+    columns = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
     for sequence in sequences(session, preregistration_id):
         this = sa.and_(batches.c.preregistration_id == preregistration_id, batches.c.sequence == sequence)
-        yield PlacedItems(*session.execute(sa.select(*shown).where(this)).one())
+        yield PlacedItems(*session.execute(sa.select(*columns).where(this)).one())
 
 
 def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch:
@@ -165,10 +165,10 @@ def page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[BatchView], str | None]:
     """What may be known of the record's batches, newest first."""
-    shown = [batches.c[name] for name in BatchView.model_fields if name in batches.c]
+    columns = [batches.c[name] for name in BatchView.model_fields if name in batches.c]
     statement = (
         sa.select(
-            batches.c.sequence, *shown, batch_voids.c.reason.label("void_reason"), batch_voids.c.voided_at
+            batches.c.sequence, *columns, batch_voids.c.reason.label("void_reason"), batch_voids.c.voided_at
         )
         .select_from(_WITH_VOIDS)
         .where(batches.c.preregistration_id == preregistration_id)

@@ -72,16 +72,16 @@ def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     return runs_
 
 
-def receipts(session: Session, preregistration_id: str, shown: Sequence[Run]) -> list[Receipt]:
+def receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> list[Receipt]:
     """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
-    numbers = [run.number for run in shown]
+    numbers = [run.number for run in runs]
     if not numbers:
         return []
     first, last = min(numbers), max(numbers)
     # Runs are numbered from 1 in the order of their leaves: number k is the record's k-th leaf of this kind.
     entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
     entries_by_run, receipts_ = {entry.body["run"]: entry for entry in entries}, []
-    for run in shown:
+    for run in runs:
         entry = entries_by_run.get(run.run)
         holds = entry is not None and entry.body["run_sha256"] == run.sha256()
         integrity.require("run", f"{preregistration_id}/{run.run}", holds=holds)

@@ -163,19 +163,21 @@ def page(
         statement = statement.where(lines.judged_at >= since)
     order = (lines.judged_at, lines.preregistration_id, lines.hypothesis)
     rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
-    said = _read_lines(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
-    return [_line(session, row, said[row["preregistration_id"]]) for row in rows], following
+    stated = _read_lines(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
+    return [_line(session, row, stated[row["preregistration_id"]]) for row in rows], following
 
 
-Said = Mapping[str, tuple[str, str, datetime]]
+Statements = Mapping[str, tuple[str, str, datetime]]
 """Title, outcome and time by hypothesis."""
-_said: Recent[tuple[str, str], Said] = Recent(4_000)
+_statements: Recent[tuple[str, str], Statements] = Recent(4_000)
 """By record and hash."""
 
 
-def _read_lines(session: Session, project_id: str, wanted: Collection[tuple[str, str]]) -> dict[str, Said]:
+def _read_lines(
+    session: Session, project_id: str, wanted: Collection[tuple[str, str]]
+) -> dict[str, Statements]:
     """What verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
-    known = {key[0]: said for key in wanted if (said := _said.get(key)) is not None}
+    known = {key[0]: statements for key in wanted if (statements := _statements.get(key)) is not None}
     unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
     whole = several(session, project_id, unknown) if unknown else {}
     for prereg_id in unknown:
@@ -187,18 +189,18 @@ def _read_lines(session: Session, project_id: str, wanted: Collection[tuple[str,
             integrity.note(session, error)
             continue
         if read is not None and isinstance(verdict, StoredVerdict):
-            said = {
+            statements = {
                 hypothesis.id: (read.title or "", hypothesis.outcome, read.judged_at)
                 for hypothesis in read.hypotheses
             }
-            known[prereg_id] = said
-            _said.add((prereg_id, verdict.sha256), said, len(said) + 1)
+            known[prereg_id] = statements
+            _statements.add((prereg_id, verdict.sha256), statements, len(statements) + 1)
     return known
 
 
-def _line(session: Session, row: Mapping[str, object], said: Said) -> HypothesisLine:
-    shown = {name: row[name] for name in HypothesisLine.model_fields if name in row}
-    if said.get(str(row["hypothesis"])) == (row["title"], row["outcome"], row["judged_at"]):
-        return HypothesisLine.model_validate(shown | {"altered": False})
+def _line(session: Session, row: Mapping[str, object], statements: Statements) -> HypothesisLine:
+    fields = {name: row[name] for name in HypothesisLine.model_fields if name in row}
+    if statements.get(str(row["hypothesis"])) == (row["title"], row["outcome"], row["judged_at"]):
+        return HypothesisLine.model_validate(fields | {"altered": False})
     integrity.note(session, RecordAltered("verdict", str(row["preregistration_id"])))
-    return HypothesisLine.model_validate(shown | {"outcome": None, "altered": True})
+    return HypothesisLine.model_validate(fields | {"outcome": None, "altered": True})

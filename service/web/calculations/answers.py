@@ -15,7 +15,7 @@ from service.api.http.requests.body import Content
 from service.api.http.shared import services
 from service.api.parsing.models import JSON
 from service.api.routes.calculations.jobs import computed
-from service.api.routes.calculations.stats import AT_ONCE_SECONDS, computation, found_answer
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS, computation, compute_or_queue
 from service.api.routes.verdicts.charts import Answered, spec_of_answer
 from service.domain.access import Key
 from service.errors import ForelockError, NotFound
@@ -30,7 +30,7 @@ WAIT_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AnswerView:
     """An answer as a page shows it."""
 
     sentence: str
@@ -51,7 +51,7 @@ async def answer_to(
     Raises:
         ForelockError: as the API refuses it.
     """
-    outcome = await found_answer(request, Content([body], JSON), test, AT_ONCE_SECONDS)
+    outcome = await compute_or_queue(request, Content([body], JSON), test, AT_ONCE_SECONDS)
     if isinstance(outcome, aside.Computed):
         answer: dict[str, Any] = json.loads(outcome.answer)
         return answer
@@ -75,14 +75,14 @@ def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str
     return job
 
 
-async def shown(
+async def view_answer(
     request: Request, test: StatTest[Any, Any], answer: dict[str, Any], language: Language
-) -> Shown:
+) -> AnswerView:
     """The answer with its picture, where it has one that can be drawn in time."""
     spec = await to_thread.run_sync(_spec, test, answer, language)
     text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
     picture = None if spec is None else await drawn_for_page(request, spec)
-    return Shown(
+    return AnswerView(
         sentence=str(answer["analysis"]["sentence"]),
         analysis=answer["analysis"],
         warnings=list(answer.get("warnings") or ()),

@@ -16,7 +16,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
-from service.web.calculations.answers import Shown, answer_to, job_of, shown
+from service.web.calculations.answers import AnswerView, answer_to, job_of, view_answer
 from service.web.html.forms import LARGE, reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html, refusal
 from service.web.html.speech import language_of
@@ -48,15 +48,15 @@ async def _of_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_
         raise NotFound("there is no such job in this project")
     job = await to_thread.run_sync(job_of, request, visitor, test, job_id)
     if job.result is not None:
-        told = await shown(request, test, job.result, language_of(request))
-        return _page(request, visitor, test, _example(test), told=told)
+        view = await view_answer(request, test, job.result, language_of(request))
+        return _page(request, visitor, test, _example(test), view=view)
     if job.error is not None and job.state == "failed":
         raise Conflict(str(job.error.get("detail", "the job failed")))
     return _page(request, visitor, test, _example(test), job=job)
 
 
 @routes.post(PATH + "/{name}")
-async def asked(
+async def answer_form(
     request: Request, visitor: Tester, name: str, form: Annotated[Form, Depends(reads_form(LARGE))]
 ) -> Response:
     """The answer to what is in the form, as the API would give it."""
@@ -69,7 +69,9 @@ async def asked(
         return _page(request, visitor, test, text, error=error)
     if isinstance(answer, jobs.Job):
         return RedirectResponse(f"{PATH}/{name}?job={answer.id}", 303, HEADERS)
-    return _page(request, visitor, test, text, told=await shown(request, test, answer, language_of(request)))
+    return _page(
+        request, visitor, test, text, view=await view_answer(request, test, answer, language_of(request))
+    )
 
 
 def _page(
@@ -78,7 +80,7 @@ def _page(
     test: StatTest[Any, Any],
     text: str,
     *,
-    told: Shown | None = None,
+    view: AnswerView | None = None,
     job: jobs.Job | None = None,
     error: ForelockError | None = None,
 ) -> Response:
@@ -95,7 +97,7 @@ def _page(
         test=words,
         fields=fields,
         text=text,
-        told=told,
+        told=view,
         job=job,
         error=error,
     )

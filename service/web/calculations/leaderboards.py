@@ -17,7 +17,7 @@ from service.domain.access import Key
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
 from service.store.jobs import jobs
-from service.web.calculations.answers import Shown, answer_to, shown
+from service.web.calculations.answers import AnswerView, answer_to, view_answer
 from service.web.html.forms import LARGE, reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html, refusal
 from service.web.html.speech import language_of
@@ -59,8 +59,8 @@ async def ranked(
         return _page(request, visitor, text, better, error=error)
     if isinstance(answer, jobs.Job):
         return RedirectResponse(f"/tests/{test.name}?job={answer.id}", 303, HEADERS)
-    told = await shown(request, test, answer, language_of(request))
-    return _page(request, visitor, text, better, told=told, remarks=table.remarks)
+    view = await view_answer(request, test, answer, language_of(request))
+    return _page(request, visitor, text, better, view=view, remarks=table.remarks)
 
 
 def _page(
@@ -69,7 +69,7 @@ def _page(
     text: str,
     better: str,
     *,
-    told: Shown | None = None,
+    view: AnswerView | None = None,
     remarks: Sequence[str] = (),
     error: ForelockError | None = None,
 ) -> Response:
@@ -80,7 +80,7 @@ def _page(
         visitor=visitor,
         text=text,
         better=better,
-        told=told,
+        told=view,
         remarks=remarks,
         error=error,
     )

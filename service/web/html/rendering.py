@@ -120,8 +120,8 @@ def _places(visitor: Key) -> Iterator[tuple[str, str]]:
 
 def _in(request: Request, language: str) -> str:
     """The same page in another language."""
-    asked = [(name, value) for name, value in request.query_params.multi_items() if name in KEPT]
-    return f"?{urlencode([*asked, ('lang', language)])}"
+    kept_parameters = [(name, value) for name, value in request.query_params.multi_items() if name in KEPT]
+    return f"?{urlencode([*kept_parameters, ('lang', language)])}"
 
 
 class PageRoute(APIRoute):

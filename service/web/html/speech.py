@@ -57,9 +57,9 @@ def translated(room: str, english: str, language: Language) -> Sentence:
 
 def language_of(request: Request) -> Language:
     """What `?lang=` asks for, else what was asked for before, else the first of `Accept-Language` that we speak."""
-    for asked in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
-        if asked in LANGUAGES:
-            return asked
+    for choice in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
+        if choice in LANGUAGES:
+            return choice
     return accepted(request.headers.get("accept-language", ""))
 
 

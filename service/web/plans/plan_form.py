@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WrittenForm:
     """What a form says so far."""
 
     written: Mapping[str, str]
@@ -54,7 +54,7 @@ class Asked:
         return cast(dict[str, object], plan_of(self.answers))
 
 
-def asked_of(form: Form | None) -> Asked:
+def read_answers(form: Form | None) -> WrittenForm:
     """The answers in a form; without one, those that a new plan begins with."""
     written = dict(DEFAULTS) if form is None else {name: form.one(name) for name in DEFAULTS}
     faults: dict[str, str] = {}
@@ -105,7 +105,7 @@ def asked_of(form: Form | None) -> Asked:
     if answers.baseline == answers.candidate:
         faults["candidate"] = _TWO
         answers = replace(answers, candidate=f"{answers.candidate}-2")
-    return Asked(written, faults if form is not None else {}, answers)
+    return WrittenForm(written, faults if form is not None else {}, answers)
 
 
 def _some(text: str) -> str:

@@ -28,7 +28,7 @@ from service.web.html.forms import reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.plans.gaps import Gaps, gaps_of
-from service.web.plans.plan_form import BETTER, CLAIMS, KINDS, Asked, asked_of
+from service.web.plans.plan_form import BETTER, CLAIMS, KINDS, WrittenForm, read_answers
 from service.web.visitors.sign_in import LIST, visitor_who_may
 
 PATH = "/plans/new"
@@ -39,7 +39,7 @@ Planner = Annotated[Key, Depends(visitor_who_may("plans:write"))]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Preview:
     """What is told of the answers so far."""
 
     plan: Plan | None
@@ -50,7 +50,7 @@ class Told:
 @routes.get(PATH)
 async def questions(request: Request, visitor: Planner) -> Response:
     """The questions, with the answers that most plans begin with."""
-    return await _page(request, visitor, asked_of(None))
+    return await _page(request, visitor, read_answers(None))
 
 
 @routes.post(PATH)
@@ -58,23 +58,23 @@ async def answered(
     request: Request, visitor: Planner, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
 ) -> Response:
     """What the answers make: lint and power, a file, or a draft."""
-    asked = asked_of(form)
+    written = read_answers(form)
     act = form.one("act", "check")
-    if asked.faults or act not in ("json", "markdown", "create"):
-        return await _page(request, visitor, asked, 422 if asked.faults and act != "check" else 200)
-    plan = plan_in(asked)
+    if written.faults or act not in ("json", "markdown", "create"):
+        return await _page(request, visitor, written, 422 if written.faults and act != "check" else 200)
+    plan = plan_in(written)
     if act == "create":
         return await to_thread.run_sync(_created, request, visitor, plan)
     return plan_file(plan, act, language_of(request))
 
 
-def plan_in(asked: Asked) -> Plan:
+def plan_in(written: WrittenForm) -> Plan:
     """The plan of the answers, as it would be posted.
 
     Raises:
         InvalidData: an answer that a plan cannot hold.
     """
-    return read_plan(json.dumps(asked.plan, ensure_ascii=False).encode())
+    return read_plan(json.dumps(written.plan, ensure_ascii=False).encode())
 
 
 def plan_file(plan: Plan, form: str, language: Any) -> Response:
@@ -99,33 +99,33 @@ def _created(request: Request, visitor: Key, plan: Plan) -> Response:
     return RedirectResponse(f"{LIST}/{record.id}/plan", 303, HEADERS)
 
 
-async def _page(request: Request, visitor: Key, asked: Asked, status: int = 200) -> Response:
+async def _page(request: Request, visitor: Key, written: WrittenForm, status: int = 200) -> Response:
     say = Say(language_of(request))
-    told = await to_thread.run_sync(_told, asked, say, limiter=services(request).slow)
+    preview = await to_thread.run_sync(_preview, written, say, limiter=services(request).slow)
     return html(
         request,
         "wizard.html",
         status,
         visitor=visitor,
         scripts=("wizard.js",),
-        asked=asked,
-        told=told,
-        claims=_said(CLAIMS, say),
-        kinds=_said(KINDS, say),
-        better=_said(BETTER, say),
+        asked=written,
+        told=preview,
+        claims=_list_choices(CLAIMS, say),
+        kinds=_list_choices(KINDS, say),
+        better=_list_choices(BETTER, say),
         alphas=[(f"{alpha:g}", f"{100 * alpha:g}%") for alpha in ALPHAS],
     )
 
 
-def _said(choices: Mapping[Any, str], say: Say) -> list[tuple[str, str]]:
+def _list_choices(choices: Mapping[Any, str], say: Say) -> list[tuple[str, str]]:
     return [(value, say(text)) for value, text in choices.items()]
 
 
-def _told(asked: Asked, say: Say) -> Told:
+def _preview(written: WrittenForm, say: Say) -> Preview:
     """Lint and power, as though the items were listed already."""
     try:
-        plan = plan_in(asked)
+        plan = plan_in(written)
     except InvalidData as error:
-        return Told(None, error.faults or (Fault("", error.detail, ""),), None)
-    facts = {"items": planned_facts(asked.answers.n, asked.answers.n_clusters)}
-    return Told(plan, (), gaps_of(plan, facts, say))
+        return Preview(None, error.faults or (Fault("", error.detail, ""),), None)
+    facts = {"items": planned_facts(written.answers.n, written.answers.n_clusters)}
+    return Preview(plan, (), gaps_of(plan, facts, say))

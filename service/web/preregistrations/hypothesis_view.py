@@ -61,7 +61,7 @@ def hypothesis_view(
 
 
 def _comparison(planned: Hypothesis, say: Say) -> str:
-    said = {
+    parts = {
         "claim": say(CLAIMS[planned.claim]),
         "candidate": planned.candidate,
         "endpoint": planned.endpoint,
@@ -70,9 +70,9 @@ def _comparison(planned: Hypothesis, say: Say) -> str:
     reference = planned.reference
     if reference is not None:
         unit = "%" if reference.unit == "%" else ""
-        said["reference"] = f"{reference.value:.10g}{unit}"
-        return say("pages.claim_candidate_at_reference", **said)
-    return say("pages.claim_candidate_against_baseline_endpoint", baseline=str(planned.baseline), **said)
+        parts["reference"] = f"{reference.value:.10g}{unit}"
+        return say("pages.claim_candidate_at_reference", **parts)
+    return say("pages.claim_candidate_against_baseline_endpoint", baseline=str(planned.baseline), **parts)
 
 
 def canonical(rule: str) -> str:
@@ -84,9 +84,9 @@ def canonical(rule: str) -> str:
 
 
 def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: Say) -> JudgedView:
-    said = judged.sentence
+    text = judged.sentence
     if say.language == "zh":
-        said = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
+        text = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
     binary = endpoint is not None and endpoint.collapsed_kind == "binary" and judged.reference is None
     effects = {
@@ -104,7 +104,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
         strip=strip_of(first.figure),
-        sentence=said,
+        sentence=text,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
         n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)

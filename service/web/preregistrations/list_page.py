@@ -54,15 +54,15 @@ def listed(
         record_view.line_of(record, _outcomes(session, judged_verdicts.get(record.id)), today, say)
         for record in records
     ]
-    asked = {name: value for name, value in (("q", words), ("state", state)) if value}
+    query = {name: value for name, value in (("q", words), ("state", state)) if value}
     return html(
         request,
         "list.html",
         visitor=visitor,
         lines=lines,
-        asked=asked,
+        asked=query,
         states=record_view.STATE_NAMES,
-        older=f"{LIST}?{urlencode({**asked, 'cursor': next_cursor})}" if next_cursor else "",
+        older=f"{LIST}?{urlencode({**query, 'cursor': next_cursor})}" if next_cursor else "",
     )
 
 

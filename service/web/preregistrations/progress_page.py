@@ -55,7 +55,7 @@ def missing(
     standing = progress.progress(session, record, now=clock.now(session))
     rows, following = progress.missing(session, record, arm=arm or None, cursor=cursor, limit=ROWS)
     base = f"{LIST}/{record.id}/missing"
-    asked = {"arm": arm} if arm else {}
+    query = {"arm": arm} if arm else {}
     return html(
         request,
         "missing.html",
@@ -67,7 +67,7 @@ def missing(
         arms=list(dict.fromkeys(cell.arm for cell, _received in standing.cells)),
         arm=arm,
         rows=rows,
-        following=f"{base}?{urlencode({**asked, 'cursor': following})}" if following else "",
+        following=f"{base}?{urlencode({**query, 'cursor': following})}" if following else "",
     )
 
 
@@ -90,7 +90,7 @@ async def events(request: Request, preregistration_id: str) -> Response:
 async def _stream(request: Request, record: Record, seen: Seen) -> AsyncIterator[bytes]:
     """Until the collection ends, the session does, nobody listens, or it is time to connect again."""
     until, spoken, numbers = time.monotonic() + STREAM_SECONDS, time.monotonic(), count()
-    yield _told(seen, next(numbers))
+    yield _format_event(seen, next(numbers))
     following = services(request).following
     with following.follow(record):
         while seen.expected and time.monotonic() < until and not await request.is_disconnected():
@@ -104,12 +104,12 @@ async def _stream(request: Request, record: Record, seen: Seen) -> AsyncIterator
                 return
             if now != seen:
                 seen, spoken = now, time.monotonic()
-                yield _told(seen, next(numbers))
+                yield _format_event(seen, next(numbers))
             elif time.monotonic() - spoken >= QUIET_SECONDS:
                 spoken = time.monotonic()
                 yield format_sse_event(comment="waiting")
 
 
-def _told(seen: Seen, number: int) -> bytes:
-    told = json.dumps(seen._asdict(), separators=(",", ":"))
-    return format_sse_event(data_str=told, event="progress", id=str(number))
+def _format_event(seen: Seen, number: int) -> bytes:
+    data = json.dumps(seen._asdict(), separators=(",", ":"))
+    return format_sse_event(data_str=data, event="progress", id=str(number))

@@ -118,11 +118,11 @@ def receipt(session: PageSession, visited: Visited) -> Response:
     """The receipt of the plan. An anonymous link leaves out what would tell whose it is: the log's name, the family."""
     last = ledger.entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
     if visited.anonymous:
-        told = LockReceipt(**last.model_dump(exclude={"leaf", "checkpoint", "proof"}), family=None)
+        view = LockReceipt(**last.model_dump(exclude={"leaf", "checkpoint", "proof"}), family=None)
     else:
         (proven,) = proofs.proven(session, [last])
-        told = LockReceipt(**proven.model_dump(), family=families.place_of(session, visited.record))
-    return answer(told, headers=_NOT_KEPT)
+        view = LockReceipt(**proven.model_dump(), family=families.place_of(session, visited.record))
+    return answer(view, headers=_NOT_KEPT)
 
 
 @files.get(SHARED + "/charts/{chart}.{form}")

@@ -26,8 +26,8 @@ def listed(
     request: Request, visitor: Admin, action: str = "", subject: str = "", cursor: str | None = None
 ) -> Response:
     """Events, newest first, narrowed to an action or to what it was done to."""
-    asked = {name: text.strip() for name, text in (("action", action), ("subject", subject)) if text.strip()}
-    for name, text in asked.items():
+    query = {name: text.strip() for name, text in (("action", action), ("subject", subject)) if text.strip()}
+    for name, text in query.items():
         if len(text) > MOST_SEARCH:
             fix = "copy it from the list"
             raise InvalidData.field(name, f"is longer than {MOST_SEARCH} characters", fix)
@@ -38,8 +38,8 @@ def listed(
         events, following = audit.page(
             session,
             visitor.project_id,
-            action=asked.get("action"),
-            subject=asked.get("subject"),
+            action=query.get("action"),
+            subject=query.get("subject"),
             cursor=cursor,
         )
     lines = [
@@ -55,6 +55,6 @@ def listed(
         "audit.html",
         visitor=visitor,
         lines=lines,
-        asked=asked,
-        older=f"{PATH}?{urlencode({**asked, 'cursor': following})}" if following else "",
+        asked=query,
+        older=f"{PATH}?{urlencode({**query, 'cursor': following})}" if following else "",
     )

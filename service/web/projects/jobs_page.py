@@ -43,19 +43,19 @@ def listed(
     rows, following = jobs.page(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )
-    asked = {"state": state} if state else {}
+    query = {"state": state} if state else {}
     lines = [
         {
-            "job": told,
-            "created": time_view("", told.created_at),
-            "finished": None if told.finished_at is None else time_view("", told.finished_at),
+            "job": view,
+            "created": time_view("", view.created_at),
+            "finished": None if view.finished_at is None else time_view("", view.finished_at),
             "record": row.subject if row.kind in OF_RECORDS else None,
             "may_cancel": row.state in UNFINISHED
             and row.kind not in OF_RECORDS
             and visitor.allows("tests:run"),
         }
         for row in rows
-        for told in [job_view(row)]
+        for view in [job_view(row)]
     ]
     return html(
         request,
@@ -64,7 +64,7 @@ def listed(
         lines=lines,
         states=STATES,
         state=state,
-        older=f"{PATH}?{urlencode({**asked, 'cursor': following})}" if following else "",
+        older=f"{PATH}?{urlencode({**query, 'cursor': following})}" if following else "",
     )
 
 

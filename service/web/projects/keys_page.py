@@ -95,15 +95,15 @@ def _page(
 @routes.post(PATH)
 def create(request: Request, visitor: Admin, form: Annotated[Form, Depends(reads_form())]) -> Response:
     """Make a key of the project, with scopes of the visitor's own. Its secret is in this answer and nowhere else."""
-    asked = _asked(form)
+    request_read = _read_request(form)
     secret, shared = new_secret(secrets.token_bytes(SECRET_BYTES)), services(request)
     with shared.database.write() as session:
-        made = made_of(session, visitor, asked, visitor.project_id, secret)
+        made = made_of(session, visitor, request_read, visitor.project_id, secret)
     with shared.database.read() as session:
         return _page(request, session, visitor, made=made, secret=secret)
 
 
-def _asked(form: Form) -> KeyRequest:
+def _read_request(form: Form) -> KeyRequest:
     """The form as the body that the API takes.
 
     Raises:

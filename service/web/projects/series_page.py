@@ -176,18 +176,18 @@ def _difference(run: SeriesRun, say: Say, *, binary: bool) -> str:
         return say("series.reference")
     if standing.delta is None:
         return say("series.undefined")
-    told = amount(standing.delta, binary=binary)
+    text = amount(standing.delta, binary=binary)
     if standing.ci is None:
-        return told
+        return text
     low, high = (
         say("series.unbounded") if end is None else amount(end, binary=binary)
         for end in (standing.ci.low, standing.ci.high)
     )
-    return f"{told} [{low}, {high}]"
+    return f"{text} [{low}, {high}]"
 
 
 def _chance(run: SeriesRun, say: Say) -> str:
     if run.standing.p_value is None:
         return ""
-    told = f"{run.standing.p_value:.3g}"
-    return told if run.standing.exact else say("series.at_most", p=told)
+    text = f"{run.standing.p_value:.3g}"
+    return text if run.standing.exact else say("series.at_most", p=text)

@@ -68,12 +68,12 @@ def visitor_of(request: Request, session: PageSession) -> Key:
 def visitor_who_may(*needed: Scope) -> Callable[[Request], Key]:
     """Dependency: the visitor, whose key carries these scopes too. Holds no session afterwards."""
 
-    def found(request: Request) -> Key:
+    def visitor(request: Request) -> Key:
         key = signed_in(request)
         require_scope(key, *needed)
         return key
 
-    return found
+    return visitor
 
 
 def signed_in(request: Request) -> Key:

@@ -24,12 +24,12 @@ def download(
     except BaseException:
         file.close()
         raise
-    said = {
+    given = {
         "Content-Length": str(size),
         "Content-Disposition": f'attachment; filename="{name}"',
         **(headers or {}),
     }
-    return StreamingResponse(_pieces(file), 200, said, media_type, BackgroundTask(file.close))
+    return StreamingResponse(_pieces(file), 200, given, media_type, BackgroundTask(file.close))
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

@@ -153,13 +153,13 @@ def raw_reader(
     max_bytes: int | None = None,
 ) -> Callable[[Request], Coroutine[Any, Any, Content]]:
     """What `RawBody` depends on."""
-    shown = ({} if example is None else {next(iter(content)): example}) | dict(examples or {})
+    all_examples = ({} if example is None else {next(iter(content)): example}) | dict(examples or {})
     accepted = tuple(content)
 
     async def read(request: Request) -> Content:
         return await read_content(request, accepted, max_bytes)
 
-    return _documented(read, BodyDoc(content, shown, True))
+    return _documented(read, BodyDoc(content, all_examples, True))
 
 
 async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:

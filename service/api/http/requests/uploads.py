@@ -21,7 +21,7 @@ from service.api.http.requests.body import GRACE_SECONDS, LEAST_RATE, BodyDoc
 from service.api.http.requests.headers import header
 from service.api.http.shared import services
 from service.api.parsing.models import too_large
-from service.errors import RequestTimeout, UnsupportedMediaType, told_when_full
+from service.errors import RequestTimeout, UnsupportedMediaType, refuse_when_full
 
 FILES = (
     "application/octet-stream",
@@ -77,7 +77,7 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
     room, project = services(request).uploads, project_of(request)
     await room.take(project, size)
     try:
-        with told_when_full(), await to_thread.run_sync(_opened, scratch) as file:
+        with refuse_when_full(), await to_thread.run_sync(_opened, scratch) as file:
             try:
                 async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
                     received = await _take(request, file, limit)

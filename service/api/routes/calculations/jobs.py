@@ -69,12 +69,12 @@ class JobView(View):
 
 def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
     """The job as its project sees it."""
-    shown = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
+    fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
     if job.kind in jobs.OF_RECORDS:  # how long sealed rows took may follow from what they hold
-        shown |= {name: _coarse(shown[name]) for name in ("created_at", "finished_at")}
+        fields |= {name: _coarse(fields[name]) for name in ("created_at", "finished_at")}
         if job.state != "failed":
-            shown["error"] = None
-    return JobView(**shown, eta_seconds=_eta(job, now or datetime.now(UTC)))
+            fields["error"] = None
+    return JobView(**fields, eta_seconds=_eta(job, now or datetime.now(UTC)))
 
 
 def _coarse(moment: datetime | None) -> datetime | None:
@@ -98,12 +98,12 @@ def queued(
     return response
 
 
-def computed(shared: Services, caller: Key, asked: actions.Computation) -> jobs.Job:
+def computed(shared: Services, caller: Key, computation: actions.Computation) -> jobs.Job:
     """The job that computes it, which may be there already, and a nudge to the runner."""
     with shared.database.write() as session:
         job = actions.enqueue_once(
             session,
-            asked,
+            computation,
             clock.moment(session),
             project_id=caller.project_id,
             keyring=shared.keyring,
@@ -206,8 +206,8 @@ async def _events(shared: Services, caller: Key, job: jobs.Job, request: Request
     until, number = time.monotonic() + STREAM_SECONDS, 0
     while True:
         view = job_view(job)
-        told = view.model_dump_json(include={"state", "progress", "eta_seconds"})
-        yield format_sse_event(data_str=told, event=view.state, id=str(number))
+        text = view.model_dump_json(include={"state", "progress", "eta_seconds"})
+        yield format_sse_event(data_str=text, event=view.state, id=str(number))
         if job.state not in jobs.UNFINISHED or time.monotonic() > until:
             return
         number += 1

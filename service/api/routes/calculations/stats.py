@@ -80,7 +80,9 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         if test.closed_form and content.small and prefer is None:
             return answer(test.answer(validate(adapter, content.body, closed)))
         wanted = preferences(request.headers.getlist("prefer"))
-        outcome = await found_answer(request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS)
+        outcome = await compute_or_queue(
+            request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS
+        )
         if isinstance(outcome, aside.Computed):
             return Response(outcome.answer, 200, wanted.applied, JSON)
         job = await to_thread.run_sync(computed, shared, key, computation(test, outcome))
@@ -108,7 +110,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     )
 
 
-async def found_answer(
+async def compute_or_queue(
     request: Request, content: Content, test: StatTest[Any, Any], seconds: float
 ) -> aside.Computed | aside.Long:
     """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""

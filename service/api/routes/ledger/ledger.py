@@ -105,7 +105,7 @@ def get_checkpoint(shared: Shared) -> Response:
     def make(session: Session) -> bytes:
         return proofs.latest(session).note.encode()
 
-    return _told(shared, "checkpoint", make, newest=True, media_type=_TEXT)
+    return _respond(shared, "checkpoint", make, newest=True, media_type=_TEXT)
 
 
 @routes.get(
@@ -124,7 +124,7 @@ def get_inclusion_proof(
     def make(session: Session) -> bytes:
         return _body(_inclusion(proofs.inclusion(session, index, size or None)))
 
-    return _told(shared, ("proof", index, size), make, newest=size == 0)
+    return _respond(shared, ("proof", index, size), make, newest=size == 0)
 
 
 @routes.get(
@@ -146,7 +146,7 @@ def find_inclusion_proof(
         index = proofs.index_of(session, leaf_sha256)
         return _body(_inclusion(proofs.inclusion(session, index, size or None)))
 
-    return _told(shared, ("find", leaf_sha256, size), make, newest=size == 0)
+    return _respond(shared, ("find", leaf_sha256, size), make, newest=size == 0)
 
 
 @routes.get(
@@ -174,7 +174,7 @@ def get_consistency_proof(
         hashes = [digest.hex() for digest in proof.hashes]
         return _body(ConsistencyView(first=proof.first, second=proof.second, hashes=hashes))
 
-    return _told(shared, ("consistency", first, second), make, newest=second == 0)
+    return _respond(shared, ("consistency", first, second), make, newest=second == 0)
 
 
 @routes.get(
@@ -196,7 +196,7 @@ def list_leaf_hashes(
         following = start + limit if len(leaves) == limit else None
         return _body(LeafHashes(start=start, leaf_sha256=leaves, next_start=following))
 
-    return _told(shared, ("leaves", start, limit), make, newest=True)
+    return _respond(shared, ("leaves", start, limit), make, newest=True)
 
 
 @key_routes.get(
@@ -219,10 +219,10 @@ def get_ledger_keys(shared: Shared) -> Response:
             raise NotFound("the ledger has no key yet: it gets one with the first lock")
         return _body(LedgerKeys(vkey=signers[-1].vkey, signers=signers))
 
-    return _told(shared, "keys", make, newest=True)
+    return _respond(shared, "keys", make, newest=True)
 
 
-def _told(
+def _respond(
     shared: Services,
     key: Hashable,
     make: Callable[[Session], bytes],

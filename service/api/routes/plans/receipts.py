@@ -49,6 +49,6 @@ def list_receipts(
     items = []
     for entry, receipt in zip(page, proven, strict=True):
         is_told = record.judged_at is not None or receipt.kind not in UNTIL_THE_VERDICT
-        said = receipt.model_dump() | ({} if is_told else {"leaf": None})
-        items.append(EntryView(**said, at=entry.created_at))
+        fields = receipt.model_dump() | ({} if is_told else {"leaf": None})
+        items.append(EntryView(**fields, at=entry.created_at))
     return answer(Page[EntryView](items=items, next_cursor=following))

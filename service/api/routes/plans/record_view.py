@@ -136,8 +136,8 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
     """What an entry of the ledger says of a record."""
     if entry is None:
         return None
-    said = {name: entry.body[name] for name in view.model_fields if name in entry.body}
-    return view(at=entry.created_at, receipt=entry.receipt, **said)
+    fields = {name: entry.body[name] for name in view.model_fields if name in entry.body}
+    return view(at=entry.created_at, receipt=entry.receipt, **fields)
 
 
 def respond(
@@ -148,12 +148,12 @@ def respond(
     **headers: str,
 ) -> Response:
     """The record's view with its ETag; a locked plan as it was locked."""
-    shown = view(session, record, just_locked)
-    seals = unblinding.Seals(tuple(shown.unblindings), shown.erasure)
-    tagged = {"ETag": _etag(record, seals, shown.links), **headers}
+    record_shown = view(session, record, just_locked)
+    seals = unblinding.Seals(tuple(record_shown.unblindings), record_shown.erasure)
+    tagged = {"ETag": _etag(record, seals, record_shown.links), **headers}
     if record.state == "draft":
-        return answer(shown, status, tagged)
-    return embedding(shown, "plan", preregistrations.locked_text(session, record), status, tagged)
+        return answer(record_shown, status, tagged)
+    return embedding(record_shown, "plan", preregistrations.locked_text(session, record), status, tagged)
 
 
 def etag_of(session: Session, record: Preregistration) -> str:
@@ -161,7 +161,7 @@ def etag_of(session: Session, record: Preregistration) -> str:
     return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
 
 
-def _etag(record: Preregistration, seals: unblinding.Seals, shown: Sequence[Link]) -> str:
+def _etag(record: Preregistration, seals: unblinding.Seals, links_shown: Sequence[Link]) -> str:
     """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
     changes = f".{seals.changes}" if seals.changes else ""
-    return f'{record.etag[:-1]}{changes}{links_tag(shown)}"'
+    return f'{record.etag[:-1]}{changes}{links_tag(links_shown)}"'

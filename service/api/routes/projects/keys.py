@@ -93,16 +93,16 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     return once.run(work, keep=_without_secret)
 
 
-def made_of(session: Session, caller: Key, asked: KeyRequest, project_id: str, secret: str) -> Key:
+def made_of(session: Session, caller: Key, request: KeyRequest, project_id: str, secret: str) -> Key:
     """The key that was asked for, of that project."""
     return keys.create(
         session,
         caller,
         project_id=project_id,
-        name=asked.name,
-        kind=asked.kind,
-        scopes=asked.scopes,
-        expires_at=asked.expires_at,
+        name=request.name,
+        kind=request.kind,
+        scopes=request.scopes,
+        expires_at=request.expires_at,
         key_id=uuid.uuid4().hex,
         secret=secret,
         now=clock.now(session),

@@ -211,22 +211,22 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
         return shared.plans.read(session, caller, prereg_id)
 
 
-def _run(said: str | None) -> str | None:
-    normal = None if said is None else unicodedata.normalize("NFC", said)
+def _run(header: str | None) -> str | None:
+    normal = None if header is None else unicodedata.normalize("NFC", header)
     if normal is not None and (fault := text_fault(normal)):
         raise InvalidData.field("query.run", fault, "send the name that binding the run answered")
     return normal
 
 
-def _population(plan: Plan, said: str | None) -> str:
+def _population(plan: Plan, header: str | None) -> str:
     known = [population.id for population in plan.populations or ()]
-    if said is None and len(known) == 1:
+    if header is None and len(known) == 1:
         return known[0]
-    if said not in known:
+    if header not in known:
         raise InvalidData.field(
             "query.population", "is not one of the plan's", f"the plan has {', '.join(known)}"
         )
-    return said
+    return header
 
 
 def _store(

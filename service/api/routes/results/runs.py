@@ -101,5 +101,5 @@ def list_runs(
 
 
 def _view(run: Run, receipt: Receipt) -> RunView:
-    said = {name: getattr(run, name) for name in RunView.model_fields if hasattr(run, name)}
-    return RunView(**said, run_sha256=run.sha256(), receipt=receipt)
+    fields = {name: getattr(run, name) for name in RunView.model_fields if hasattr(run, name)}
+    return RunView(**fields, run_sha256=run.sha256(), receipt=receipt)

@@ -90,7 +90,8 @@ def known_chart(chart: str, form: str) -> tuple[actions.Name, ChartForm]:
     """
     if chart not in actions.NAMES or form not in MEDIA:
         raise NotFound(
-            f"no such picture; there are {', '.join(actions.NAMES)}, each as {', '.join(f'.{each}' for each in MEDIA)}"
+            f"no such picture; there are {', '.join(actions.NAMES)}, each as "
+            f"{', '.join(f'.{suffix}' for suffix in MEDIA)}"
         )
     return chart, form
 
@@ -169,8 +170,8 @@ def spec_of_answer(
             "test", "is another test than the path's", "post it to the path of its own test"
         )
     analysis = _read(registered.analysis, body)
-    said = str(analysis["sentence"])
-    binary = " pp" in said or "个百分点" in said if unit is None else unit == "pp"
+    sentence = str(analysis["sentence"])
+    binary = " pp" in sentence or "个百分点" in sentence if unit is None else unit == "pp"
     return draw_answer(registered.name, analysis, picture, binary=binary, language=language)
 
 

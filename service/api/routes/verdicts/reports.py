@@ -61,7 +61,7 @@ def known_report(form: str) -> ReportForm:
         NotFound: there is none.
     """
     if form not in REPORTS:
-        raise NotFound(f"no such report; there are {', '.join(f'report.{each}' for each in REPORTS)}")
+        raise NotFound(f"no such report; there are {', '.join(f'report.{suffix}' for suffix in REPORTS)}")
     return form
 
 

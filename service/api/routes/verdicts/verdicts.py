@@ -147,12 +147,12 @@ def list_verdicts(
         cursor=cursor,
         limit=limit,
     )
-    said = headlines.of_lines(session, caller.project_id, stored)
+    lines = headlines.of_lines(session, caller.project_id, stored)
     items = [
         VerdictItem(
             **line.model_dump(exclude={"sha256"}), headline=None if first is None else first.text(lang)
         )
-        for line, first in zip(stored, said, strict=True)
+        for line, first in zip(stored, lines, strict=True)
     ]
     return answer(Page[VerdictItem](items=items, next_cursor=following))
 

@@ -69,7 +69,7 @@ class Records:
         """Every record with its place."""
         several = len(self._parts) > 1
         for kind, name, document, position in self._parts:
-            before = f"{limits.shown(name)} " if several else ""
+            before = f"{limits.printable(name)} " if several else ""
             if kind == "table":
                 for row in TableFile(self._files, "csv", name=name).samples():
                     yield before + row.where, dict(row.fields)
