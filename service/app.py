@@ -59,6 +59,7 @@ from service.api.routes.verdicts import exports as verdict_exports
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring.keyring import Keyring
+from service.operation.sign_in import sign_in_of
 from service.operation.starting import signer_of
 from service.processes.wake import nudge
 from service.store.database.engine import Database
@@ -138,6 +139,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         signer=signer_of(settings, database, keyring),
         reads=Reads(database),
         uploads=Room(UPLOADED_FILES * settings.max_import_bytes),
+        sign_in=sign_in_of(settings),
     )
 
     @contextlib.asynccontextmanager

@@ -131,6 +131,30 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^\s?#@]+$",
         description="Where people reach the service; messages link to pages there. Unset: they link nowhere.",
     )
+    oidc_issuer: str | None = Field(
+        None,
+        max_length=500,
+        pattern=r"^https?://[^\s?#@]+$",
+        description="OpenID Connect provider by which people sign in to the pages, as its tokens name it; unset: none.",
+    )
+    oidc_client_id: str | None = Field(
+        None, min_length=1, max_length=500, description="What the provider calls this service."
+    )
+    oidc_client_secret_file: Path | None = Field(
+        None, description="File of the secret that the provider gave for it; unset: a public client."
+    )
+    oidc_grants_file: Path | None = Field(
+        None, description="TOML file: what each group of the provider may do in which project."
+    )
+    oidc_groups_claim: str = Field(
+        "groups", min_length=1, max_length=200, description="Claim of the ID token that holds the groups."
+    )
+    oidc_scope: str = Field(
+        "openid profile email",
+        max_length=500,
+        pattern=r"^openid( [!#-\[\]-~]+)*$",
+        description="What is asked of the provider; some give groups for a scope of their own.",
+    )
     otel_endpoint: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+$",
@@ -152,6 +176,17 @@ class Settings(BaseSettings):
                 "a Dask scheduler is reached by mutual TLS: set FORELOCK_DASK_TLS_CA_FILE, "
                 "FORELOCK_DASK_TLS_CERT_FILE and FORELOCK_DASK_TLS_KEY_FILE"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sign_in_is_whole(self) -> Self:
+        """A provider without the rest signs in nobody."""
+        if self.oidc_issuer is None:
+            return self
+        rest = ("oidc_client_id", "oidc_grants_file", "public_url")
+        lacking = [f"FORELOCK_{name.upper()}" for name in rest if getattr(self, name) is None]
+        if lacking:
+            raise ValueError(f"FORELOCK_OIDC_ISSUER needs {' and '.join(lacking)} beside it")
         return self
 
     @property

@@ -27,6 +27,7 @@ from service.config import Settings, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
 from service.errors import Conflict
 from service.keyring.keyring import Keyring
+from service.operation.sign_in import require_projects, sign_in_of
 from service.operation.starting import (
     CannotStart,
     require_answer,
@@ -400,7 +401,12 @@ def _id() -> str:
 def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
+    # a setting that cannot be used is told before anything starts
+    sign_in = None if runner else sign_in_of(settings)
     created = prepare_embedded(settings, runner=runner)
+    if sign_in is not None:
+        with _database(settings.url) as database:
+            require_projects(sign_in, database)
     settled = {"host": settings.host, "port": settings.port, "workers": settings.api_workers}
     where = {"data_dir": str(settings.data_dir), "created": None if created is None else str(created)}
     with os.fdopen(report, "w") as pipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Literal, get_args
 
@@ -65,7 +66,9 @@ class Key(StrictRecord):
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
     created_by: str | None = Field(
-        None, description="Id of the key that made it, which knew its secret; null for the first one."
+        None,
+        description="Id of the key that made it, which knew its secret; for somebody who signs in by a "
+        "provider their key before it. Null for the first one.",
     )
 
     def valid(self, now: datetime) -> bool:
@@ -75,6 +78,34 @@ class Key(StrictRecord):
     def allows(self, scope: Scope) -> bool:
         """True when the key carries the scope itself: scopes do not imply one another."""
         return scope in self.scopes
+
+
+class Grant(StrictRecord):
+    """What the members of one group of a sign-in provider may do in one project."""
+
+    group: Annotated[str, Field(min_length=1, max_length=255)]
+    project: Annotated[str, Field(min_length=1, max_length=200, description="The project's name.")]
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
+
+
+def granted(grants: Iterable[Grant], groups: Collection[str]) -> dict[str, tuple[Scope, ...]]:
+    """Scopes by project of somebody who is in these groups, in the order of the grants.
+
+    What several groups give in one project adds up. A project without `read` is none that one can look at.
+
+    Example:
+        >>> granted([Grant(group="a", project="p", scopes=("read",))], ["a", "b"])
+        {'p': ('read',)}
+    """
+    scopes: dict[str, set[Scope]] = {}
+    for grant in grants:
+        if grant.group in groups:
+            scopes.setdefault(grant.project, set()).update(grant.scopes)
+    return {
+        project: tuple(scope for scope in SCOPES if scope in given)
+        for project, given in scopes.items()
+        if "read" in given
+    }
 
 
 class ViewLink(StrictRecord):

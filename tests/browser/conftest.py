@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.api.conftest import on_a_socket
-from tests.web.conftest import app, database, keep, new_key, project  # noqa: F401  # fixtures
+from tests.web.conftest import app, database, keep, new_key, others, project  # noqa: F401  # fixtures
 
 AXE = "axe-core@4.14.1"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -40,6 +40,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "webhooks": "events, signed, to an address or a chat",
         "mcp": "an agent asks and reads, and a person locks",
         "deployment": "containers, Postgres, the proxy in front",
+        "sign-in": "OpenID Connect for the pages: groups to projects and scopes",
         "operations": "backup, restore, systemd",
         "scale": "more machines, and how far the design goes",
     },

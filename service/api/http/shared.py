@@ -27,6 +27,7 @@ from service.config import Settings
 
 if TYPE_CHECKING:
     from service.keyring.keyring import Keyring
+    from service.operation.sign_in import SignIn
     from service.store.database.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
@@ -55,6 +56,8 @@ class Services:
     posting: Posting
     signer: Signer
     reads: Reads
+    sign_in: SignIn | None = None
+    """A provider by which people sign in to the pages, if there is one."""
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
     """Small batches that are in memory side by side; others wait as the bytes they came as."""

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 from service.store.database.tables import ended_sessions
 
 
-def end(session: Session, cookie_sha256: str, ends_at: datetime) -> None:
-    """Let a session be over; once or again."""
+def end(session: Session, cookie_sha256: str, ends_at: datetime) -> bool:
+    """Let a session be over; once or again. False when it was over already, whoever ended it at the same time."""
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = {"cookie_sha256": cookie_sha256, "ends_at": ends_at}
-    session.execute(dialect.insert(ended_sessions).on_conflict_do_nothing(), row)
+    ended = dialect.insert(ended_sessions).on_conflict_do_nothing().returning(ended_sessions.c.cookie_sha256)
+    return session.execute(ended, row).first() is not None
 
 
 def is_ended(session: Session, cookie_sha256: str) -> bool:

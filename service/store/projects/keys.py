@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from service.domain.access import Key
@@ -19,6 +20,17 @@ def insert(session: Session, key: Key, secret_sha256: str) -> Key:
     row = key.model_dump() | {"scopes": " ".join(key.scopes), "secret_sha256": secret_sha256}
     session.execute(sa.insert(keys).values(row))
     return key
+
+
+def insert_if_new(session: Session, key: Key, secret_sha256: str) -> bool:
+    """Add a key; false where there is one of that id, such as of a request at the same time."""
+    try:
+        # A savepoint: Postgres would refuse everything after a failed insert, and the caller has more to write.
+        with session.begin_nested():
+            insert(session, key, secret_sha256)
+    except IntegrityError:
+        return False
+    return True
 
 
 def by_secret(session: Session, secret_sha256: str) -> Key | None:
@@ -44,6 +56,13 @@ def makers(session: Session, key_id: str) -> set[str]:
             ids.add(maker)
         maker = session.scalar(sa.select(keys.c.created_by).where(keys.c.id == maker))
     return ids
+
+
+def of_person(session: Session, project_id: str, stem: str) -> list[Key]:
+    """Keys of somebody's sign-ins, with ids `STEM-1`, `STEM-2` and so on; newest first, ended ones included."""
+    statement = sa.select(keys).where(keys.c.id.startswith(f"{stem}-", autoescape=True))
+    rows = session.execute(scope.of_project(statement, keys, project_id)).mappings()
+    return sorted(map(_read, rows), key=lambda key: int(key.id.rpartition("-")[2]), reverse=True)
 
 
 def page(

@@ -33,6 +33,14 @@ def get(session: Session, project_id: str) -> Project:
     return _read(row)
 
 
+def by_name(session: Session, name: str) -> Project:
+    """The project of that name."""
+    row = session.execute(sa.select(projects).where(projects.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"there is no project named '{name}'")
+    return _read(row)
+
+
 def page(session: Session, *, cursor: str | None = None, limit: int = 50) -> tuple[list[Project], str | None]:
     """A page of the deployment's projects, newest first, and the cursor of the next one."""
     keys = (projects.c.created_at, projects.c.id)

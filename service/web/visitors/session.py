@@ -11,15 +11,16 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from service.domain.access import Key
 
 COOKIE = "forelock_session"
 LIFETIME = timedelta(hours=12)
 MAX_LENGTH = 1000
+PURPOSE = "browser session"
 
 Sign = Callable[[str, bytes], str]
 """Keyed hash of a message under a purpose: `Keyring.fingerprint`."""
@@ -39,27 +40,43 @@ def issue(sign: Sign, key: Key, now: datetime) -> str:
     """The cookie of a key's new session."""
     ends = int((now + LIFETIME).timestamp())
     own = secrets.token_hex(8)  # two sessions of one key do not end together
-    content = json.dumps([key.project_id, key.id, ends, own], separators=(",", ":")).encode()
-    return f"{base64.urlsafe_b64encode(content).decode()}.{_signature(sign, content)}"
+    return seal(sign, PURPOSE, [key.project_id, key.id, ends, own])
 
 
 def read(sign: Sign, cookie: str | None, now: datetime) -> Session | None:
     """The session of a cookie that we signed and that has not ended."""
-    if cookie is None or len(cookie) > MAX_LENGTH or not cookie.isascii():
+    said = unseal(sign, PURPOSE, cookie)
+    if said is None:
         return None
-    encoded, _, signature = cookie.partition(".")
+    project_id, key_id, ends, *_own = said.values
+    if now.timestamp() >= ends:
+        return None
+    return Session(project_id, key_id, datetime.fromtimestamp(ends, UTC), said.sha256)
+
+
+class Unsealed(NamedTuple):
+    """What a text of ours says."""
+
+    values: list[Any]
+    sha256: str
+    """By which this very text is known when it was used up."""
+
+
+def seal(sign: Sign, purpose: str, values: Sequence[object]) -> str:
+    """Values as a text that a browser keeps and cannot change, nor use for another purpose."""
+    content = json.dumps(values, separators=(",", ":")).encode()
+    return f"{base64.urlsafe_b64encode(content).decode()}.{sign(purpose, content)}"
+
+
+def unseal(sign: Sign, purpose: str, text: str | None) -> Unsealed | None:
+    """The values of a text that we signed for this purpose."""
+    if text is None or len(text) > MAX_LENGTH or not text.isascii():
+        return None
+    encoded, _, signature = text.partition(".")
     try:
         content = base64.urlsafe_b64decode(encoded)
     except ValueError:
         return None
-    if not hmac.compare_digest(signature, _signature(sign, content)):
+    if not hmac.compare_digest(signature, sign(purpose, content)):
         return None
-    project_id, key_id, ends, *_own = json.loads(content)
-    if now.timestamp() >= ends:
-        return None
-    ends_at = datetime.fromtimestamp(ends, UTC)
-    return Session(project_id, key_id, ends_at, hashlib.sha256(content).hexdigest())
-
-
-def _signature(sign: Sign, content: bytes) -> str:
-    return sign("browser session", content)
+    return Unsealed(json.loads(content), hashlib.sha256(content).hexdigest())

@@ -96,20 +96,43 @@ def home() -> Response:
 @routes.get("/login")
 def ask(request: Request, next: str = LIST) -> Response:
     """The form that asks for an API key."""
-    return html(request, "login.html", next=_own(next), fault="")
+    return asked_to_sign_in(request, own_path(next))
+
+
+def asked_to_sign_in(
+    request: Request, wanted: str, status: int = 200, *, fault: str = "", refused: str = ""
+) -> Response:
+    """The form, and what was wrong the last time: in our words, or by the code of `refused`."""
+    provider = services(request).sign_in
+    return html(
+        request,
+        "login.html",
+        status,
+        next=wanted,
+        fault=fault,
+        refused=refused,
+        provider=None if provider is None else provider.host,
+    )
 
 
 @routes.post("/login")
 async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) -> Response:
     """Begin a session for the key in the form. The key is never repeated."""
-    secret, wanted = form.one("key"), _own(form.one("next", LIST))
+    secret, wanted = form.one("key"), own_path(form.one("next", LIST))
     shared = services(request)
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
-        return html(request, "login.html", error.status, next=wanted, fault=error.detail)
-    shared.reads.note(key, "session.begin", None)
+        return asked_to_sign_in(request, wanted, error.status, fault=error.detail)
     response = RedirectResponse(wanted, 303, HEADERS)
+    begin_session(request, response, key)
+    return response
+
+
+def begin_session(request: Request, response: Response, key: Key) -> None:
+    """Give the browser a session of the key."""
+    shared = services(request)
+    shared.reads.note(key, "session.begin", None)
     response.set_cookie(
         sessions.COOKIE,
         sessions.issue(shared.keyring.fingerprint, key, datetime.now(UTC)),
@@ -118,7 +141,6 @@ async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) 
         samesite="strict",
         secure=by_tls(request),
     )
-    return response
 
 
 @routes.post("/logout")
@@ -142,6 +164,6 @@ async def _key(shared: Services, secret: str) -> Key:
     return key
 
 
-def _own(path: str) -> str:
+def own_path(path: str) -> str:
     """A page of ours to go to after signing in; anything else becomes the list."""
     return path if _OWN_PATH.fullmatch(path) else LIST

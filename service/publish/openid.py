@@ -1,0 +1,270 @@
+"""Who somebody is, asked of an OpenID Connect provider: authorization code with PKCE, and an ID token that is checked.
+
+The provider is called by the one guarded client. Its metadata and keys are remembered for a while; a key that is not
+among them is asked for once more, and not again before a minute has passed.
+
+Sources: OpenID Connect Core 1.0, sections 3.1.2 to 3.1.3.7; Discovery 1.0, section 4; RFC 7636; RFC 9207; RFC 9700.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote_plus, urlencode
+
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key
+from joserfc.jws import CompactSignature
+
+from service.publish.faults import OutgoingFault
+from service.publish.http import Outgoing
+from service.publish.targets import UnusableAddress, require_target
+
+ALGORITHMS = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""What an ID token may be signed with: by keys of which we know the public half alone. Not `none`, no shared secret."""
+LEAST_RSA_BITS = 2048
+MOST_BYTES = 256 * 1024
+MOST_TOKEN = 32 * 1024
+LEEWAY_SECONDS = 60
+METADATA_SECONDS = 3600.0
+NEW_KEYS_SECONDS = 60.0
+WELL_KNOWN = "/.well-known/openid-configuration"
+
+
+class Untrusted(OutgoingFault):
+    """What the provider sent is not what it should be; a sentence for the log, without anything of what was sent."""
+
+
+class CodeRefused(OutgoingFault):
+    """The provider does not take the code: it was used, or is too old, or was not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Where a provider is asked what, and the keys it signs with."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    algorithms: tuple[str, ...]
+    posts_secret: bool
+    """Whether it takes the client's secret in the body alone."""
+    names_itself: bool
+    """Whether its answers in the address hold `iss`."""
+
+
+@dataclass(slots=True)
+class Provider:
+    """One provider, and who we are to it.
+
+    `issuer` is its identifier, letter for letter as its metadata and its tokens have it. Without a `secret` we are
+    a public client, which PKCE alone protects.
+    """
+
+    issuer: str
+    client_id: str
+    secret: str | None = field(repr=False)
+    redirect_uri: str
+    scope: str
+    outgoing: Outgoing
+    monotonic: Callable[[], float] = time.monotonic
+    _metadata: tuple[Metadata, float] | None = None
+    _keys: tuple[list[Key], float] | None = None
+
+    def authorization_url(self, state: str, nonce: str, verifier: str) -> str:
+        """Where the browser is sent to sign in.
+
+        Raises:
+            OutgoingFault: the provider's metadata cannot be had, or are none.
+        """
+        return str(
+            prepare_grant_uri(
+                self.metadata().authorization_endpoint,
+                client_id=self.client_id,
+                response_type="code",
+                redirect_uri=self.redirect_uri,
+                scope=self.scope,
+                state=state,
+                nonce=nonce,
+                code_challenge=create_s256_code_challenge(verifier),
+                code_challenge_method="S256",
+            )
+        )
+
+    def claims(self, code: str, nonce: str, verifier: str, now: int) -> Mapping[str, Any]:
+        """What the provider says of whoever came back with the code: the claims of a checked ID token.
+
+        Raises:
+            CodeRefused: it was used before, or is not one that was given to us.
+            OutgoingFault: the provider is away, or what it sends cannot be believed.
+        """
+        metadata = self.metadata()
+        answer = self._token_answer(metadata, code, verifier)
+        token, access = answer.get("id_token"), answer.get("access_token")
+        if not isinstance(token, str) or not token.isascii() or len(token) > MOST_TOKEN:
+            raise Untrusted("the provider's answer holds no ID token")
+        try:
+            signed = jwt.decode(token, lambda obj: self._key_of(obj, metadata), list(metadata.algorithms))
+            claims = CodeIDToken(
+                signed.claims,
+                signed.header,
+                options={
+                    "iss": {"essential": True, "value": self.issuer},
+                    "aud": {"essential": True, "value": self.client_id},
+                    "sub": {"essential": True},
+                },
+                params={"nonce": nonce, "client_id": self.client_id, "access_token": access},
+            )
+            claims.validate(now, LEEWAY_SECONDS)
+        except JoseError as error:
+            fault = getattr(error, "claim", None)
+            named = f" ({fault})" if isinstance(fault, str) else ""
+            raise Untrusted(f"the ID token is refused: {error.error}{named}") from None
+        except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise Untrusted("the ID token cannot be read") from None
+        if not claims["sub"] or len(claims["sub"]) > 255:
+            raise Untrusted("the ID token names nobody")
+        return dict(claims)
+
+    def metadata(self) -> Metadata:
+        """The provider's description of itself, read once an hour."""
+        known = self._metadata
+        if known is None or self.monotonic() - known[1] >= METADATA_SECONDS:
+            said = self._get(self.issuer.rstrip("/") + WELL_KNOWN)
+            known = self._metadata = (self._checked(said), self.monotonic())
+        return known[0]
+
+    def _checked(self, said: Mapping[str, Any]) -> Metadata:
+        if said.get("issuer") != self.issuer:
+            raise Untrusted("the provider's metadata are of another issuer")
+        methods = said.get("code_challenge_methods_supported")
+        if isinstance(methods, list) and "S256" not in methods:
+            raise Untrusted("the provider does not know PKCE with S256")
+        algorithms = said.get("id_token_signing_alg_values_supported", ["RS256"])
+        usable = [name for name in algorithms if name in ALGORITHMS] if isinstance(algorithms, list) else []
+        if not usable:
+            raise Untrusted("the provider signs by nothing that is taken here")
+        ways = said.get("token_endpoint_auth_methods_supported")
+        return Metadata(
+            authorization_endpoint=self._endpoint(said, "authorization_endpoint"),
+            token_endpoint=self._endpoint(said, "token_endpoint"),
+            jwks_uri=self._endpoint(said, "jwks_uri"),
+            algorithms=tuple(usable),
+            posts_secret=isinstance(ways, list)
+            and "client_secret_basic" not in ways
+            and "client_secret_post" in ways,
+            names_itself=said.get("authorization_response_iss_parameter_supported") is True,
+        )
+
+    def _endpoint(self, said: Mapping[str, Any], name: str) -> str:
+        address = said.get(name)
+        if not isinstance(address, str):
+            raise Untrusted(f"the provider's metadata lack {name}")
+        try:
+            return require_target(address, self.outgoing.allowed)
+        except UnusableAddress as fault:
+            raise Untrusted(f"the provider's {name} {fault}") from None
+
+    def _token_answer(self, metadata: Metadata, code: str, verifier: str) -> Mapping[str, Any]:
+        asked = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.redirect_uri,
+            "code_verifier": verifier,
+        }
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        if self.secret is None:
+            asked["client_id"] = self.client_id
+        elif metadata.posts_secret:
+            asked |= {"client_id": self.client_id, "client_secret": self.secret}
+        else:  # RFC 6749, 2.3.1: both are encoded like a form before they are joined
+            pair = f"{quote_plus(self.client_id)}:{quote_plus(self.secret)}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        answer = self.outgoing.send(
+            "POST",
+            metadata.token_endpoint,
+            content=urlencode(asked).encode(),
+            headers=headers,
+            limit=MOST_BYTES,
+        )
+        if answer.status in (400, 401, 403):
+            said = _object(answer.body, Untrusted("the provider refuses the code and says no reason"))
+            if said.get("error") == "invalid_grant":
+                raise CodeRefused("the provider does not take the code")
+            raise Untrusted(
+                "the provider refuses this service: its id, its secret or its address for answers"
+            )
+        if answer.status != 200:
+            raise Untrusted(f"the provider answers {answer.status} where a code is taken")
+        return _object(answer.body, Untrusted("the provider's answer to the code is no JSON object"))
+
+    def _key_of(self, token: Any, metadata: Metadata) -> Key:
+        """The provider's key that the token names; without a name the only one that fits."""
+        assert isinstance(token, CompactSignature)  # noqa: S101
+        header = token.headers()
+        algorithm, kid = header.get("alg"), header.get("kid")
+        for again in (False, True):
+            fitting = [
+                key for key in self._known_keys(metadata, again=again) if _fits(key, str(algorithm), kid)
+            ]
+            if len(fitting) == 1:
+                return fitting[0]
+        raise Untrusted("the ID token is signed with a key that is none of the provider's")
+
+    def _known_keys(self, metadata: Metadata, *, again: bool) -> list[Key]:
+        known, now = self._keys, self.monotonic()
+        if known is None or now - known[1] >= (NEW_KEYS_SECONDS if again else METADATA_SECONDS):
+            said = self._get(metadata.jwks_uri).get("keys")
+            known = self._keys = (_public_keys(said if isinstance(said, list) else []), now)
+        return known[0]
+
+    def _get(self, url: str) -> Mapping[str, Any]:
+        answer = self.outgoing.send("GET", url, headers={"Accept": "application/json"}, limit=MOST_BYTES)
+        if answer.status != 200:
+            raise Untrusted(f"the provider answers {answer.status} where it describes itself")
+        return _object(answer.body, Untrusted("what the provider says of itself is no JSON object"))
+
+
+def _object(body: bytes, fault: OutgoingFault) -> Mapping[str, Any]:
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        raise fault from None
+    if not isinstance(said, dict):
+        raise fault
+    return said
+
+
+def _public_keys(described: list[Any]) -> list[Key]:
+    """Those that can check a signature; what is not understood is passed over (RFC 7517, section 5)."""
+    keys: list[Key] = []
+    for members in described:
+        if not isinstance(members, dict) or members.get("kty") not in ("RSA", "EC", "OKP"):
+            continue
+        if members.get("use", "sig") != "sig":
+            continue
+        if members["kty"] == "RSA" and 6 * len(str(members.get("n"))) < LEAST_RSA_BITS:  # in base64
+            continue
+        with suppress(JoseError, ValueError, TypeError, AttributeError, KeyError):
+            keys.append(JWKRegistry.import_key(members))
+    return keys
+
+
+_KINDS = {"R": "RSA", "P": "RSA", "E": "EC"}
+
+
+def _fits(key: Key, algorithm: str, kid: object) -> bool:
+    kind = "OKP" if algorithm == "EdDSA" else _KINDS.get(algorithm[:1])
+    named = kid is None or key.get("kid") == kid
+    return key.key_type == kind and named and key.get("alg") in (None, algorithm)
