@@ -144,8 +144,8 @@ class Link(StrictRecord):
 
 def links_tag(links: Sequence[Link]) -> str:
     """What an entity tag says of links: nothing where there are none."""
-    said = canonical([link.model_dump(mode="json") for link in links])
-    return f".{sha256_hex(said)[:16]}" if links else ""
+    text = canonical([link.model_dump(mode="json") for link in links])
+    return f".{sha256_hex(text)[:16]}" if links else ""
 
 
 def secret_text(randomness: bytes) -> str:

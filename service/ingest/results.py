@@ -89,7 +89,7 @@ def parse(body: bytes, content_type: str, *, max_items: int) -> ReceivedBatch:
     )
 
 
-def _on_duplicate(said: str | None, faults: Faults) -> OnDuplicate:
-    if said not in (None, "refuse", "skip"):
+def _on_duplicate(header: str | None, faults: Faults) -> OnDuplicate:
+    if header not in (None, "refuse", "skip"):
         faults.add("on_duplicate", "is neither refuse nor skip", "send 'skip' to leave out rows that are in")
-    return "skip" if said == "skip" else "refuse"
+    return "skip" if header == "skip" else "refuse"

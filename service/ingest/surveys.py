@@ -87,7 +87,7 @@ def survey(files: Files, form: str) -> Json:
 def _in_common(systems: Sequence[Mapping[str, Any]]) -> Json:
     """What a file says of its system; of several that it holds, what all of them are."""
     first, *others = systems
-    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def table(files: Files, section: Any, arm: str | None) -> list[Json]:
@@ -228,26 +228,26 @@ class _Look:
         return rest
 
     def _measure(self, name: str, measured: Any) -> None:
-        told = self._measures.setdefault(
+        entry = self._measures.setdefault(
             name, {"n": 0, "texts": [], "least": None, "greatest": None, "binary": True, "events": {}}
         )
-        told["n"] += 1
+        entry["n"] += 1
         if measured.event is not None:
-            told["events"][measured.event] = told["events"].get(measured.event, 0) + 1
+            entry["events"][measured.event] = entry["events"].get(measured.event, 0) + 1
         value = measured.value
         if isinstance(value, bool | str):
             text = value if isinstance(value, str) else str(value).lower()
             number = _number(text) if self._is_table and isinstance(measured.value, str) else None
             if number is None:
                 text = printable(text)
-                if text and text not in told["texts"] and len(told["texts"]) < MOST_SHOWN:
-                    told["texts"].append(text)
+                if text and text not in entry["texts"] and len(entry["texts"]) < MOST_SHOWN:
+                    entry["texts"].append(text)
                 return
             value = number
         if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
-            told["binary"] = told["binary"] and value in (0, 1)
-            told["least"] = value if told["least"] is None else min(told["least"], value)
-            told["greatest"] = value if told["greatest"] is None else max(told["greatest"], value)
+            entry["binary"] = entry["binary"] and value in (0, 1)
+            entry["least"] = value if entry["least"] is None else min(entry["least"], value)
+            entry["greatest"] = value if entry["greatest"] is None else max(entry["greatest"], value)
 
     def _count(self, path: str, value: Any) -> None:
         known = self._paths.get(path)
@@ -371,7 +371,8 @@ class _Look:
             made["cluster"] = named[0]
         name = (
             _chosen(
-                {name: told for name, told in self._measures.items() if not self._aside(name)}, self._mapping
+                {name: entry for name, entry in self._measures.items() if not self._aside(name)},
+                self._mapping,
             )
             if columns is None
             else columns.get("metric", "value" if "value" in self._measures else None)
@@ -381,11 +382,11 @@ class _Look:
                 self._mapping.NEEDS, name.split(",") if len(self._mapping.NEEDS) > 1 else [name], strict=False
             ):
                 made[field] = part
-            told = self._measures[name]
-            values = _values(told, self._mapping)
+            entry = self._measures[name]
+            values = _values(entry, self._mapping)
             if values:
                 made["values"] = values
-            happened = {**self._events, **told["events"]}
+            happened = {**self._events, **entry["events"]}
         else:
             happened = dict(self._events)
         for event, undecided in self._harness.undecided.items():
@@ -408,24 +409,24 @@ def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None
         return "value"
 
     def rank(name: str) -> tuple[bool, bool, int]:
-        told = measures[name]
-        plain = told["binary"] and set(told["texts"]) <= {*mapping.VALUES, "true", "false"}
-        varies = len(told["texts"]) > 1 or told["least"] != told["greatest"]
+        entry = measures[name]
+        plain = entry["binary"] and set(entry["texts"]) <= {*mapping.VALUES, "true", "false"}
+        varies = len(entry["texts"]) > 1 or entry["least"] != entry["greatest"]
         base = _last(name.partition(",")[0]).lower()
         return not varies, not plain, _MEASURE_NAMES.index(base) if base in _MEASURE_NAMES else 99
 
     return min(names, key=rank)
 
 
-def _values(told: Json, mapping: type[Readable]) -> dict[str, float | str]:
+def _values(entry: Json, mapping: type[Readable]) -> dict[str, float | str]:
     """Texts that the format says nothing about; beside numbers or known words an unknown one is not guessed."""
-    texts: Sequence[str] = told["texts"]
+    texts: Sequence[str] = entry["texts"]
     if len(texts) > 10:
         return {}
     unsaid = [text for text in texts if text not in mapping.VALUES and not text.endswith("…")]
     known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing"), "p": 0.5, "n": 0.0}
     meanings = {text: known[text.lower()] for text in unsaid if text.lower() in known}
-    if meanings or len(unsaid) < len(texts) or len(unsaid) < 2 or told["least"] is not None:
+    if meanings or len(unsaid) < len(texts) or len(unsaid) < 2 or entry["least"] is not None:
         return meanings
     return dict.fromkeys(unsaid, 0.0)
 

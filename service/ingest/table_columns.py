@@ -49,15 +49,15 @@ def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
     others = [name for role in _NO_MEASURES if (name := obvious(role, measures)) is not None]
     able = [
         name
-        for name, told in measures.items()
-        if name not in (item_id, *others) and not UNNAMED.fullmatch(name) and _measures(told)
+        for name, entry in measures.items()
+        if name not in (item_id, *others) and not UNNAMED.fullmatch(name) and _measures(entry)
     ]
     return able[0] if len(able) == 1 else obvious("value", able)
 
 
-def _measures(told: Mapping[str, Any]) -> bool:
-    texts = {text.lower() for text in told["texts"]} - set(NO_VALUE)
-    return texts <= set(WORDS) and (bool(texts) or told["least"] is not None)
+def _measures(entry: Mapping[str, Any]) -> bool:
+    texts = {text.lower() for text in entry["texts"]} - set(NO_VALUE)
+    return texts <= set(WORDS) and (bool(texts) or entry["least"] is not None)
 
 
 def _is_number_from_1(text: str) -> bool:

@@ -31,15 +31,15 @@ def badge(word: str) -> bytes:
         True
     """
     left, right = (_MARGIN + _PER_CHARACTER * len(text) for text in (LABEL, word))
-    whole, said = left + right, escape(f"{LABEL}: {word}")
+    whole, label = left + right, escape(f"{LABEL}: {word}")
     colour = COLOURS.get(word, "#6e7781")
     texts = "".join(
         f'<text x="{x}" y="14" textLength="{width - _MARGIN}">{escape(text)}</text>'
         for x, width, text in ((_MARGIN // 2, left, LABEL), (left + _MARGIN // 2, right, word))
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{said}">'
-        f"<title>{said}</title>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{label}">'
+        f"<title>{label}</title>"
         f'<rect width="{whole}" height="20" rx="3" fill="#333"/>'
         f'<rect x="{left}" width="{right}" height="20" rx="3" fill="{colour}"/>'
         f'<rect x="{left}" width="6" height="20" fill="{colour}"/>'

@@ -83,10 +83,10 @@ def _power(card: HypothesisCard, language: Language) -> str:
     if card.power is None or card.power_at is None:
         return say("evidence.power_unknown", language)
     name = _in(card.power_at, language)
-    shown = say("evidence.power_at", language, name=name, power=_percent(card.power))
+    sentence = say("evidence.power_at", language, name=name, power=_percent(card.power))
     if card.power_low is not None and card.power_high is not None:
         low, high = _percent(card.power_low), _percent(card.power_high)
-        shown += say("evidence.power_range", language, low=low, high=high)
+        sentence += say("evidence.power_range", language, low=low, high=high)
     comma = say("lists.comma", language)
     rest = [
         f"{size_of(point)}{colon(language)}{_percent(point.power)}"
@@ -94,8 +94,8 @@ def _power(card: HypothesisCard, language: Language) -> str:
         if point.power is not None
     ]
     if rest:
-        shown += say("evidence.power_curve", language, values=comma.join(rest))
-    return shown
+        sentence += say("evidence.power_curve", language, values=comma.join(rest))
+    return sentence
 
 
 def _percent(chance: float) -> str:

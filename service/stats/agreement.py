@@ -296,17 +296,17 @@ def _compute_coefficients(
     counts = _counts(table, q)
     # Items of one rater enter the shares of Fleiss and Gwet (Gwet 2008, missing ratings), no pair of ratings.
     pairs = kernel.pairwise(_counts(every.table, q))
-    asked = {"fleiss_kappa": of_sums(pairs, kernel.fleiss, every.codes)}
+    coefficients = {"fleiss_kappa": of_sums(pairs, kernel.fleiss, every.codes)}
     if q > 1:
-        asked["gwet_ac1"] = of_sums(pairs, kernel.gwet, every.codes)
+        coefficients["gwet_ac1"] = of_sums(pairs, kernel.gwet, every.codes)
     else:
         reasons["gwet_ac1"] = "all ratings are alike: there is no second category to agree against"
-    asked["krippendorff_alpha"] = of_sums(kernel.nominal(counts), kernel.alpha_nominal)
+    coefficients["krippendorff_alpha"] = of_sums(kernel.nominal(counts), kernel.alpha_nominal)
     if table.shape[1] == 2:
-        asked["cohen_kappa"] = of_sums(kernel.of_two(table[:, 0], table[:, 1], q), kernel.cohen)
+        coefficients["cohen_kappa"] = of_sums(kernel.of_two(table[:, 0], table[:, 1], q), kernel.cohen)
     else:
         reasons["cohen_kappa"] = "it is of two raters"
-    return asked
+    return coefficients
 
 
 def _coefficient(
@@ -330,19 +330,19 @@ def _coefficient(
 def _sentence(
     request: AgreementRequest, plain: float, coefficients: dict[str, Coefficient], n: int, raters: int
 ) -> str:
-    told = []
+    parts = []
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"):
         coefficient = coefficients[name]
         if coefficient.value is None:
             continue
-        shown: dict[str, Value] = {"name": message(f"analyses.{name}"), "value": float(coefficient.value)}
+        values: dict[str, Value] = {"name": message(f"analyses.{name}"), "value": float(coefficient.value)}
         if coefficient.low is None or coefficient.high is None:
-            told.append(message("analyses.coefficient", **shown))
+            parts.append(message("analyses.coefficient", **values))
         else:
             ends = {"low": float(coefficient.low), "high": float(coefficient.high)}
-            told.append(message("analyses.coefficient_ci", **shown, **ends))
+            parts.append(message("analyses.coefficient_ci", **values, **ends))
     opening: dict[str, Value] = {"raters": raters, "n": n, "share": float(plain)}
-    if not told:
+    if not parts:
         return speak("analyses.agreement_alike", **opening)
-    level, shown_all = level_text(request.level), listed(told, "lists.comma")
+    level, shown_all = level_text(request.level), listed(parts, "lists.comma")
     return speak("analyses.agreement", **opening, level=level, coefficients=shown_all)

@@ -42,8 +42,8 @@ from service.stats.shared.declaring.sentences import (
     decision,
     difference_of,
     disagreement,
-    said_reason,
     sided,
+    state_reason,
 )
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, MC_UNRESOLVED
 from service.words import message, speak
@@ -154,7 +154,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     samples = request.arrays()
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
-    told = warnings_of(samples)
+    sample_warnings = warnings_of(samples)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     if not first.sd and not second.sd:
@@ -178,11 +178,11 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
             n_candidate=second.n,
             min_attainable_p=1.0,
             reasons=reasons,
-            warnings=(*told, CONSTANT_DATA()),
+            warnings=(*sample_warnings, CONSTANT_DATA()),
             sentence=speak(
                 "analyses.bootstrap_difference_undefined",
                 delta=f"{delta:+.4g}",
-                reason=said_reason(reason),
+                reason=state_reason(reason),
             ),
         )
     exact = request.exact
@@ -215,7 +215,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     undecided: dict[str, str] = {}
     if isinstance(distribution, bootstrap.Drawn) and ci is not None:
         within, undecided = _drawn_within(request, distribution, delta, constants)
-    warnings = list(told)
+    warnings = list(sample_warnings)
     chance = None if p_value is None else _chance_of_ranks(request, delta)
     # No resample lies beyond 0. Labels dealt by chance would be as uneven that often, and rules may not read p as
     # smaller.
@@ -418,12 +418,12 @@ def _sentence(
     exact: bool,
     most: float | None,
 ) -> str:
-    told = difference_of(delta, binary=False)
+    difference = difference_of(delta, binary=False)
     if ci is None or p is None:
-        return speak("analyses.bootstrap_difference_skewed", delta=told, method=request.method)
+        return speak("analyses.bootstrap_difference_skewed", delta=difference, method=request.method)
     return speak(
         "analyses.bootstrap_difference",
-        delta=told,
+        delta=difference,
         interval=ci_of(ci, binary=False, phrase="ci_bootstrap", method=request.method),
         drawn=message("analyses.exact" if exact else "analyses.drawn"),
         alternative=sided(request.alternative),

@@ -31,7 +31,7 @@ from service.stats.shared.declaring.sentences import (
     sided,
 )
 from service.stats.shared.declaring.shows import Path
-from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.bounded_in_plans import BoundedLines, bounded_sets
@@ -130,19 +130,19 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     return lines.p_value(path, cells.parameter("alternative")) if path == ("p_value",) else None
 
 
-def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
-    sets = bounded_sets(units, asked.limit, asked.parameter("unseen"))
+def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+    sets = bounded_sets(units, request.limit, request.parameter("unseen"))
     if sets is None:
         return None
     if path == ("ci",):
-        return sets.ends((1 - asked.level) / 2)
+        return sets.ends((1 - request.level) / 2)
     if path != ("p_value",):
         return None
     above, below = sets.above(0.0), sets.below(0.0)
     sides = {"greater": above, "less": below}
     # Two-sided: twice the smaller one-sided p, the level at which an interval with equal tails touches 0.
     both = np.minimum(2 * np.minimum(above, below), 1.0)
-    return np.asarray(sides.get(asked.parameter("alternative"), both))
+    return np.asarray(sides.get(request.parameter("alternative"), both))
 
 
 @stat_test(

@@ -190,7 +190,7 @@ SHOWS: shows.Shows = {
             "clustered_bootstrap",
             frozenset({True}),
             rank=2,
-            parameters=resampling.level_said,
+            parameters=resampling.level_of_text,
             intervals=True,
             beside=True,
         ),

@@ -41,7 +41,7 @@ from service.stats.shared.declaring.sentences import (
     in_clusters,
     sided,
 )
-from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
 from service.words import Value as Said
 from service.words import message, speak
@@ -163,15 +163,15 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     return least_of_signs(parameter, extent.n_clusters, "clusters", "sign_flip")
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
-    method, alternative = str(asked.parameter("method")), asked.parameter("alternative")
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+    method, alternative = str(request.parameter("method")), request.parameter("alternative")
     sums, sizes = units.weighted("cluster_weighted" if method == "durkalski" else "item_weighted")
     error = method[:3] if method in ("cr1_t", "cv3_t") else "cr2"
     delta, se, df = simulated.robust(error, sums, sizes)
     if path == ("delta",):
         return delta
     if path == ("ci",):
-        return simulated.t_interval(delta, se, df, asked.level)
+        return simulated.t_interval(delta, se, df, request.level)
     if path != ("p_value",):
         return None
     if method == "sign_flip":
@@ -386,10 +386,10 @@ def _inflation(
     # (b - c)^2 / (b + c), and beside it CR1's variance of b - c over the b + c that McNemar takes for it: what the
     # clusters show of the factor that Eliasziw & Donner (1991) estimate from all four cells.
     mcnemar = (delta * n) ** 2 / n_discordant
-    inflation, shown = mcnemar / statistic, (se * n) ** 2 / n_discordant
-    if shown <= EXCESS * inflation:
+    inflation, observed = mcnemar / statistic, (se * n) ** 2 / n_discordant
+    if observed <= EXCESS * inflation:
         return ()
-    return (INFLATION_TOO_SMALL(inflation=inflation, shown=shown),)
+    return (INFLATION_TOO_SMALL(inflation=inflation, shown=observed),)
 
 
 def _normal_tail(z: float, request: ClusteredMcNemarRequest) -> float:

@@ -20,7 +20,7 @@ from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import DrawCount, Level, PlainSeed
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
-from service.stats.shared.declaring.sentences import level_text, said_reason
+from service.stats.shared.declaring.sentences import level_text, state_reason
 from service.stats.shared.declaring.warnings import define
 from service.words import message, speak
 
@@ -217,7 +217,7 @@ def _t_interval(m: Moments, level: float) -> Interval:
 
 def _sentence(request: DescribeRequest, m: Moments, ci: Interval | None, reasons: dict[str, str]) -> str:
     if ci is None:
-        why = said_reason(reasons["ci"])
+        why = state_reason(reasons["ci"])
         return speak("analyses.described_alone", n=m.n, mean=float(m.mean), reason=why)
     low, high, level = f"{ci.low:.4g}", f"{ci.high:.4g}", level_text(request.level)
     return speak(

@@ -11,7 +11,7 @@ from service.stats.shared.data.samples import EffectSizes, LabelScheme, TwoSampl
 from service.stats.shared.declaring.common import Analysis, Interval
 from service.stats.shared.declaring.fields import LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import level_text, said_reason
+from service.stats.shared.declaring.sentences import level_text, state_reason
 from service.words import message, speak
 
 
@@ -81,7 +81,7 @@ def effect_size(request: EffectSizeRequest) -> EffectSizeAnalysis:
     arms = arms_of(*request.arrays(), paired=paired)
     reasons: dict[str, str] = {}
     effects = effect_sizes(arms, request.level, request.label_scheme, reasons)
-    shown, ci, name = (
+    estimate, ci, name = (
         (effects.cohens_dz, effects.cohens_dz_ci, "d_z")
         if paired
         else (effects.cohens_d, effects.cohens_d_ci, "d")
@@ -91,15 +91,15 @@ def effect_size(request: EffectSizeRequest) -> EffectSizeAnalysis:
         reasons["cohens_d_se"] = "paired arms" if paired else reasons["cohens_d"]
     else:
         se = standard_error_of_d(effects.cohens_d, arms.baseline.n, arms.candidate.n)
-    if shown is None or ci is None:
+    if estimate is None or ci is None:
         reasons["ci"] = reasons["cohens_dz" if paired else "cohens_d"]
-        delta, why = f"{arms.delta:+.4g}", said_reason(reasons["ci"])
+        delta, why = f"{arms.delta:+.4g}", state_reason(reasons["ci"])
         sentence = speak("analyses.effect_size_undefined", delta=delta, reason=why)
     else:
         low, high = f"{ci.low:.3g}", f"{ci.high:.3g}"
         sentence = speak(
             "analyses.effect_size",
-            size=f"{shown:+.3g}",
+            size=f"{estimate:+.3g}",
             name=name,
             interval=message("analyses.ci", level=level_text(ci.level), low=low, high=high),
             label=message(f"analyses.label_{str(effects.effect_label).replace(' ', '_')}"),

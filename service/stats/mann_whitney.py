@@ -28,7 +28,7 @@ from service.stats.shared.declaring.sentences import (
     disagreement,
     sided,
 )
-from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.words import speak
@@ -114,14 +114,14 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     return least_of_normal(parameter, n * n / 2 / math.sqrt(spread), n, unit, by)
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """Where both arms are drawn."""
     if path != ("p_value",) or units.arms is None:
         return None
-    method = asked.parameter("method")
+    method = request.parameter("method")
     return simulated.rank_sum_p(
         *units.arms,
-        asked.parameter("alternative"),
+        request.parameter("alternative"),
         exact_up_to={"exact": EXACT_AT_MOST, "auto": EXACT_BY_DEFAULT}.get(method, -1),
         step=0.5 if method == "corrected" else 0.0,
     )

@@ -415,9 +415,9 @@ def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: Again
             low=show(ci.low),
             high=show(ci.high),
         )
-    told: dict[str, Value] = {"mean": show(mean.moments.mean), "interval": interval, "size": size}
+    values: dict[str, Value] = {"mean": show(mean.moments.mean), "interval": interval, "size": size}
     if against is None:
-        return speak("analyses.mean_alone", **told)
+        return speak("analyses.mean_alone", **values)
     why = against.outcome if ci is not None else "without_interval"
     outcome = message(f"analyses.{why}_{request.better}", bar=show(against.threshold))
-    return speak("analyses.mean_against", **told, outcome=outcome)
+    return speak("analyses.mean_against", **values, outcome=outcome)

@@ -13,7 +13,7 @@ from service.records import Record
 from service.stats.shared.data.samples import OneSample
 from service.stats.shared.declaring.common import Analysis, Finite
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import said_reason
+from service.stats.shared.declaring.sentences import state_reason
 from service.stats.shared.declaring.warnings import define
 from service.words import speak
 
@@ -119,7 +119,7 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     if isinstance(flagged, str):
         reasons |= dict.fromkeys(fields, flagged)
         listed, low, high, largest = None, None, None, None
-        sentence = speak("analyses.outliers_undefined", method=request.method, reason=said_reason(flagged))
+        sentence = speak("analyses.outliers_undefined", method=request.method, reason=state_reason(flagged))
     else:
         low, high, scores = flagged
         listed = tuple(

@@ -192,7 +192,7 @@ PLAN = PlanUse(
         "bootstrap",
         frozenset({False}),
         rank=2,
-        parameters=resampling.level_said,
+        parameters=resampling.level_of_text,
         intervals=True,
     ),
     differences_alone=True,

@@ -168,7 +168,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
     if request.test == "welch" and request.alternative == "two-sided":
         warnings.append(ONE_TAILED_SHORTCUT())
     simulated = request.test == "sign-flip"
-    shown = 0.0 if first.power is None else first.power
+    power_reached = 0.0 if first.power is None else first.power
     return PowerAnalysis(
         test=request.test,
         delta=request.effect,
@@ -185,7 +185,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
             size=request.counted(first.n),
             truth=request.truth,
             claim=request.claim,
-            power=shown,
+            power=power_reached,
         ),
     )
 
@@ -259,10 +259,10 @@ def _point(
     if at.standard_error is None:
         reasons["points.standard_error"] = "computed, not simulated"
     if detectable is None:
-        asked = request.test != "sign-flip" or request.solve_effect
+        solves_effect = request.test != "sign-flip" or request.solve_effect
         reasons["points.detectable"] = (
             "no difference with this share of discordant items reaches the target"
-            if asked
+            if solves_effect
             else "not simulated: ask by solve_effect"
         )
     return PowerPoint(

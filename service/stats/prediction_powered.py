@@ -273,8 +273,8 @@ def _sentence(
         interval = message("analyses.ci", level=level, low=show(ci.low), high=show(ci.high))
     test = message("lists.stop")
     if p is not None:
-        said = decision(p, request.alpha, "analyses.no_difference", bound=bounds.get("p_value"))
-        test = message("analyses.tested", decision=said)
+        decided = decision(p, request.alpha, "analyses.no_difference", bound=bounds.get("p_value"))
+        test = message("analyses.tested", decision=decided)
     return speak(
         "analyses.predicted" if difference else "analyses.predicted_mean",
         value=show(estimate.estimate * size),

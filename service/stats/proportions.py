@@ -323,10 +323,10 @@ def _noninferiority(table: Shares, margin: Margin, alpha: float, bounds: dict[st
 def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, str]) -> Value:
     if against is None:
         return ""
-    told = p_text(against.p_value, bounds.get("noninferiority.p_value"), alpha)
+    p = p_text(against.p_value, bounds.get("noninferiority.p_value"), alpha)
     loss = difference_of(against.margin, binary=True, signed=False)
     phrase = "loss_rejected" if against.noninferior else "loss_open"
-    return message(f"analyses.{phrase}", loss=loss, p=told)
+    return message(f"analyses.{phrase}", loss=loss, p=p)
 
 
 def _warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:

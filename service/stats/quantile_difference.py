@@ -44,7 +44,7 @@ from service.stats.shared.declaring.sentences import (
     level_text,
     sided,
 )
-from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 from service.words import message, speak
@@ -158,15 +158,15 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     return Least(least, n, "items", "the quantile's sign test")
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """Of items' differences, which their signs and ranks decide."""
-    if asked.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
+    if request.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
         return None
-    q, n = float(asked.parameter("q")), len(units.sizes)
+    q, n = float(request.parameter("q")), len(units.sizes)
     if path == ("delta",):
         return np.asarray(np.quantile(units.sums, q, axis=1))
     if path == ("ci",):
-        ranked, ends = np.sort(units.sums, axis=1), order_ranks(n, q, (1 - asked.level) / 2)
+        ranked, ends = np.sort(units.sums, axis=1), order_ranks(n, q, (1 - request.level) / 2)
         far = (-np.inf, np.inf)
         low, high = (
             # Ranks count from 1; without one far enough out the end is unbounded.
@@ -176,7 +176,7 @@ def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | Non
         return low, high
     if path == ("p_value",):
         counts = zip((units.sums < 0).sum(axis=1), (units.sums <= 0).sum(axis=1), strict=True)
-        alternative = str(asked.parameter("alternative"))
+        alternative = str(request.parameter("alternative"))
         return np.array([_p(signs_p(int(lt), int(le), n, q), alternative) for lt, le in counts])
     return None
 

@@ -29,7 +29,7 @@ from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import few_cells, flips_seconds
 from service.stats.shared.declaring.sentences import decision, disagreement, level_text, sided
 from service.stats.shared.declaring.shows import Path
-from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
 from service.words import message, speak
@@ -270,10 +270,10 @@ def _cells(cells: Cells, path: Path) -> Line | None:
     return None
 
 
-def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
-    if not asked.of_means or path != ("p_value",):
+def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+    if not request.of_means or path != ("p_value",):
         return None
-    return units.swapped_p(asked.parameter("alternative"))
+    return units.swapped_p(request.parameter("alternative"))
 
 
 PLAN = PlanUse(

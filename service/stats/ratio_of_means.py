@@ -28,7 +28,7 @@ from service.stats.shared.declaring.fields import Alpha, ClusterCount, ItemCount
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import decision, in_clusters, level_text, sided
-from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 from service.words import Value as Said
@@ -165,16 +165,16 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     if units.arms is None:
         return None
     ratios = _SimulatedRatios(*units.arms, units.sizes.astype(np.float64), units.generator(3))
     if path == ("ratio", "value"):
         return ratios.ratio
-    method = asked.parameter("method")
-    null, alternative = float(asked.parameter("null")), str(asked.parameter("alternative"))
+    method = request.parameter("method")
+    null, alternative = float(request.parameter("null")), str(request.parameter("alternative"))
     if path == ("ratio", "ci"):
-        tail = (1 - asked.level) / 2
+        tail = (1 - request.level) / 2
         return ratios.fieller(tail) if method == "fieller" else ratios.bootstrap_t(tail)
     if path == ("p_value",):
         return ratios.t_p(null, alternative) if method == "fieller" else ratios.pivot_p(null, alternative)
@@ -235,7 +235,7 @@ class _SimulatedRatios:
             # as `PairedRatio.least_against`
             ends = self.after.sum(axis=1) / n / np.sqrt(cc), -self.before.sum(axis=1) / n / np.sqrt(bb)
         t = np.where(t > 0, np.fmin(t, ends[0]), np.fmax(t, ends[1]))
-        return np.array([t_tail(float(each), df, alternative) for each in t])  # type: ignore[arg-type]
+        return np.array([t_tail(float(statistic), df, alternative) for statistic in t])  # type: ignore[arg-type]
 
     @cached_property
     def _pivots(self) -> tuple[Floats, Floats, Floats]:
@@ -466,17 +466,17 @@ def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bound
         interval = message("analyses.ratio_from", **shared, low=times(ci.low))
     elif ci.low is not None and ci.high is not None:
         interval = message("analyses.ratio_to", **shared, low=times(ci.low), high=times(ci.high))
-    told: dict[str, Said] = {
+    values: dict[str, Said] = {
         "times": times(pairs.value),
         "interval": interval,
         "where": in_clusters(n, None if request.clusters is None else len(pairs.sizes)),
     }
     if p is None:
-        return speak("analyses.ratio_untested", **told)
+        return speak("analyses.ratio_untested", **values)
     null = f"{request.null:g}"
     return speak(
         "analyses.ratio",
-        **told,
+        **values,
         alternative=sided(request.alternative),
         decision=decision(
             p,

@@ -12,7 +12,7 @@ from service.kernels.numeric.roots import rising_root
 from service.kernels.planning import power as kernel
 from service.stats.shared.declaring.common import COMPUTED, Alternative, Analysis, Resampling
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import level_text, said_reason
+from service.stats.shared.declaring.sentences import level_text, state_reason
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import designs
 from service.words import speak
@@ -228,7 +228,7 @@ def _colas(request: SampleSizeRequest, n: int) -> float:
 
 def _sentence(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
     if n is None:
-        return speak("analyses.no_size", claim=request.claim, reason=said_reason(reasons["n"]))
+        return speak("analyses.no_size", claim=request.claim, reason=state_reason(reasons["n"]))
     return speak(
         "analyses.size" if request.margin is None else "analyses.size_within",
         size=request.counted(n),

@@ -34,10 +34,10 @@ from service.stats.shared.declaring.sentences import (
     decision,
     difference_of,
     disagreement,
-    said_reason,
     sided,
+    state_reason,
 )
-from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.words import speak
 
@@ -107,19 +107,19 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     df: NDArray[np.float64] | float
-    if asked.parameter("method") == "paired":
+    if request.parameter("method") == "paired":
         delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
     elif units.arms is not None:
-        delta, se, df = simulated.unpaired(*units.arms, pooled=asked.parameter("method") == "student")
+        delta, se, df = simulated.unpaired(*units.arms, pooled=request.parameter("method") == "student")
     else:
         return None
     if path == ("ci",):
-        return simulated.t_interval(delta, se, df, asked.level)
+        return simulated.t_interval(delta, se, df, request.level)
     if path == ("p_value",):
         t = np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan)
-        return simulated.t_tail(t, df, asked.parameter("alternative"))
+        return simulated.t_tail(t, df, request.parameter("alternative"))
     return None
 
 
@@ -281,13 +281,13 @@ def _sentence(
     reason: str,
     bound: str | None,
 ) -> str:
-    told = difference_of(delta, binary=False)
+    difference = difference_of(delta, binary=False)
     if ci is None or ci.low is None or ci.high is None or p is None or t is None or df is None:
-        said = said_reason(reason)
-        return speak("analyses.t_test_undefined", delta=told, method=request.method, reason=said)
+        why = state_reason(reason)
+        return speak("analyses.t_test_undefined", delta=difference, method=request.method, reason=why)
     return speak(
         "analyses.t_test",
-        delta=told,
+        delta=difference,
         interval=ci_of(ci, binary=False),
         method=request.method,
         t=t,

@@ -36,7 +36,7 @@ from service.stats.shared.declaring.sentences import (
     disagreement,
     sided,
 )
-from service.stats.shared.declaring.simulated import Asked, Floats, Simulated, Units
+from service.stats.shared.declaring.simulated import FieldRequest, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
 from service.words import speak
@@ -132,16 +132,16 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     return least_of_normal(parameter, furthest_mean(n), n, "items", by)
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Floats | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Floats | None:
     if path != ("p_value",):
         return None
-    method = asked.parameter("method")
+    method = request.parameter("method")
     return simulated.signed_rank_p(
         units.sums,
-        asked.parameter("alternative"),
+        request.parameter("alternative"),
         exact_up_to={"exact": units.sums.shape[1], "auto": EXACT_BY_DEFAULT}.get(method, -1),
         step=0.5 if method == "corrected" else 0.0,
-        zeros_ranked=asked.parameter("zero_method") != "wilcox",
+        zeros_ranked=request.parameter("zero_method") != "wilcox",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.actions.verdicts.wording import shown
+from service.actions.verdicts.wording import read_support
 
 from .conftest import World
 
@@ -14,17 +14,17 @@ ADJUSTED: dict[str, Any] = {"test": "multiple-comparisons", "analysis": {}}
 
 
 def test_analyses_show_what_they_hold(world: World) -> None:
-    nothing = world.write(shown, None, [])
+    nothing = world.write(read_support, None, [])
     assert (nothing.equivalent, nothing.corrected, nothing.one_sided) == (False, False, False)
-    assert world.write(shown, None, [ONE_SIDED]).one_sided
-    assert world.write(shown, None, [EQUIVALENT]).equivalent
-    assert world.write(shown, None, [ADJUSTED]).corrected
-    assert world.write(shown, None, [{"test": "mcnemar", "analysis": "text"}]) == nothing
+    assert world.write(read_support, None, [ONE_SIDED]).one_sided
+    assert world.write(read_support, None, [EQUIVALENT]).equivalent
+    assert world.write(read_support, None, [ADJUSTED]).corrected
+    assert world.write(read_support, None, [{"test": "mcnemar", "analysis": "text"}]) == nothing
 
 
 def test_a_record_shows_its_plan_before_the_verdict_and_its_outcomes_after(world: World) -> None:
     record = world.complete()
-    before = world.write(shown, record, [])
+    before = world.write(read_support, record, [])
     assert (before.primary, before.outcomes, before.sentences) == (["accuracy"], {}, {})
-    (outcome,) = world.write(shown, world.judge(record), []).outcomes.values()
+    (outcome,) = world.write(read_support, world.judge(record), []).outcomes.values()
     assert outcome == "supported"

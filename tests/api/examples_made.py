@@ -94,7 +94,7 @@ def of_report() -> dict[str, Any]:
         verdict,
         version=1,
         locked_at=_AT,
-        said=sentences(rows.plan, verdict, {}),
+        sentences=sentences(rows.plan, verdict, {}),
         card=of_locked(),
         summaries={
             each.hypothesis.id: arm_summaries(each, rows.manifests, rows.outcomes)

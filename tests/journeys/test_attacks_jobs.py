@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.wording.wording import Shown, lint_wording
+from service.domain.wording.wording import Support, lint_wording
 from service.reports.prereg.markdown import parse_plan
 from tests.journeys.plans import locked
 from tests.journeys.sequential import ask, order, path, plan, run
@@ -91,7 +91,7 @@ def test_code_spans_are_read_as_before() -> None:
 
 
 def test_a_sentence_about_a_hypothesis_is_still_held_against_its_verdict() -> None:
-    shown = Shown(outcomes={"H1": "not_supported"}, sentences={"H1": "H1 is not supported."})
+    shown = Support(outcomes={"H1": "not_supported"}, sentences={"H1": "H1 is not supported."})
     (found,) = lint_wording("So H1 is supported.\n   \n - and more", shown)
     assert (found.code, found.line) == ("OUTCOME_CONTRADICTED", 1)
 

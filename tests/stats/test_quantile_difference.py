@@ -10,7 +10,7 @@ from service.errors import InvalidData
 from service.kernels.bootstrap.quantile_bootstrap import order_ranks, resampled_quantiles, weighted_quantile
 from service.kernels.numeric.streams import generator, picks
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.simulated import Asked, Units
+from service.stats.shared.declaring.simulated import FieldRequest, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.stats.bodies import bodies_of_pairs
 from tests.stats.cases import Cases
@@ -194,7 +194,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test():
     units = Units(np.ones(30, dtype=np.int64), sums, None, False, 1)
     options = {"of": "differences", "q": 0.7, "alternative": "greater", "level": 0.9}
     fields = {
-        path: test.plan.simulated.fields(units, Asked(options.get, None), path)
+        path: test.plan.simulated.fields(units, FieldRequest(options.get, None), path)
         for path in (("ci",), ("p_value",), ("delta",))
     }
     for at in range(4):
@@ -204,7 +204,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test():
         assert fields[("p_value",)][at] == pytest.approx(found.p_value)
         assert fields[("delta",)][at] == pytest.approx(found.delta)
     arms = {**options, "of": "arms"}
-    assert test.plan.simulated.fields(units, Asked(arms.get, None), ("ci",)) is None
+    assert test.plan.simulated.fields(units, FieldRequest(arms.get, None), ("ci",)) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from service.errors import InvalidData
 from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots
 from service.stats.ratio_of_means import _SimulatedRatios as RATIO
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.simulated import Asked, Units
+from service.stats.shared.declaring.simulated import FieldRequest, Units
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import amounts
 from tests.stats.bodies import bodies_of_pairs
@@ -208,7 +208,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test(clustered, path, alterna
     sums = [np.add.reduceat(x, np.cumsum(sizes) - sizes, axis=1) for x in (before, after)]
     units = Units(sizes, sums[1] - sums[0], None, clustered, 1, {}, (sums[0], sums[1]))
     options = {"null": 0.9, "alternative": alternative, "level": 0.9, "method": "fieller"}
-    found = test.plan.simulated.fields(units, Asked(options.get, None), path)
+    found = test.plan.simulated.fields(units, FieldRequest(options.get, None), path)
     for at in range(4):
         body = {"baseline": before[at].tolist(), "candidate": after[at].tolist(), **options}
         each = analyse(NAME, body | ({"clusters": codes_.tolist()} if clustered else {}))
@@ -224,14 +224,14 @@ def test_simulated_bootstraps_are_near_those_of_the_test():
     sums = [np.bincount(body["clusters"], weights=body[arm])[None] for arm in ("baseline", "candidate")]
     units = Units(sizes, sums[1] - sums[0], None, True, 1, {}, (sums[0], sums[1]))
     options = {"null": 1.0, "alternative": "two-sided", "level": 0.9, "method": "bootstrap_t"}
-    low, high = test.plan.simulated.fields(units, Asked(options.get, None), ("ratio", "ci"))
+    low, high = test.plan.simulated.fields(units, FieldRequest(options.get, None), ("ratio", "ci"))
     found = analyse(NAME, body, **options)
     assert [low[0], high[0]] == pytest.approx([*ends(found)], rel=0.03)
     for null in (found.ratio.value * 0.9, found.ratio.value, found.ratio.value * 1.15):
         p = {}
         for alternative in ("two-sided", "greater", "less"):
             asked = options | {"null": null, "alternative": alternative}
-            (p[alternative],) = test.plan.simulated.fields(units, Asked(asked.get, None), ("p_value",))
+            (p[alternative],) = test.plan.simulated.fields(units, FieldRequest(asked.get, None), ("p_value",))
             # 999 resamples know a share to 0.016, and a two-sided p is twice one.
             assert p[alternative] == pytest.approx(analyse(NAME, body, **asked).p_value, abs=0.12)
         assert p["two-sided"] == pytest.approx(min(1.0, 2 * min(p["greater"], p["less"])))

@@ -20,7 +20,7 @@ from service.jobs.runner import Runner
 from service.keyring.keyring import Keyring
 from service.processes.wake import Alarm
 from service.store.database.engine import Database
-from service.telemetry.tracing import Shown, Tracing
+from service.telemetry.tracing import AllowedSpans, Tracing
 from tests.api.conftest import add_key, add_project
 from tests.journeys.plans import items, locked, post, small_plan
 from tests.pools import InlinePool
@@ -42,7 +42,7 @@ def traced(directory: Path, template: Path) -> Iterator[tuple[TestClient, Runner
     (directory / "forelock.db").write_bytes(template.read_bytes())
     settings = Settings(data_dir=directory, key_cache_seconds=0)
     database, kept = Database(settings.url), InMemorySpanExporter()
-    tracing = Tracing("test", SimpleSpanProcessor(Shown(kept)))
+    tracing = Tracing("test", SimpleSpanProcessor(AllowedSpans(kept)))
     tracing.database(database.engine)
     keyring = Keyring.create(directory / "keys")
     runner = Runner(

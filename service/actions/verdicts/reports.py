@@ -38,7 +38,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         verdict,
         version=record.version,
         locked_at=record.locked_at,
-        said=evidence.in_words(session, record, verdict),
+        sentences=evidence.in_words(session, record, verdict),
         card=evidence.card(session, record),
         summaries=_summaries(session, record, verdict),
         deviations=_filed(session, record),

@@ -9,26 +9,26 @@ from sqlalchemy.orm import Session
 
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.answers import Answer
-from service.domain.wording.wording import Shown
+from service.domain.wording.wording import Support
 from service.stats.shared.declaring import registry
 from service.store.verdicts import verdicts
 
 
-def shown(
+def read_support(
     session: Session, record: Preregistration | None, analyses: Sequence[Mapping[str, JsonValue]]
-) -> Shown:
+) -> Support:
     """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
     answers = [answer for answer in map(Answer, analyses) if answer.has_analysis]
     equivalent = any(answer.observe("equivalent").value is True for answer in answers)
     corrected = any(answer.test == registry.serving("family").name for answer in answers)
     one_sided = any(_is_one_sided(answer.analysis.member("alternative")) for answer in answers)
     if record is None:
-        return Shown(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
+        return Support(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
     plan = record.plan
     verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
     judged = () if verdict is None else verdict.hypotheses
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
-    return Shown(
+    return Support(
         equivalent=equivalent or any(hypothesis.outcome == "equivalent" for hypothesis in judged),
         corrected=corrected or policy != "none",
         one_sided=one_sided

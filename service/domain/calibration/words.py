@@ -22,18 +22,18 @@ def sentence(calibrated: CalibratedHypothesis, runs: int, *, enumerated: bool) -
         return f"The arms of {name} differ in none of its {units}, so flipping their labels changes nothing."
     how = f"all {runs} flips" if enumerated else f"{runs} runs with labels flipped at random"
     unit = "cluster by cluster" if calibrated.flipped == "clusters" else "item by item"
-    told = [
+    sentences = [
         f"In {how}, {unit}, the whole rule of {name} held in {calibrated.passed}"
         f"{_share(calibrated.rate, calibrated.mc_ci)}."
     ]
     if calibrated.exact_rate is not None and not enumerated:
-        told.append(f"Over all flips it is {percent(calibrated.exact_rate)}.")
-    told.append(_meaning(calibrated))
+        sentences.append(f"Over all flips it is {percent(calibrated.exact_rate)}.")
+    sentences.append(_meaning(calibrated))
     if calibrated.undecided:
-        told.append(
+        sentences.append(
             f"In {calibrated.undecided} of them the rule could not be decided; these count as not passing."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def family(names: Sequence[str], passed: int, runs: int, mc_ci: Interval | None, policy: str) -> str:

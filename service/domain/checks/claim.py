@@ -140,16 +140,16 @@ def _turned(setting: Setting, rule: Rule | None) -> Rule | None:
         case Not() if isinstance(rule.part, Comparison | Excludes | Is):
             if not _is_absence(setting, rule.part, denied=True):
                 return rule
-            return _found(rule.part) if isinstance(rule.part, Comparison) else rule.part
+            return _lower_than(rule.part) if isinstance(rule.part, Comparison) else rule.part
         case Comparison() if _is_absence(setting, rule, denied=False):
-            return _found(rule)
+            return _lower_than(rule)
         case Is() if _is_absence(setting, rule, denied=False):
             return rule.model_copy(update={"value": True})
         case _:
             return None if rule is not None and absences(setting, rule) else rule
 
 
-def _found(clause: Comparison) -> Rule:
+def _lower_than(clause: Comparison) -> Rule:
     """A p-value below the threshold."""
     return clause.model_copy(update={"operator": "<"})
 
@@ -216,8 +216,8 @@ def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
             steps = [how] if how else []
             steps += [] if way.test is None else [f"add the test {way.test}"]
             steps += [] if way.clause is None else [f"add the clause `{way.clause}`"]
-            told = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
-            return say("findings.mend", steps=told, rule=str(way.rule))
+            steps_text = " and ".join([*([", ".join(steps[:-1])] if steps[:-1] else []), steps[-1]])
+            return say("findings.mend", steps=steps_text, rule=str(way.rule))
     about = setting.hypothesis.about or "mean"
     if about != "mean":
         return say("findings.mend_about", what=say(f"verdicts.about_{about}"))

@@ -71,7 +71,7 @@ def _lost(comparison: Comparison) -> Sequence[str]:
     slices = () if comparison.slices is None else comparison.slices.results
     losses = None if comparison.suite is None else comparison.suite.losses
     tasks = () if losses is None else losses.lost
-    return [*(each.name for each in slices if each.shown_worse or each.standing == "fail"), *tasks]
+    return [*(result.name for result in slices if result.shown_worse or result.standing == "fail"), *tasks]
 
 
 def _note(comparison: Comparison) -> Value:

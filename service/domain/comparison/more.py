@@ -23,20 +23,20 @@ def more_of(
     """
     if evidence.units < 1 or (evidence.se is None and evidence.bounded is None):
         return ()
-    asked: list[tuple[Claim, bool, float]] = []
+    claims: list[tuple[Claim, bool, float]] = []
     if margin is not None:
-        asked.append(("no_worse", False, -margin))
+        claims.append(("no_worse", False, -margin))
         if delta > -margin and abs(delta) > evidence.tie:
-            asked.append(("no_worse", True, -margin))
+            claims.append(("no_worse", True, -margin))
     if abs(delta) > evidence.tie:
-        asked.append(("better" if delta > 0 else "worse", True, 0.0))
-    told = []
-    for claim, observed, against in asked:
+        claims.append(("better" if delta > 0 else "worse", True, 0.0))
+    sizes = []
+    for claim, observed, against in claims:
         truth = delta if observed else 0.0
         total = _total(evidence, truth, against, alpha / 2, power)
         if total is None or total <= evidence.units:
             continue
-        told.append(
+        sizes.append(
             More(
                 claim=claim,
                 assuming="observed_difference" if observed else "no_difference",
@@ -46,7 +46,7 @@ def more_of(
                 power=power,
             )
         )
-    return tuple(told)
+    return tuple(sizes)
 
 
 def _total(evidence: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:

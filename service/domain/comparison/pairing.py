@@ -245,7 +245,7 @@ def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, 
 
 def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
     """One arm's rows by item; faults name columns after `path`."""
-    found: dict[str, list[float]] = {}
+    values_by_item: dict[str, list[float]] = {}
     count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()
     columns = {kind: column for kind in _LABELS if (column := getattr(rows, kind)) is not None}
@@ -258,14 +258,14 @@ def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
                 fix += "; items of two tasks need ids of their own, such as task/item"
             faults.row(f"{path}item_ids", row, f"has item '{item_id}' again", fix)
         seen.add(key)
-        values = found.setdefault(item_id, [])
+        values = values_by_item.setdefault(item_id, [])
         if value is not None:
             values.append(value)
         for kind, column in columns.items():
             label = column[row]
             if label is not None and labels[kind].setdefault(item_id, label) != label:
                 faults.row(f"{path}{kind}", row, f"puts item '{item_id}' elsewhere", "send one for each item")
-    return ItemsOfArm(found, labels, max(count.values()))
+    return ItemsOfArm(values_by_item, labels, max(count.values()))
 
 
 def require_tasks(items: Sequence[str], tasks: Mapping[str, str], path: str) -> None:
@@ -282,16 +282,16 @@ def require_tasks(items: Sequence[str], tasks: Mapping[str, str], path: str) -> 
 
 def _agreed(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
     """Each item's cluster or slice: either arm may say it, and both have to agree."""
-    told = [arm.labels.get(kind, {}) for arm in arms]
+    labels_by_arm = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}
     for item_id in items:
-        said = {labels[item_id] for labels in told if item_id in labels}
-        if len(said) > 1:
+        stated = {labels[item_id] for labels in labels_by_arm if item_id in labels}
+        if len(stated) > 1:
             faults.add(
                 f"candidate.{kind}", f"puts item '{item_id}' elsewhere than the baseline does", "mend one"
             )
-        elif said:
-            agreed[item_id] = said.pop()
+        elif stated:
+            agreed[item_id] = stated.pop()
     return agreed
 
 

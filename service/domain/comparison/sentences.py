@@ -48,9 +48,9 @@ def reading_of(comparison: Comparison) -> Value:
     return readings.get(comparison.outcome, _open)(comparison)
 
 
-def _sides(found: Comparison) -> tuple[str, str]:
+def _sides(comparison: Comparison) -> tuple[str, str]:
     """Where better and worse lie."""
-    return ("above", "below") if found.prefers == "higher" else ("below", "above")
+    return ("above", "below") if comparison.prefers == "higher" else ("below", "above")
 
 
 def next_step(comparison: Comparison, *, can_fail: bool = False) -> str:
@@ -71,10 +71,10 @@ def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
 
 def named(names: Sequence[str], most: int) -> Value:
     """Names in quotes, the first ones, and how many more there are."""
-    shown = listed((message("lists.name", name=name) for name in names[:most]), "lists.pause")
+    names_quoted = listed((message("lists.name", name=name) for name in names[:most]), "lists.pause")
     if len(names) <= most:
-        return shown
-    return message("lists.and_more", names=shown, more=len(names) - most)
+        return names_quoted
+    return message("lists.and_more", names=names_quoted, more=len(names) - most)
 
 
 def _next(comparison: Comparison, *, can_fail: bool) -> Message:
@@ -157,15 +157,15 @@ def _beyond(comparison: Comparison) -> Message:
     return message(f"comparison.beyond_{side}", reading=reading, margin=margin_amount(comparison))
 
 
-def _more(comparison: Comparison, told: Message) -> Message:
+def _more(comparison: Comparison, sentence: Message) -> Message:
     """The sentence with how much it would take, for one claim or for two."""
     if not comparison.more:
-        return told
+        return sentence
     first, *rest = [_one(comparison, more) for more in comparison.more[:2]]
     if not rest:
-        return message("comparison.one_more", sentence=told, **first)
+        return message("comparison.one_more", sentence=sentence, **first)
     then = {f"{name}_then": value for name, value in rest[0].items()}
-    return message("comparison.two_more", sentence=told, **first, **then)
+    return message("comparison.two_more", sentence=sentence, **first, **then)
 
 
 def _one(comparison: Comparison, more: More) -> dict[str, Value]:

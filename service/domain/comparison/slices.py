@@ -23,25 +23,28 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
     margin, alpha = weighing.margin, weighing.alpha
     every_name = sorted({slice_ for slice_ in pairs.slices or () if slice_ is not None})
     names = every_name[:MOST_SLICES]
-    told: list[tuple[str, Pairs, Evidence]] = []
+    weighed_slices: list[tuple[str, Pairs, Evidence]] = []
     left_out = []
     for name in names:
         part = pairs.of_slice(name)
         weighed = weigh(part, weighing)
         if weighed.tests and part.n > 1:
-            told.append((name, part, weighed))
+            weighed_slices.append((name, part, weighed))
         else:
             left_out.append(name)
-    adjusted = adjust_slices([weighed.tests[0].p_value for _, _, weighed in told])
-    claimed = [claims_of(weighed, margin) for _, _, weighed in told]
+    adjusted = adjust_slices([weighed.tests[0].p_value for _, _, weighed in weighed_slices])
+    claimed = [claims_of(weighed, margin) for _, _, weighed in weighed_slices]
     if missing is not None:
         claimed = [
-            missing.of_slice(name).standing(claim) for (name, _, _), claim in zip(told, claimed, strict=True)
+            missing.of_slice(name).standing(claim)
+            for (name, _, _), claim in zip(weighed_slices, claimed, strict=True)
         ]
-    standing = _standings([(part, weighed) for _, part, weighed in told], claimed, weighing)
+    standing = _standings([(part, weighed) for _, part, weighed in weighed_slices], claimed, weighing)
     results = tuple(
         _slice(name, part, weighed, claims, p, alpha, stands)
-        for (name, part, weighed), claims, p, stands in zip(told, claimed, adjusted, standing, strict=True)
+        for (name, part, weighed), claims, p, stands in zip(
+            weighed_slices, claimed, adjusted, standing, strict=True
+        )
     )
     every = [known for known in standing if known is not None]
     every += ["cannot_tell" for _ in left_out]
@@ -63,7 +66,7 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
             limit=weighing.limit,
             unseen=weighing.unseen,
         )
-        for _, part, weighed in told
+        for _, part, weighed in weighed_slices
     ]
     return Slices(
         none_worse=None if outcome is None else outcome == "pass",
@@ -75,7 +78,7 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
 
 
 def _standings(
-    told: Sequence[tuple[Pairs, Evidence]],
+    slices: Sequence[tuple[Pairs, Evidence]],
     claimed: Sequence[Claims],
     weighing: Weighing,
 ) -> list[Standing | None]:
@@ -85,9 +88,9 @@ def _standings(
     """
     margin, alpha = weighing.margin, weighing.alpha
     if margin is None:
-        return [None] * len(told)
+        return [None] * len(slices)
     losses = []
-    for (part, evidence), claims in zip(told, claimed, strict=True):
+    for (part, evidence), claims in zip(slices, claimed, strict=True):
         score = _by_score(part, evidence)
         difference, codes = _difference(part), _codes(part)
         tested = against_margin(
@@ -102,8 +105,8 @@ def _standings(
         withheld = claims_of(evidence, margin).worse and not claims.worse
         beyond = not withheld and evidence.ci.high is not None and evidence.ci.high < -margin - evidence.tie
         losses.append(tested.p_loss if beyond else None)
-    shown = [0.0 if claims.no_worse else None for claims in claimed]
-    return [standing[0] for standing in standings(shown, losses, alpha / 2)]
+    no_loss = [0.0 if claims.no_worse else None for claims in claimed]
+    return [standing[0] for standing in standings(no_loss, losses, alpha / 2)]
 
 
 def _by_score(part: Pairs, evidence: Evidence) -> bool:

@@ -23,15 +23,15 @@ def suite_messages(comparison: Comparison) -> list[Message]:
         and abs(suite.item_weighted - (comparison.delta or 0.0)) < 1e-12
     )
     pooled = difference(sign * suite.item_weighted + 0.0, points=comparison.points)
-    told = [] if same else [message("comparison.suite_pooled", pooled=pooled)]
+    messages = [] if same else [message("comparison.suite_pooled", pooled=pooled)]
     losses = suite.losses
     if losses is None:
-        return told
+        return messages
     if losses.lost:
-        told.append(message("comparison.suite_lost", names=named(losses.lost, NAMED)))
+        messages.append(message("comparison.suite_lost", names=named(losses.lost, NAMED)))
     if losses.none_loses is not None:
-        told.append(message(f"comparison.none_loses_{losses.none_loses.outcome}"))
-    return told
+        messages.append(message(f"comparison.none_loses_{losses.none_loses.outcome}"))
+    return messages
 
 
 def suite_next(comparison: Comparison) -> str:

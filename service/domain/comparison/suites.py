@@ -34,14 +34,14 @@ def weigh_suite(
     Raises:
         InvalidData: what it refuses, with paths below `suite` for weights and scales.
     """
-    test, asked = registry.serving("weighted"), suite or SuiteAsked()
+    test, chosen = registry.serving("weighted"), suite or SuiteAsked()
     there = set(tasks)
-    body: dict[str, Any] = {**columns, "tasks": list(tasks), "estimand": asked.estimand, **options}
-    body["weights"] = asked.weights
-    if isinstance(asked.weights, dict):
-        body["weights"] = {name: weight for name, weight in asked.weights.items() if name in there}
-    if asked.rescale is not None:
-        scales = {name: scale.model_dump() for name, scale in asked.rescale.items() if name in there}
+    body: dict[str, Any] = {**columns, "tasks": list(tasks), "estimand": chosen.estimand, **options}
+    body["weights"] = chosen.weights
+    if isinstance(chosen.weights, dict):
+        body["weights"] = {name: weight for name, weight in chosen.weights.items() if name in there}
+    if chosen.rescale is not None:
+        scales = {name: scale.model_dump() for name, scale in chosen.rescale.items() if name in there}
         body["rescale"] = scales or None
     if clusters is not None:
         body["clusters"] = list(clusters)
@@ -96,8 +96,8 @@ def facts_of(analysis: Any, suite: SuiteAsked | None, lacking: Sequence[str]) ->
 
 def reasons_of(analysis: Any) -> dict[str, str]:
     """Of the nulls among a suite's facts, by their paths in the answer."""
-    told = ("tasks", "losses", "heterogeneity")
-    return {f"suite.{path}": why for path, why in analysis.reasons.items() if path.startswith(told)}
+    computed = ("tasks", "losses", "heterogeneity")
+    return {f"suite.{path}": why for path, why in analysis.reasons.items() if path.startswith(computed)}
 
 
 def lacking_warning(lacking: Sequence[str], *, arms: int) -> tuple[StatWarning, ...]:

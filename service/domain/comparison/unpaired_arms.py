@@ -73,9 +73,9 @@ def _arm(rows: ArmRows, of_items: ItemsOfArm, request: ComparisonRequest, side: 
     lacking = [item_id for item_id, values in of_items.values.items() if not values and not fail]
     kept = [item_id for item_id, values in of_items.values.items() if values or fail]
     values = [of_items.mean(item_id, fail=fail) for item_id in kept]
-    told = of_items.labels.get("clusters", {})
-    without = [item_id for item_id in kept if item_id not in told]
-    if told and without:
+    cluster_of = of_items.labels.get("clusters", {})
+    without = [item_id for item_id in kept if item_id not in cluster_of]
+    if cluster_of and without:
         raise InvalidData.field(
             f"{side}.clusters",
             f"{len(without)} of {len(kept)} items have no cluster, the first is '{without[0]}'",
@@ -85,8 +85,8 @@ def _arm(rows: ArmRows, of_items: ItemsOfArm, request: ComparisonRequest, side: 
     covariates = {
         name: [column[place[item_id]] for item_id in kept] for name, column in (rows.covariates or {}).items()
     }
-    clusters = [told[item_id] for item_id in kept] if told else None
-    alone = {item_id: told.get(item_id, f"{item_id} alone") for item_id in lacking}
+    clusters = [cluster_of[item_id] for item_id in kept] if cluster_of else None
+    alone = {item_id: cluster_of.get(item_id, f"{item_id} alone") for item_id in lacking}
     return Arm(kept, np.array(values, dtype=np.float64), clusters, covariates, alone)
 
 

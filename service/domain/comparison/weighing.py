@@ -196,9 +196,9 @@ def _bounded(pairs: Pairs, labels: list[Any], rule: Rule, weighing: Weighing, sc
 
 def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
     """By the mean of the tasks; what it says of each stands in its analysis."""
-    asked, tasks = weighing.suite, list(pairs.tasks or ())
+    suite, tasks = weighing.suite, list(pairs.tasks or ())
     unit: Unit = "items" if pairs.clusters is None else "clusters"
-    rule = ("new_tasks",) if asked is not None and asked.estimand == "new_tasks" else ("suite",)
+    rule = ("new_tasks",) if suite is not None and suite.estimand == "new_tasks" else ("suite",)
     g = None if pairs.clusters is None else len(set(pairs.clusters))
     if not pairs.n or g == 1:
         why = speak("comparison.one_cluster" if g else "comparison.nothing_paired")
@@ -208,9 +208,9 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
     if scale is not None and scale.source == "declared":
         options["range"] = as_range(scale.low, scale.high)
     if weighing.margin is not None:
-        shares = pairs.binary and not (asked is not None and asked.rescale)
+        shares = pairs.binary and not (suite is not None and suite.rescale)
         options["margin"] = {"value": weighing.margin, "unit": "proportion" if shares else "score"}
-    answer = weigh_suite(pair_columns(pairs), tasks, pairs.clusters, asked, options)
+    answer = weigh_suite(pair_columns(pairs), tasks, pairs.clusters, suite, options)
     analysis = answer.analysis
     ci = analysis.ci or Interval(low=None, high=None, level=1 - weighing.alpha, method="none")
     run = TestRun(

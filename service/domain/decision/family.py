@@ -114,18 +114,18 @@ class Family:
         rows = known.reshape(-1, known.shape[-1])
         return independent_max_t(rows, self.data).reshape(known.shape)
 
-    def _places(self, asked: str, p: Floats, *, equivalence: bool) -> tuple[Floats, int]:
+    def _places(self, name_of_p: str, p: Floats, *, equivalence: bool) -> tuple[Floats, int]:
         """The p-value in every place of the family, (C, D, places), and which of them is asked for."""
         shape = np.broadcast_shapes(p.shape, self.p.shape[:-1])
         columns = [np.broadcast_to(self.p[..., at], shape) for at in range(len(self.names))]
-        place = self.names.index(asked)
+        place = self.names.index(name_of_p)
         for at, name in enumerate(self.names if self.policy in CLOSED else ()):
             other = self.fallbacks.get(name)
             if name in self.two_places:
-                if equivalence and name == asked:
+                if equivalence and name == name_of_p:
                     place = len(columns)
                 columns.append(np.broadcast_to(np.ones(()) if other is None else other, shape))
-            elif other is not None and name != asked:
+            elif other is not None and name != name_of_p:
                 columns[at] = np.maximum(columns[at], other)  # NaN, which counts as 1, where either is
         # Last: the p that is asked for stands in its place, whatever the family had there.
         columns[place] = np.broadcast_to(p, shape)

@@ -50,14 +50,14 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
         for clause in dict.fromkeys(setting.clauses)
         if (known := evidence.side(clause, way)) is not None
     }
-    shown = {clause: sets[rows] for clause, sets in truths.items()}
-    first, back = _kinds(shown, sides, observed, target, reader, rule)
+    observed_truths = {clause: sets[rows] for clause, sets in truths.items()}
+    first, back = _kinds(observed_truths, sides, observed, target, reader, rule)
     missed = [
         lacking(
             target,
             rule,
             reader,
-            {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in shown.items()},
+            {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in observed_truths.items()},
             Fraction(observed[row]),
             {clause: known_side(known[row]) for clause, known in sides.items()},
         )

@@ -269,7 +269,7 @@ def tipping_point(
     start = search.outcome({})
     kinds = search.kinds(_ties_alike(setting))
     affordable = allowed >= FEWEST
-    change = _smallest_change(search, kinds, start, allowed) if affordable else _Found(None, None, 1, False)
+    change = _smallest_change(search, kinds, start, allowed) if affordable else _Change(None, None, 1, False)
     known = None if change.filling is None else len(change.filling)
     return TippingPoint(
         hypothesis=hypothesis.id,
@@ -291,7 +291,7 @@ def tipping_point(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Change:
     filling: Mapping[int, Pair] | None
     """The smallest one known to change the outcome."""
     outcome: Outcome | None
@@ -300,7 +300,7 @@ class _Found:
     settled: bool
 
 
-def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, allowed: int) -> _Found:
+def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, allowed: int) -> _Change:
     """The straight way's filling, unless one of the fillings of fewer items, all of them tried, does it too."""
     most = sum(len(kind.positions) for kind in kinds if kind.targets)
     known = _straight_way(search, start)
@@ -310,12 +310,12 @@ def _smallest_change(search: _Search, kinds: Sequence[_Kind], start: Outcome, al
     for size in range(1, below):
         for attempt in fillings(kinds, size):
             if search.evaluations >= allowed or looked >= MAX_FILLINGS:
-                return _Found(filling, outcome, size, False)
+                return _Change(filling, outcome, size, False)
             looked += 1
             reached = search.outcome(attempt)
             if reached != start:
-                return _Found(attempt, reached, size, True)
-    return _Found(filling, outcome, below, True)
+                return _Change(attempt, reached, size, True)
+    return _Change(filling, outcome, below, True)
 
 
 def _straight_way(search: _Search, start: Outcome) -> tuple[Mapping[int, Pair], Outcome] | None:

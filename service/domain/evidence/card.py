@@ -59,8 +59,8 @@ def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_
     What rests on somebody's word is claimed, not shown: it scores 1 at most.
     """
     there = all(check.holds for check in checks[:least])
-    shown = there and all(check.holds and check.by == "record" for check in checks)
-    score: Score = 0 if not there else 2 if shown and most == MOST_PER_PIECE else 1
+    on_record = there and all(check.holds and check.by == "record" for check in checks)
+    score: Score = 0 if not there else 2 if on_record and most == MOST_PER_PIECE else 1
     return Piece(id=of, title=title(of), score=score, checks=tuple(checks))
 
 

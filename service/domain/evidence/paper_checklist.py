@@ -89,8 +89,8 @@ def of_paper(answers: PaperChecklist) -> PaperCard:
 
 
 def _piece(of: PieceId, answers: PaperChecklist) -> Piece:
-    asked = {name: getattr(answers, name) for name, belongs in BELONGS.items() if belongs == of}
-    counted = [_SCORES[answer] for answer in asked.values() if answer != "not_applicable"]
+    answered = {name: getattr(answers, name) for name, belongs in BELONGS.items() if belongs == of}
+    counted = [_SCORES[answer] for answer in answered.values() if answer != "not_applicable"]
     return Piece(
         id=of,
         title=title(of),
@@ -101,6 +101,6 @@ def _piece(of: PieceId, answers: PaperChecklist) -> Piece:
                 holds=None if answer == "not_applicable" else answer != "absent",
                 by="author",
             )
-            for name, answer in asked.items()
+            for name, answer in answered.items()
         ),
     )

@@ -347,9 +347,9 @@ def _has(analysis: Analysis, name: str) -> bool:
 
 def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
     plan: Plan = known.record.plan
-    said = {sentence.hypothesis: sentence for sentence in known.sentences}
+    sentences = {sentence.hypothesis: sentence for sentence in known.sentences}
     for hypothesis in plan.hypotheses or ():
-        power, words = known.powers.get(hypothesis.id), said.get(hypothesis.id)
+        power, words = known.powers.get(hypothesis.id), sentences.get(hypothesis.id)
         lead = None if power is None or power.lead is None else power.lead
         at = None if lead is None else lead.reference
         population = plan.population(hypothesis.population)

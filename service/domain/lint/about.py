@@ -18,10 +18,10 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
     """A warning where the rule shows another effect than the claim is about, or the statement names another."""
     hypothesis = setting.hypothesis
     about: About = hypothesis.about or "mean"
-    named, shown = named_in(hypothesis.statement), _shown_alone(setting)
+    named, lone = named_in(hypothesis.statement), _find_lone(setting)
     path = f"{setting.path}.about"
-    if shown is not None and shown[0] != about and about == "mean":
-        other, tests = shown
+    if lone is not None and lone[0] != about and about == "mean":
+        other, tests = lone
         yield warning(
             "ABOUT_DIFFERS",
             path,
@@ -54,7 +54,7 @@ def _about(setting: Setting, name: str) -> About:
     return about_of(own or effect_of(setting.uses[test]))
 
 
-def _shown_alone(setting: Setting) -> tuple[About, list[str]] | None:
+def _find_lone(setting: Setting) -> tuple[About, list[str]] | None:
     """What a rule shows some way by tests of other effects alone, and these tests; None where it shows means."""
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return None

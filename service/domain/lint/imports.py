@@ -76,7 +76,7 @@ def _values(
 ) -> Iterator[Finding]:
     if endpoint.kind == "counts":
         yield error(CODE, line, say("findings.counts_not_filled", endpoint=endpoint.id))
-    numbers = {text: said for text, said in values.items() if not isinstance(said, str)}
+    numbers = {text: meaning for text, meaning in values.items() if not isinstance(meaning, str)}
     for text, number in numbers.items():
         if endpoint.kind == "binary" and number not in (0, 1):
             message = say("findings.value_not_binary", endpoint=endpoint.id, text=text)

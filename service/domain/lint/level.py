@@ -32,13 +32,13 @@ def level_findings(
     for setting in looked_up:
         level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
-            said = (
+            text = (
                 _exceeded(level, level.level, _way_out(setting, level))
                 if setting.reference is None
                 else one_arm_exceeded(setting.hypothesis.id, level, _limit(level))
             )
-            yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", said)
-        elif (unknown := _not_told(level)) is not None:
+            yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", text)
+        elif (unknown := _why_unknown(level)) is not None:
             above = [
                 warning(
                     "LEVEL_EXCEEDED",
@@ -60,7 +60,7 @@ def level_findings(
     yield from _corrected(plan, family, levels)
 
 
-def _not_told(level: RuleLevel) -> str | None:
+def _why_unknown(level: RuleLevel) -> str | None:
     """Why the level cannot be compared with alpha; None where it can."""
     if level.level is None:
         return level.reason

@@ -91,14 +91,20 @@ def _never(setting: Setting, arm: Arm) -> str:
         if not isinstance(value, float | int):
             continue
         mean = arm.right_or_wrong and clause.field.path[-1] not in ("p_meets", "p_falls_short")
-        shown = f"{100 * value:.3g}%" if mean else f"{float(value):.3g}"
+        least_text = f"{100 * value:.3g}%" if mean else f"{float(value):.3g}"
         reasons.append(
-            say(f"findings.best_bound{score}", units=arm.n, unit=units, field=str(clause.field), value=shown)
+            say(
+                f"findings.best_bound{score}",
+                units=arm.n,
+                unit=units,
+                field=str(clause.field),
+                value=least_text,
+            )
         )
     least = least_units(best)
     key = "findings.no_least" if least is None else f"findings.least_units{score}"
-    told = say(key) if least is None else say(key, least=least, unit=units)
+    reason = say(key) if least is None else say(key, least=least, unit=units)
     runs = _runs(setting, arm)
     if least is None and runs is not None:
-        told = say("findings.least_runs", least=runs)
-    return say("findings.one_arm_never_passes", reasons="; ".join(reasons), least=told)
+        reason = say("findings.least_runs", least=runs)
+    return say("findings.one_arm_never_passes", reasons="; ".join(reasons), least=reason)

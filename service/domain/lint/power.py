@@ -71,17 +71,17 @@ def _low(lead: LeadPower, least: float) -> str:
 
 def _elsewhere(lead: LeadPower) -> str:
     """The chance at larger differences, under the reference."""
-    said = [
+    parts = [
         f"{_chance(point, point.power)} with {size_of(point)}"
         for point in lead.curve
         if point.power is not None and abs(point.truth) > abs(lead.reference.truth)
     ]
-    if not said:
+    if not parts:
         return ""
     reference = lead.reference
     own = _chance(reference, reference.power or 0.0)
     at = "" if lead.low is None else f"at {_where(reference)} it is {own}, and "
-    return f" ({at}{', '.join(said)})"
+    return f" ({at}{', '.join(parts)})"
 
 
 def _chance(at: PowerAt, power: float) -> str:
@@ -91,7 +91,7 @@ def _chance(at: PowerAt, power: float) -> str:
 
 def _where(at: PowerAt) -> str:
     """What is true there, beside the difference."""
-    said = [
+    parts = [
         f"{at.discordance:.0%} of items discordant"
         if at.discordance is not None
         else f"a coefficient of variation of {at.cv:g}"
@@ -99,16 +99,16 @@ def _where(at: PowerAt) -> str:
         else f"an SD of {at.spread:g}"
     ]
     if at.icc is not None:
-        said.append(f"an ICC of {at.icc:g}")
+        parts.append(f"an ICC of {at.icc:g}")
     if at.shape is not None:
-        said.append(name_shape(at.shape).text("en"))
+        parts.append(name_shape(at.shape).text("en"))
     if at.missing is not None:
-        said.append(f"{at.missing:.0%} of results not ok")
+        parts.append(f"{at.missing:.0%} of results not ok")
     if at.others == "not_true":
-        said.append("no other hypothesis true")
+        parts.append("no other hypothesis true")
     if at.others == "at_goal":
-        said.append("the others true as well")
-    return ", ".join(said)
+        parts.append("the others true as well")
+    return ", ".join(parts)
 
 
 def _never(plan: Plan, setting: Setting, power: RulePower) -> str:

@@ -13,7 +13,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts, StratumFacts
 from service.domain.plans.slices import Slices
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.slices import asked_of
+from service.domain.verdicts.slices import section_of
 from service.errors import InvalidData
 from service.stats.shared.methods.sliced import MOST_SLICES
 from service.stats.shared.methods.slicing import weigh_counts
@@ -45,8 +45,8 @@ def slice_findings(
                     known=", ".join(sorted(known)) or "none",
                 ),
             )
-    asked = [setting for setting in looked_up if asked_of(plan, setting.hypothesis) is not None]
-    if not asked and known:
+    with_slices = [setting for setting in looked_up if section_of(plan, setting.hypothesis) is not None]
+    if not with_slices and known:
         yield error("SLICES", "slices", say("findings.slices_none"))
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error(
@@ -54,10 +54,10 @@ def slice_findings(
             "slices",
             say("findings.slices_looks"),
         )
-    for setting in asked:
+    for setting in with_slices:
         yield from _unit(slices, setting)
     seen = set()
-    for setting in asked:
+    for setting in with_slices:
         key = setting.hypothesis.population, _kind(setting)
         if setting.population is not None and setting.endpoint is not None and key not in seen:
             seen.add(key)
@@ -148,9 +148,9 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
 
 
 def _listed(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
-    told = [f"'{stratum.stratum[:60]}' ({size(stratum)})" for stratum in strata[:NAMED]]
+    quoted = [f"'{stratum.stratum[:60]}' ({size(stratum)})" for stratum in strata[:NAMED]]
     rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
-    names = f"{', '.join(told)}{rest}"
+    names = f"{', '.join(quoted)}{rest}"
     return say("findings.one_slice" if len(strata) == 1 else "findings.some_slices", names=names)
 
 

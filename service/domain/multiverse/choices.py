@@ -56,10 +56,10 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
     choices, lacking = [], []
     for (name, population), declared_values in values.items():
         others = sorted(set(declared_values) - {run[name, population]})
-        shown = [value for value in others if _has_results_at(plan, name, population, value)]
-        lacking += [_format_threshold(name, value) for value in others if value not in shown]
-        if shown:
-            kept = (run[name, population], *shown)
+        measured = [value for value in others if _has_results_at(plan, name, population, value)]
+        lacking += [_format_threshold(name, value) for value in others if value not in measured]
+        if measured:
+            kept = (run[name, population], *measured)
             fork = Fork(
                 id=f"sweep-{name}" if population is None else f"sweep-{name}@{population}",
                 kind="sweep",

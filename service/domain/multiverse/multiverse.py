@@ -114,7 +114,7 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
         hypotheses={
             hypothesis.id: _without_rows(lacking[hypothesis.id])
             if hypothesis.id in lacking
-            else _found(judged[hypothesis.id])
+            else _summarize(judged[hypothesis.id])
             for hypothesis in plan.hypotheses or ()
         },
     )
@@ -130,7 +130,7 @@ def _without_rows(hypothesis: Hypothesis) -> InUniverse:
     )
 
 
-def _found(verdict: HypothesisVerdict) -> InUniverse:
+def _summarize(verdict: HypothesisVerdict) -> InUniverse:
     return InUniverse(
         outcome=verdict.outcome,
         passes=_passes(verdict),
@@ -152,7 +152,7 @@ def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict])
         position="as_planned",
         choices=_chosen(choices, tuple(0 for _ in choices)),
         departures=0,
-        hypotheses={verdict.id: _found(verdict) for verdict in planned},
+        hypotheses={verdict.id: _summarize(verdict) for verdict in planned},
     )
 
 

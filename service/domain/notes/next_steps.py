@@ -156,9 +156,9 @@ def _of_one_arm(verdict: HypothesisVerdict) -> Message:
         total, more = (analysis.count("against", "more", name) for name in ("total", "more"))
         unit = analysis.text("against", "more", "unit")
         if total is not None and more is not None:
-            told = message(f"findings.{unit}")
+            unit_text = message(f"findings.{unit}")
             return message(
-                "notes.one_arm_more", total=f"{about(total):,}", more=f"{about(more):,}", unit=told
+                "notes.one_arm_more", total=f"{about(total):,}", more=f"{about(more):,}", unit=unit_text
             )
     return message("notes.one_arm_told" if verdict.outcome == "supported" else "notes.size_unknown")
 
@@ -240,10 +240,10 @@ def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth:
 
 def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
     """The margin that equivalence was or could be shown within, and the level of its tests."""
-    shown = facts.margin
-    ends = (None, None) if shown is None else (shown.low, shown.high)
-    if shown is not None and None not in ends and abs((ends[0] or 0.0) + (ends[1] or 0.0)) <= 1e-12:
-        return shown.high, shown.alpha if shown.level is None else (1 - shown.level) / 2
+    margin = facts.margin
+    ends = (None, None) if margin is None else (margin.low, margin.high)
+    if margin is not None and None not in ends and abs((ends[0] or 0.0) + (ends[1] or 0.0)) <= 1e-12:
+        return margin.high, margin.alpha if margin.level is None else (1 - margin.level) / 2
     fallback = facts.fallback
     if fallback is not None:
         share = 1.0

@@ -74,7 +74,7 @@ class ArmCard(StrictRecord):
 
     def text(self) -> str:
         """What is said, in one line: `model.name gpt-4.1, decoding.temperature 0`."""
-        return ", ".join(f"{name} {_shown(value)}" for name, value in self.facts().items())
+        return ", ".join(f"{name} {_quote(value)}" for name, value in self.facts().items())
 
     def lacks(self) -> tuple[str, ...]:
         """What somebody who runs the arm again has to know, and nothing here says."""
@@ -98,7 +98,7 @@ def _flat(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     if isinstance(value, list):
         return " + ".join(map(str, value)) if value else "-"
     return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -136,9 +136,9 @@ class Amounts:
         """
         if self.assumed.ratio is not None:
             return self.assumed.ratio
-        asked = tuple(_ratio_limits(self.setting))
-        below = min((at for side, at in asked if side < 0), default=None)
-        above = max((at for side, at in asked if side > 0), default=None)
+        limits = tuple(_ratio_limits(self.setting))
+        below = min((at for side, at in limits if side < 0), default=None)
+        above = max((at for side, at in limits if side > 0), default=None)
         if below is not None and above is not None:
             return math.sqrt(below * above)
         if below is not None:

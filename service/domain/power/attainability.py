@@ -98,8 +98,8 @@ def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None
             bounds[str(clause.field)] = Bounds(Fraction(-1), Fraction(1), "proportions differ by at most 1")
         elif clause.field.path == ("p_value",) and use is not None:
             least, why = least_p(use, size, setting.population)
-            asked = [other for other in setting.clauses if other.field == clause.field]
-            if family is not None and all(asks_small_p(other) for other in asked):
+            same_field = [other for other in setting.clauses if other.field == clause.field]
+            if family is not None and all(asks_small_p(other) for other in same_field):
                 least, why = family.adjusted(setting.hypothesis.id, least, why)
             bounds[str(clause.field)] = Bounds(least, Fraction(1), why)
         elif clause.field.path[-1] in COUNTS:

@@ -35,5 +35,5 @@ def equivalence_reach(test: BinaryTest) -> EquivalenceReach | None:
 
 
 def _largest(line: Line, m: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int | None:
-    shown = np.flatnonzero(line.sides((m + 1) // 2, m, Fraction(0), (1,)) == ABOVE)
-    return int(m[shown[-1]]) if len(shown) else None
+    within = np.flatnonzero(line.sides((m + 1) // 2, m, Fraction(0), (1,)) == ABOVE)
+    return int(m[within[-1]]) if len(within) else None

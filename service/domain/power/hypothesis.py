@@ -145,32 +145,34 @@ class HypothesisPower:
     def words(self) -> str:
         """What the numbers take for granted."""
         own, world = self.own, self.own.at("reference")
-        said = []
+        phrases = []
         if not own.binary:
-            said.append("differences are normal, but where another shape is named")
+            phrases.append("differences are normal, but where another shape is named")
         if own.clustered:
-            said.append(f"items of a cluster correlate by {world.icc:g}")
+            phrases.append(f"items of a cluster correlate by {world.icc:g}")
         else:
-            said.append("items are independent")
+            phrases.append("items are independent")
         if any(world.missing):
             before, after = (f"{100 * share:g}" for share in world.missing)
-            said.append(f"{before} % of the baseline's and {after} % of the candidate's results are not ok")
+            phrases.append(
+                f"{before} % of the baseline's and {after} % of the candidate's results are not ok"
+            )
         else:
-            said.append("all of them are in")
+            phrases.append("all of them are in")
         if len(self.worlds) > 1:
-            said.append(_shared(self.settings_together))
+            phrases.append(_shared(self.settings_together))
         if never := not_drawn(self.plan, self.settings_together):
-            said.append(
+            phrases.append(
                 f"p-values of {', '.join(never)} are not simulated and count as 1 in the family: power is no less than "
                 "this"
             )
-        said += [beside_words(power) for power in self.beside]
+        phrases += [beside_words(power) for power in self.beside]
         if not self.exact_only:
-            said.append(
+            phrases.append(
                 f"{self.table_sets} data sets per entry, with {RESAMPLES} shared resamples where bootstraps are not "
                 "listed"
             )
-        return "; ".join(said)
+        return "; ".join(phrases)
 
     @property
     def settings_together(self) -> tuple[Setting, ...]:
@@ -319,8 +321,8 @@ class HypothesisPower:
             return None
         if fallback_is_wider(self.setting):
             return None
-        shown = Is(field=FieldName(test=name, path=("equivalent",)), value=True)
-        return self._exact(All(parts=(Not(part=rule), shown)))
+        equivalent = Is(field=FieldName(test=name, path=("equivalent",)), value=True)
+        return self._exact(All(parts=(Not(part=rule), equivalent)))
 
     def _exact(self, rule: Rule | None) -> ExactPower:
         enumerated = EnumeratedRule(replace(self.setting, rule=rule), self.sesoi)

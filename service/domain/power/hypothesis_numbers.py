@@ -44,8 +44,8 @@ def worked_out(
         population.id: facts[population.id] for population in part.populations or () if population.id in facts
     }
     texts = [(key, facts.model_dump_json()) for key, facts in sorted(known.items())]
-    asked = (work.__qualname__, part.canonical_text(), texts, name, args, sorted(kwargs.items()))
-    key = hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).digest()
+    question = (work.__qualname__, part.canonical_text(), texts, name, args, sorted(kwargs.items()))
+    key = hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).digest()
     numbers = _known.get(key)
     if numbers is None:
         setting = resolve(part).require(name)

@@ -160,9 +160,9 @@ def _truths(setting: Setting) -> Iterator[float]:
         yield 0.0
         return
     assert setting.rule is not None  # noqa: S101 - callers have one
-    shown = {fact for facts in states(setting.rule, Reader.of(setting)) for fact in facts.shown}
+    facts_shown = {fact for facts in states(setting.rule, Reader.of(setting)) for fact in facts.shown}
     # the least loss that the claim denies is where it first fails: the statement's, where it asks for more
-    margins = [margin for fact in shown if (margin := target.held_to(fact)) is not None]
+    margins = [margin for fact in facts_shown if (margin := target.held_to(fact)) is not None]
     margin = max(margins, default=target.margin)
     if margin is not None:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])

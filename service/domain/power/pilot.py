@@ -117,10 +117,10 @@ def differences_of(
     for pilot, estimate in zip(pilots, estimates, strict=True):
         if estimate.discordance is None and estimate.n_pairs >= LEAST_FOR_SHAPE:
             pairs = zip(pilot.baseline, pilot.candidate, strict=True)
-            told = tuple(
+            differences = tuple(
                 after - before for before, after in pairs if before is not None and after is not None
             )
-            shapes |= dict.fromkeys(estimate.hypotheses, told)
+            shapes |= dict.fromkeys(estimate.hypotheses, differences)
     return shapes
 
 
@@ -276,18 +276,18 @@ def _assumed(estimates: PilotEstimates, plan: Plan) -> dict[str, Any]:
     """The fields of the section, rounded to what a pilot can tell: upper ends for spread, the estimate for the ICC."""
     hypothesis = plan.hypothesis(estimates.hypotheses[0])
     population = None if hypothesis is None else plan.population(hypothesis.population)
-    told: dict[str, Any] = {"source": estimates.source, "baseline_mean": _rounded(estimates.baseline_mean)}
+    assumed: dict[str, Any] = {"source": estimates.source, "baseline_mean": _rounded(estimates.baseline_mean)}
     if estimates.discordance is not None:
-        told["discordance"] = min(
+        assumed["discordance"] = min(
             _rounded(estimates.discordance.upper or estimates.discordance.estimate), 1.0
         )
     elif (sd := estimates.sd.upper or estimates.sd.estimate) > 0:
-        told["sd"] = _rounded(sd)
+        assumed["sd"] = _rounded(sd)
     if estimates.icc is not None and population is not None and population.clusters is not None:
-        told["icc"] = _rounded(estimates.icc.estimate)
+        assumed["icc"] = _rounded(estimates.icc.estimate)
     rates = estimates.missing
-    told["missing"] = MissingByArm(baseline=_rounded(rates.baseline), candidate=_rounded(rates.candidate))
-    return told
+    assumed["missing"] = MissingByArm(baseline=_rounded(rates.baseline), candidate=_rounded(rates.candidate))
+    return assumed
 
 
 def _rounded(value: float) -> float:

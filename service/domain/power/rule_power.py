@@ -97,7 +97,7 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """Whose power is asked for, with the share of the budget that it may spend."""
 
     plan: Plan
@@ -117,13 +117,13 @@ def _of(
     whole: bool,
     refused: bool,
 ) -> RulePower:
-    return _found(_Asked(plan, facts, setting, share, whole, refused))
+    return _compute(_Request(plan, facts, setting, share, whole, refused))
 
 
-def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
-    plan, facts, setting, whole = asked.plan, asked.facts, asked.setting, asked.whole
+def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
+    plan, facts, setting, whole = request.plan, request.facts, request.setting, request.whole
     if other_endpoints(setting) or asks_amounts(setting):
-        return _several(asked)
+        return _several(request)
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
     if population is None or endpoint is None or not ready(plan, setting):
         return RulePower(hypothesis=hypothesis.id, method=None, reason=NOT_READY)
@@ -138,7 +138,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
         least_p=tuple(_least(setting, size)) if whole else (),
     )
     if setting.reference is not None:
-        if asked.refused:
+        if request.refused:
             return base.model_copy(update={"reason": REFUSED})
         return one_arm_power(base, plan, facts, setting, whole=whole)
     changes: dict[str, object] = {}
@@ -150,7 +150,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     if changes.get("can_pass") is False:
         why = "no outcome makes the rule true"
         return base.model_copy(update={**changes, "reason": why})
-    if asked.refused:
+    if request.refused:
         return base.model_copy(update={**changes, "reason": REFUSED})
     worlds = {
         one.hypothesis.id: known
@@ -167,7 +167,7 @@ def _found(asked: _Asked, beside: tuple[Amounts, ...] = ()) -> RulePower:
     if (first := _not_reached(setting.within, hypothesis.id, tuple(worlds))) is not None:
         why = f"the family's sequence tests {first} before, whose p-values are not simulated"
         return base.model_copy(update={**changes, "reason": why})
-    budget = Budget(LINT_BUDGET / asked.share, TABLE_BUDGET / asked.share if whole else 0.0)
+    budget = Budget(LINT_BUDGET / request.share, TABLE_BUDGET / request.share if whole else 0.0)
     power = HypothesisPower(plan, facts, setting, worlds, size.n, budget, beside)
     return base.model_copy(update={**changes, **_table(power, whole=whole)})
 
@@ -183,9 +183,9 @@ def _not_reached(resolved: ResolvedPlan, name: str, drawn: tuple[str, ...]) -> s
     return next((member for member in before if member in never), None)
 
 
-def _several(asked: _Asked) -> RulePower:
+def _several(request: _Request) -> RulePower:
     """Of a rule that speaks of several endpoints, or of amounts: part by part."""
-    plan, facts, setting = asked.plan, asked.facts, asked.setting
+    plan, facts, setting = request.plan, request.facts, request.setting
     hypothesis, population, parts = setting.hypothesis, setting.population, parts_of(setting)
     base = RulePower(hypothesis=hypothesis.id, method=None)
     if population is None or not ready(plan, setting):
@@ -200,28 +200,30 @@ def _several(asked: _Asked) -> RulePower:
     bounds = field_bounds(setting, size, LeastFamily.of(plan, setting.within.settings, facts))
     if setting.rule is not None and attainable(setting.rule, bounds) is False:
         return base.model_copy(update={"can_pass": False, "reason": "no outcome makes the rule true"})
-    if asked.refused:
+    if request.refused:
         return base.model_copy(update={"reason": REFUSED})
     if asks_amounts(setting):
-        return base.model_copy(update=_amounts_table(amounts, LINT_BUDGET / asked.share, whole=asked.whole))
+        return base.model_copy(
+            update=_amounts_table(amounts, LINT_BUDGET / request.share, whole=request.whole)
+        )
     if parts.own is None:
         return base.model_copy(update={"reason": "the rule asks nothing of the hypothesis' own endpoint"})
     own = own_part(setting, parts.own)
-    return _found(replace(asked, plan=own.plan, setting=own), beside=amounts)
+    return _compute(replace(request, plan=own.plan, setting=own), beside=amounts)
 
 
 def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
     """The parts as the family reads them; why they cannot be weighed one by one, where a policy joins them."""
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
-    asked = [clause for clause in setting.clauses if asks_small_p(clause) and setting.beside(clause)]
+    small_p = [clause for clause in setting.clauses if asks_small_p(clause) and setting.beside(clause)]
     own = asks_amounts(setting) and any(asks_small_p(clause) for clause in setting.clauses)
     if policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) < 2:
         return parts
     if policy == "bonferroni":
         return tuple(part.divided(places(plan)) for part in parts)
-    if asked:
+    if small_p:
         return (
-            f"`{asked[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
+            f"`{small_p[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
         )
     return f"amounts are not simulated in a family that `{policy}` adjusts" if own else parts
 

@@ -20,7 +20,7 @@ from service.domain.power.records import SlicesPower, SlicesPowerAt
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import KNOWN, worlds_of
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.slices import asked_of
+from service.domain.verdicts.slices import section_of
 from service.kernels.pairs.paired_exact import SPARSE
 from service.stats.shared.methods.slicing import weigh_counts
 
@@ -44,15 +44,15 @@ TOO_LONG = "slices of so many sizes would take longer than lint may"
 
 def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SlicesPower | None:
     """How often all slices pass, where nothing differs and where the claim should come out; None if none are asked."""
-    asked, endpoint, population = (
-        asked_of(plan, setting.hypothesis),
+    slices, endpoint, population = (
+        section_of(plan, setting.hypothesis),
         setting.endpoint,
         setting.population,
     )
-    if asked is None or endpoint is None or population is None or endpoint.kind == "counts":
+    if slices is None or endpoint is None or population is None or endpoint.kind == "counts":
         return None
     strata = facts[population.id].strata if population.id in facts else None
-    worlds, margin = worlds_of(plan, setting), float(asked.no_worse_than.exact())
+    worlds, margin = worlds_of(plan, setting), float(slices.no_worse_than.exact())
     reason = None
     if population.clusters is not None:
         reason = NOT_CLUSTERS
@@ -70,7 +70,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         return SlicesPower(reason=reason)
     good = -1 if endpoint.better == "lower" else 1
     entries = tuple(
-        _entry(strata, truth, scale, good, margin, asked.alpha)
+        _entry(strata, truth, scale, good, margin, slices.alpha)
         for scale in worlds.scales
         for truth in dict.fromkeys((0.0, worlds.goal))
         if abs(truth) <= scale + KNOWN

@@ -37,8 +37,8 @@ def of_published(
     """
     every = share is not None and share * request.n >= many.n_discordant
     standing = "none" if share is None else "every" if every else "some"
-    told = (p_text(end.p_value, alpha=request.alpha) for end in (few, many))
-    low, high = (p.removeprefix("p = ") for p in told)
+    p_texts = (p_text(end.p_value, alpha=request.alpha) for end in (few, many))
+    low, high = (p.removeprefix("p = ") for p in p_texts)
     p = low if low == high else message("resolution.p_range", low=low, high=high)
     line = speak(
         f"resolution.headline_{standing}_rejects",

@@ -137,14 +137,14 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
 def _broken(
     plan: Plan, locked_at: datetime, batch: NamedBatch, runs: Mapping[str, BoundRun]
 ) -> Iterator[Violation]:
-    asked = plan.runs
+    section = plan.runs
     if batch.run is None:
-        if asked is not None and asked.required:
+        if section is not None and section.required:
             yield "run_missing"
         return
     bound = runs.get(batch.run)
     if bound is None or bound.sequence > batch.sequence:
-        if asked is not None:
+        if section is not None:
             yield "run_unknown"
         if bound is None:
             return
@@ -155,16 +155,16 @@ def _broken(
         yield "run_before_lock"
     if _other_judge(plan, run, batch.endpoint):
         yield "judge_differs"
-    locked = {} if asked is None else asked.environment or {}
+    locked = {} if section is None else section.environment or {}
     if any(run.environment.get(name) != value for name, value in locked.items()):
         yield "environment_differs"
 
 
 def _began(bound: BoundRun) -> datetime | None:
     """When a run began, by its own word and by its rows."""
-    said = [] if bound.run.started_at is None else [bound.run.started_at]
+    started = [] if bound.run.started_at is None else [bound.run.started_at]
     seen = [] if bound.observed is None else [_EPOCH + timedelta(microseconds=bound.observed)]
-    return min([*said, *seen], default=None)
+    return min([*started, *seen], default=None)
 
 
 def _other_judge(plan: Plan, run: Run, endpoint_id: str) -> bool:

@@ -72,28 +72,28 @@ class Erasure(Record):
     reason: str
 
 
-def require_known(plan: Plan, asked: UnblindingRequest) -> None:
+def require_known(plan: Plan, request: UnblindingRequest) -> None:
     """Refuse names that the plan does not have.
 
     Raises:
         InvalidData: naming those that it has.
     """
     for name, value, known in (
-        ("population", asked.population, [population.id for population in plan.populations or ()]),
-        ("endpoint", asked.endpoint, [endpoint.id for endpoint in plan.endpoints or ()]),
+        ("population", request.population, [population.id for population in plan.populations or ()]),
+        ("endpoint", request.endpoint, [endpoint.id for endpoint in plan.endpoints or ()]),
     ):
         if value is not None and value not in known:
             raise InvalidData.field(name, "is not in the plan", f"send one of {', '.join(known)}, or null")
 
 
-def require_more(known: Iterable[Unblinding], asked: UnblindingRequest) -> None:
+def require_more(known: Iterable[Unblinding], request: UnblindingRequest) -> None:
     """Refuse to open what is open.
 
     Raises:
         Conflict: `already_unblinded`.
     """
     for opening in known:
-        if opening.population in (None, asked.population) and opening.endpoint in (None, asked.endpoint):
+        if opening.population in (None, request.population) and opening.endpoint in (None, request.endpoint):
             raise Conflict(
                 "these results have been opened already; GET .../results shows them", code="already_unblinded"
             )

@@ -174,11 +174,11 @@ class Answer:
         """
         analysis, dotted = self.analysis, ".".join(path)
         side = {"candidate": "greater", "baseline": "less"}.get(str(analysis.member("better")))
-        asked = {"p_better": True, "p_value": analysis.member("alternative") in ("two-sided", side)}.get(
+        at_end = {"p_better": True, "p_value": analysis.member("alternative") in ("two-sided", side)}.get(
             dotted
         )
         range_ = _ranges(analysis.members.get("within")).get(dotted)
-        return range_[1] if asked and range_ is not None and self._why_no_smaller() is not None else None
+        return range_[1] if at_end and range_ is not None and self._why_no_smaller() is not None else None
 
     def _why_no_smaller(self) -> str | None:
         """Why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""

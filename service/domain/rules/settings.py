@@ -208,7 +208,7 @@ def parts_of(setting: Setting) -> Parts | None:
             return None
         parts.setdefault(about.pop(), []).append(part)
     own = parts.pop(None, [])
-    return Parts(_joined(own) if own else None, {str(name): _joined(asked) for name, asked in parts.items()})
+    return Parts(_joined(own) if own else None, {str(name): _joined(group) for name, group in parts.items()})
 
 
 def _endpoint(setting: Setting, clause: Clause) -> str | None:

@@ -25,7 +25,7 @@ def what_is_open(score: Score) -> str:
     if score.outcome == "cannot_tell":
         lines.append(message("answers.open_reading", reading=open_of(score)))
     slices = () if score.slices is None else score.slices.results
-    if short := [each.name for each in slices if each.shown_short]:
+    if short := [result.name for result in slices if result.shown_short]:
         lines.append(message("answers.shown_short", names=named(short, NAMED)))
     return listed(lines, "lists.sentences").text(spoken())
 

@@ -35,33 +35,33 @@ class Missing:
     most: float = 0.0
     """The greatest share of its items that a task has lost, of a suite."""
 
-    def standing(self, told: Outcome) -> Outcome:
+    def standing(self, outcome: Outcome) -> Outcome:
         """What stands: with more than a twentieth left out, an answer that its unfavourable case gives too."""
         if (
             self.record.counted == "as_worst"
             or max(self.record.share, self.most) <= MOST
-            or told not in ("meets", "falls_short")
+            or outcome not in ("meets", "falls_short")
         ):
-            return told
-        return told if self._unfavourable(told) == told else "cannot_tell"
+            return outcome
+        return outcome if self._unfavourable(outcome) == outcome else "cannot_tell"
 
-    def _unfavourable(self, told: Outcome) -> Outcome | None:
-        return self.best if told == "falls_short" else self.worst
+    def _unfavourable(self, outcome: Outcome) -> Outcome | None:
+        return self.best if outcome == "falls_short" else self.worst
 
     @property
     def reason(self) -> str:
         """Why an answer that the items with a result would carry does not stand."""
         return speak("score.lacking", count=self.record.n)
 
-    def warnings(self, told: Outcome, *, points: bool) -> tuple[StatWarning, ...]:
+    def warnings(self, outcome: Outcome, *, points: bool) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than a twentieth, and where it changes the answer."""
-        unfavourable = self._unfavourable(told)
-        changes = unfavourable != told
+        unfavourable = self._unfavourable(outcome)
+        changes = unfavourable != outcome
         if max(self.record.share, self.most) <= MOST and not changes:
             return ()
         key = f"score.missing_{self.record.counted}"
         parts = [message(key, count=self.record.n, share=self.record.share)]
-        parts.append(self._changed(told, points=points))
+        parts.append(self._changed(outcome, points=points))
         return (
             StatWarning(
                 code=MISSING_RESULTS.code,
@@ -71,10 +71,10 @@ class Missing:
             ),
         )
 
-    def _changed(self, told: Outcome, *, points: bool) -> Message:
+    def _changed(self, outcome: Outcome, *, points: bool) -> Message:
         """What the mean and the answer would be in the case that is against the answer."""
-        side = "best" if told == "falls_short" else "worst"
-        case = self.record.best if told == "falls_short" else self.record.worst
+        side = "best" if outcome == "falls_short" else "worst"
+        case = self.record.best if outcome == "falls_short" else self.record.worst
         if case is None:
             return message("score.missing_unbounded")
 
@@ -84,9 +84,9 @@ class Missing:
         ends: Value = ""
         if case.ci is not None and case.ci.low is not None and case.ci.high is not None:
             ends = message("score.ends", low=show(case.ci.low), high=show(case.ci.high))
-        if told == "estimate":
+        if outcome == "estimate":
             return message(f"score.missing_{side}", mean=show(case.mean), ends=ends)
-        answer = message(f"score.answer_{self._unfavourable(told) or told}")
+        answer = message(f"score.answer_{self._unfavourable(outcome) or outcome}")
         return message(f"score.missing_{side}_answer", mean=show(case.mean), ends=ends, answer=answer)
 
 
@@ -133,11 +133,11 @@ def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | N
 
 def _filled(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
     """Of items without any result: they have one run with that outcome."""
-    found = weigh(
+    result = weigh(
         Items(items.item_ids, [runs or [value] for runs in items.runs], items.clusters, None, 1, items.tasks)
     )
-    outcome: Outcome = "estimate" if found.against is None else found.against.outcome
-    return Filled(value=value, mean=found.mean, ci=found.ci), outcome
+    outcome: Outcome = "estimate" if result.against is None else result.against.outcome
+    return Filled(value=value, mean=result.mean, ci=result.ci), outcome
 
 
 def _ends(scale: ScoreRange, request: ScoreRequest) -> tuple[float, float]:

@@ -39,17 +39,17 @@ def score(request: ScoreRequest) -> Score:
 
     missing = missing_of(items, request, lambda filled: weighed(filled).analysis)
     answer = weighed(kept)
-    found: Any = answer.analysis
-    told: Outcome = "estimate" if found.against is None else found.against.outcome
-    outcome = told if missing is None else missing.standing(told)
-    reasons = dict(found.reasons)
+    analysis: Any = answer.analysis
+    observed_outcome: Outcome = "estimate" if analysis.against is None else analysis.against.outcome
+    outcome = observed_outcome if missing is None else missing.standing(observed_outcome)
+    reasons = dict(analysis.reasons)
     if items.tasks is None:
         reasons["suite"] = NO_TASKS
     if request.slices is None:
         reasons["slices"] = "no slices were named"
     if missing is None:
         reasons["missing"] = "every item has a result"
-    elif outcome != told:
+    elif outcome != observed_outcome:
         reasons["outcome"] = missing.reason
     slices = None
     if items.slices is not None:
@@ -68,28 +68,28 @@ def score(request: ScoreRequest) -> Score:
         rule="",
         next="",
         status=status(),
-        mean=found.mean,
-        ci=found.ci,
-        se=found.se,
-        df=found.df,
-        intervals=found.intervals,
-        these_items=found.these_items,
-        clusters=found.clusters,
-        against=found.against,
+        mean=analysis.mean,
+        ci=analysis.ci,
+        se=analysis.se,
+        df=analysis.df,
+        intervals=analysis.intervals,
+        these_items=analysis.these_items,
+        clusters=analysis.clusters,
+        against=analysis.against,
         points=points,
         prefers=request.prefers,
-        n=found.n,
-        n_values=found.n_values,
+        n=analysis.n,
+        n_values=analysis.n_values,
         missing=None if missing is None else missing.record,
         slices=slices,
-        suite=getattr(found, "suite", None),
+        suite=getattr(analysis, "suite", None),
         test=answer.test,
         version=answer.version,
         reasons=reasons,
         warnings=(
             *lacking_warning(lacking, arms=1),
             *answer.warnings,
-            *(() if missing is None else missing.warnings(told, points=points)),
+            *(() if missing is None else missing.warnings(observed_outcome, points=points)),
         ),
     )
     name = request.name or "the system"

@@ -15,26 +15,26 @@ NAMED = 3
 
 def sentence(score: Score, name: str) -> str:
     """The outcome, the mean with its interval, and what that leaves open."""
-    told = message(
+    text = message(
         "score.mean",
         name=name,
         mean=show(score, score.mean),
         interval=_interval(score, score.ci),
         size=_size(score),
     )
-    parts = [_opening(score, told), _more(score), _clusters(score)]
+    parts = [_opening(score, text), _more(score), _clusters(score)]
     parts += [] if score.against is not None else [_runs(score)]
     return listed([part for part in [*parts, _pooled(score)] if part], "lists.sentences").text(spoken())
 
 
-def _opening(score: Score, told: Message) -> Message:
+def _opening(score: Score, text: Message) -> Message:
     """The outcome with the mean, as a sentence."""
     if score.against is None:
-        return message("score.estimate", told=told)
+        return message("score.estimate", told=text)
     bar, open_ = show(score, score.against.threshold), ""
     if score.outcome == "cannot_tell":
-        return message(f"score.cannot_tell_{score.prefers}", bar=bar, told=told, open=open_of(score))
-    return message(f"score.{score.outcome}_{score.prefers}", bar=bar, told=told, open=open_)
+        return message(f"score.cannot_tell_{score.prefers}", bar=bar, told=text, open=open_of(score))
+    return message(f"score.{score.outcome}_{score.prefers}", bar=bar, told=text, open=open_)
 
 
 def rule(score: Score) -> str:

@@ -40,16 +40,18 @@ def slices_of(
             weighed.append((name, evidence, missing_of(items.of_slice(name), request, weigh)))
         except InvalidData:  # a single cluster, which shows nothing of others
             left_out.append(name)
-    p_values = [None if found.against is None else found.against.p_falls_short for _, found, _ in weighed]
+    p_values = [
+        None if analysis.against is None else analysis.against.p_falls_short for _, analysis, _ in weighed
+    ]
     adjusted = adjust_slices(p_values) if request.threshold is not None else p_values
     results = [
-        _slice(name, found, missing, p, request.alpha / 2)
-        for (name, found, missing), p in zip(weighed, adjusted, strict=True)
+        _slice(name, analysis, missing, p, request.alpha / 2)
+        for (name, analysis, missing), p in zip(weighed, adjusted, strict=True)
     ]
     reasons = {
         f"slices.results.{at}.outcome": missing.reason
-        for at, ((_, found, missing), result) in enumerate(zip(weighed, results, strict=True))
-        if missing is not None and found.against is not None and result.outcome != found.against.outcome
+        for at, ((_, analysis, missing), result) in enumerate(zip(weighed, results, strict=True))
+        if missing is not None and analysis.against is not None and result.outcome != analysis.against.outcome
     }
     outcome: Literal["meets", "falls_short", "cannot_tell"] | None = None
     if request.threshold is not None:
@@ -63,8 +65,8 @@ def _slice(
     name: str, evidence: Any, missing: Missing | None, adjusted: float | None, tail: float
 ) -> SliceScore:
     against = evidence.against
-    told: Outcome = "estimate" if against is None else against.outcome
-    outcome = told if missing is None else missing.standing(told)
+    observed_outcome: Outcome = "estimate" if against is None else against.outcome
+    outcome = observed_outcome if missing is None else missing.standing(observed_outcome)
     return SliceScore(
         name=name,
         outcome=outcome,

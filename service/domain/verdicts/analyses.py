@@ -76,10 +76,10 @@ class Analyses(Record):
 
     def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
         """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
-        shown = [
+        equivalent = [
             Answer(answer).observe("equivalent").value is True for _, answer in self.of_fallback(hypothesis)
         ]
-        return bool(shown) and all(shown)
+        return bool(equivalent) and all(equivalent)
 
 
 def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
@@ -174,8 +174,8 @@ def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
     """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
     if use.id == setting.hypothesis.equivalence and Answer(answer).observe("equivalent").reason == DRAWN:
         return True
-    asked = [clause for clause in setting.clauses if clause.field.test == use.id]
-    seen = [(clause, Answer(answer).observe(*clause.field.path)) for clause in asked]
+    clauses = [clause for clause in setting.clauses if clause.field.test == use.id]
+    seen = [(clause, Answer(answer).observe(*clause.field.path)) for clause in clauses]
     return any(
         value.reason == DRAWN
         or (

@@ -138,10 +138,10 @@ class ObservedEvidence:
         if self.setting.hypothesis.equivalence is None:
             return None
         answers = [answer for _, answer in self.beside]
-        shown = [Answer(answer).observe("equivalent").value is True for answer in answers]
+        equivalent = [Answer(answer).observe("equivalent").value is True for answer in answers]
         hardest = max(answers, key=hardness, default=None)
         alpha = None if hardest is None else Answer(hardest).analysis.alpha
-        holds_up = np.array([bool(shown) and all(shown)])
+        holds_up = np.array([bool(equivalent) and all(equivalent)])
         return Fallback(holds_up, _tost_p(answers), math.nan if alpha is None else alpha)
 
 

@@ -88,12 +88,12 @@ def _test(stored: JsonObject, equivalent: bool | None) -> TestReading:
             reason=answer.reason,
         )
     analysis = answer.analysis
-    ci, found = analysis.interval("ci"), analysis.truth("equivalent")
+    ci, equivalence = analysis.interval("ci"), analysis.truth("equivalent")
     return TestReading(
         decision=analysis.text("decision"),
         e_value=analysis.number("e_process", "e_value"),
         p_value=analysis.number("p_value"),
         ci=None if ci is None else Span(low=ci.low, high=ci.high),
-        equivalent=None if found is None else found if equivalent is None else equivalent,
+        equivalent=None if equivalence is None else equivalence if equivalent is None else equivalent,
         stopped_at=analysis.count("stopped_at"),
     )

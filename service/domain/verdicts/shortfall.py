@@ -38,8 +38,8 @@ def shortfall(setting: Setting, gap: Gap | None) -> Shortfall | None:
         return Shortfall("not_supported", size)
     if gap == "direction":
         return Shortfall("not_supported", say("reasons.wrong_direction"))
-    shown = claimed(target, setting.hypothesis, endpoint)
-    return Shortfall("inconclusive", say("reasons.nothing_shows", claimed=shown))
+    claim = claimed(target, setting.hypothesis, endpoint)
+    return Shortfall("inconclusive", say("reasons.nothing_shows", claimed=claim))
 
 
 def size_unshown(setting: Setting | None, verdict: HypothesisVerdict) -> float | None:

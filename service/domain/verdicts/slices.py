@@ -79,7 +79,7 @@ class SlicesFound(Record):
     reason: str | None = Field(None, description="Why there is nothing to tell.")
 
 
-def asked_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
+def section_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
     """What the plan asks of the slices of a hypothesis; None where it asks nothing."""
     slices = plan.slices
     if slices is None or hypothesis.baseline is None:
@@ -103,10 +103,10 @@ def by_slice(
 
     `favoured`: the same items with what is not ok taken for the candidate, which no loss may rest on; None: all are ok.
     """
-    asked = asked_of(plan, hypothesis)
-    if asked is None:
+    section = section_of(plan, hypothesis)
+    if section is None:
         return None
-    margin, good = float(asked.no_worse_than.exact()), _good(plan, hypothesis)
+    margin, good = float(section.no_worse_than.exact()), _good(plan, hypothesis)
     labels = paired.manifest.strata
     names = () if labels is None else tuple(dict.fromkeys(labels))
     reason = None
@@ -126,32 +126,34 @@ def by_slice(
         inside = of_item == name
         # numbered anew: a number that only another slice has would be a cluster without items
         codes = codes_of(of_cluster[inside].tolist() if of_cluster is not None else range(int(inside.sum())))
-        shown, leaning = _weighed(
-            _differences(paired, inside) * good, codes, margin, asked.alpha, score, limit
+        weighed, leaning = _weighed(
+            _differences(paired, inside) * good, codes, margin, section.alpha, score, limit
         )
         if favoured is not None:
             best = _differences(favoured, inside) * good
-            other, towards = _weighed(best, codes, margin, asked.alpha, score, limit)
-            shown, leaning = _both(shown, other), _lean(leaning, towards)
-        evidence.append(shown)
+            other, towards = _weighed(best, codes, margin, section.alpha, score, limit)
+            weighed, leaning = _both(weighed, other), _lean(leaning, towards)
+        evidence.append(weighed)
         leans.append(leaning)
         counts.append((int(inside.sum()), None if of_cluster is None else len(set(codes.tolist()))))
     spans = of_cluster is not None and not reason and _spans(of_cluster, of_item)
-    places = standings([shown.p for shown in evidence], [shown.p_loss for shown in evidence], asked.alpha)
+    places = standings(
+        [weighed.p for weighed in evidence], [weighed.p_loss for weighed in evidence], section.alpha
+    )
     slices = tuple(
-        _slice(name, shown, count, good, standing)
-        for name, shown, count, standing in zip(names, evidence, counts, places, strict=False)
+        _slice(name, weighed, count, good, standing)
+        for name, weighed, count, standing in zip(names, evidence, counts, places, strict=False)
     )
     return SlicesFound(
-        by=asked.by,
+        by=section.by,
         of=paired.population.strata,
         no_worse_than=margin,
-        alpha=asked.alpha,
-        level=round(1 - 2 * asked.alpha, 12),
+        alpha=section.alpha,
+        level=round(1 - 2 * section.alpha, 12),
         method=None if reason else "tango" if score else "cr2_t",
         outcome=overall([slice_.outcome for slice_ in slices]),
         slices=slices,
-        reversal=_turned_reversal(reversal_of(leans, asked.alpha, spans=spans), good),
+        reversal=_turned_reversal(reversal_of(leans, section.alpha, spans=spans), good),
         reason=reason,
     )
 
@@ -203,9 +205,9 @@ def _slice(
     evidence: Evidence,
     count: tuple[int, int | None],
     good: int,
-    told: tuple[Standing, float | None, float | None],
+    standing_p: tuple[Standing, float | None, float | None],
 ) -> SliceFound:
-    standing, p_holm, p_loss_holm = told
+    standing, p_holm, p_loss_holm = standing_p
     low, high = (evidence.low, evidence.high) if good > 0 else (_turned(evidence.high), _turned(evidence.low))
     return SliceFound(
         slice=name,

@@ -122,12 +122,12 @@ def read(
     plan = resolved.plan
     analyses = analyse(resolved, manifests, first(plan, manifests, outcomes, units))
     decided = {setting.hypothesis.id: bool(_end(setting, analyses) < NEVER) for setting in resolved.settings}
-    shown = {
+    truths = {
         hypothesis.id: analyses.shows_equivalence(hypothesis)
         for hypothesis in plan.hypotheses or ()
         if hypothesis.equivalence is not None
     }
-    return Reading(units, analyses.answers, decided, all(decided[name] for name in holding_up(plan)), shown)
+    return Reading(units, analyses.answers, decided, all(decided[name] for name in holding_up(plan)), truths)
 
 
 def up_to_stop(

@@ -62,9 +62,9 @@ def _favoured(setting: Setting) -> Sign | None:
     if setting.rule is None:
         return None
     held, target = states(setting.rule, Reader.of(setting)), Target.of(setting)
-    asked = {state.asks for state in held}
-    if len(asked) == 1 and len(asked & {frozenset({1}), frozenset({-1})}) == 1:
-        return 1 if asked == {frozenset({1})} else -1
+    directions = {state.asks for state in held}
+    if len(directions) == 1 and len(directions & {frozenset({1}), frozenset({-1})}) == 1:
+        return 1 if directions == {frozenset({1})} else -1
     directed = target.claim != "equivalence" and held
     return target.good if directed and all(target.gap(state) is None for state in held) else None
 

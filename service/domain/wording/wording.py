@@ -46,7 +46,7 @@ class WordingFinding(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Support:
     """What a record or analyses show, as far as words depend on it."""
 
     equivalent: bool = False
@@ -65,15 +65,15 @@ class Shown:
     """The verdict's own sentences by hypothesis."""
 
 
-NOTHING = Shown()
+NOTHING = Support()
 
 
-def lint_wording(text: str, shown: Shown = NOTHING) -> tuple[WordingFinding, ...]:
+def lint_wording(text: str, support: Support = NOTHING) -> tuple[WordingFinding, ...]:
     """Every finding, in the order of the text; at most one per phrase and code."""
     starts = [0, *(problems.end() for problems in re.finditer("\n", text))]
     problems: list[WordingFinding] = []
     for start, sentence in _sentences(text):
-        for code, span, why, better in _of_sentence(sentence, shown):
+        for code, span, why, better in _of_sentence(sentence, support):
             low, high = start + span[0], start + span[1]
             problems.append(
                 WordingFinding(
@@ -112,10 +112,10 @@ def _quoted(before: str) -> bool:
 _Found = tuple[str, tuple[int, int], str, str]
 
 
-def _of_sentence(sentence: str, shown: Shown) -> Iterator[_Found]:
+def _of_sentence(sentence: str, support: Support) -> Iterator[_Found]:
     taken: list[tuple[int, int]] = []
     for phrase in PHRASES:
-        if _is_shown(phrase.unless, shown):
+        if _is_supported(phrase.unless, support):
             continue
         for match in phrase.pattern.finditer(sentence):
             if any(match.start() < high and low < match.end() for low, high in taken):
@@ -129,19 +129,19 @@ def _of_sentence(sentence: str, shown: Shown) -> Iterator[_Found]:
                 continue
             taken.append(match.span())
             chinese = re.search(r"[\u4e00-\u9fff]", match.group()) is not None
-            yield phrase.code, match.span(), phrase.why, _better(phrase, shown, chinese=chinese)
-    yield from _switched(sentence, shown)
-    yield from _unsupported(sentence, shown)
+            yield phrase.code, match.span(), phrase.why, _better(phrase, support, chinese=chinese)
+    yield from _switched(sentence, support)
+    yield from _unsupported(sentence, support)
 
 
-def _is_shown(what: str | None, shown: Shown) -> bool:
-    return what is not None and bool(getattr(shown, what))
+def _is_supported(what: str | None, support: Support) -> bool:
+    return what is not None and bool(getattr(support, what))
 
 
-def _better(phrase: Phrase, shown: Shown, *, chinese: bool) -> str:
+def _better(phrase: Phrase, support: Support, *, chinese: bool) -> str:
     """The verdict's own sentence where there is just one, else the phrase's model."""
-    if phrase.from_verdict and len(shown.sentences) == 1 and not chinese:
-        return next(iter(shown.sentences.values()))
+    if phrase.from_verdict and len(support.sentences) == 1 and not chinese:
+        return next(iter(support.sentences.values()))
     return phrase.better_zh if chinese else phrase.better
 
 
@@ -153,17 +153,17 @@ _CLAIM = re.compile(
 _SET_ASIDE = re.compile(r"secondary|explorator|post.?hoc|supplement|次要|探索|事后|附加", re.IGNORECASE)
 
 
-def _switched(sentence: str, shown: Shown) -> Iterator[_Found]:
+def _switched(sentence: str, support: Support) -> Iterator[_Found]:
     """A claim that rests on a secondary endpoint without calling it so."""
     claim = _CLAIM.search(sentence)
     if claim is None or _SET_ASIDE.search(sentence):
         return
-    if any(_names(sentence, primary) for primary in shown.primary):
+    if any(_names(sentence, primary) for primary in support.primary):
         return
-    for endpoint in shown.secondary:
+    for endpoint in support.secondary:
         named = _names(sentence, endpoint)
         if named is not None:
-            primary = ", ".join(shown.primary) or "none"
+            primary = ", ".join(support.primary) or "none"
             yield (
                 "ENDPOINT_SWITCH",
                 named.span(),
@@ -183,9 +183,9 @@ def _spelt(endpoint: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){spelt}(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _unsupported(sentence: str, shown: Shown) -> Iterator[_Found]:
+def _unsupported(sentence: str, support: Support) -> Iterator[_Found]:
     """A hypothesis by name, called true although its verdict is another."""
-    for hypothesis, outcome in shown.outcomes.items():
+    for hypothesis, outcome in support.outcomes.items():
         if hypothesis not in sentence:  # far cheaper than the pattern, which every sentence would pay for
             continue
         named = re.search(
@@ -207,5 +207,5 @@ def _unsupported(sentence: str, shown: Shown) -> Iterator[_Found]:
             "OUTCOME_CONTRADICTED",
             named.span(),
             f"the verdict on {hypothesis} is '{outcome}'",
-            shown.sentences.get(hypothesis, f"{hypothesis} is {outcome.replace('_', ' ')}."),
+            support.sentences.get(hypothesis, f"{hypothesis} is {outcome.replace('_', ' ')}."),
         )

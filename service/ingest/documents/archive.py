@@ -133,8 +133,8 @@ class Archive:
 
     def _frame(self, data: bytes, size: int) -> bytes:
         """One frame; it may say its own size, and memory is taken for that at once."""
-        said = zstandard.frame_content_size(data)
-        if said not in (-1, size):
+        content_size = zstandard.frame_content_size(data)
+        if content_size not in (-1, size):
             raise ValueError
         return self._frames.decompress(data, max_output_size=size + 1) if size else b""
 

@@ -29,4 +29,4 @@ def mended(text: str) -> str | None:
 
 def numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:
     """What numbers count as, by their value."""
-    return {float(text): said for text, said in values.items() if DECIMAL.fullmatch(text)}
+    return {float(text): meaning for text, meaning in values.items() if DECIMAL.fullmatch(text)}

@@ -69,10 +69,10 @@ class HelmRun(Reader):
                 raise unreadable(where, "is no instance of HELM")
             if row.get("perturbation"):
                 continue
-            told = (self._instances or {}).get((str(instance), trial))
-            if told is None and self._instances is not None:
+            request = (self._instances or {}).get((str(instance), trial))
+            if request is None and self._instances is not None:
                 raise unreadable(where, "is an instance and trial that scenario_state.json does not have")
-            ok, about = told or (True, None)
+            ok, about = request or (True, None)
             measures, split, sub_split = _measures(row["stats"], where)
             fields = {
                 "id": instance,

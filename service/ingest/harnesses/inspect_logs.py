@@ -258,13 +258,13 @@ def _unscored(value: Any) -> str | None:
 
 
 def _unfinished(status: Any) -> str:
-    told = {
+    reasons = {
         "cancelled": "was cancelled",
         "error": "ended in an error",
         "killed": "was killed: it has no header.json",
         "started": "has not ended",
     }
-    return told.get(status if isinstance(status, str) else "", "does not say that it ended well")
+    return reasons.get(status if isinstance(status, str) else "", "does not say that it ended well")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

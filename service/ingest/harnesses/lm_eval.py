@@ -71,47 +71,49 @@ class LmEvalRun(Reader):
 
     def about(self) -> Mapping[str, Any]:
         """From the results file, of the task that the samples are of."""
-        told = self._results
-        config = _of_task(_mapping(told.get("configs")), self._samples)
+        results = self._results
+        config = _of_task(_mapping(results.get("configs")), self._samples)
         config = _mapping(config)
         loaded = _mapping(config.get("dataset_kwargs"))
         return {
             "task": config.get("task"),
-            "task_version": _of_task(_mapping(told.get("versions")), self._samples),
+            "task_version": _of_task(_mapping(results.get("versions")), self._samples),
             "dataset": [part for part in (config.get("dataset_path"), config.get("dataset_name")) if part],
             "dataset_version": loaded.get("revision"),
             "scorer": [part for part in (config.get("metric_list"), config.get("filter_list")) if part],
             "runs": config.get("repeats"),
             "limits": self.run.get("limit") if self.run else None,
-            "harness_version": told.get("lm_eval_version"),
+            "harness_version": results.get("lm_eval_version"),
         }
 
     def system(self) -> Mapping[str, Any]:
         """From the results file: the model and its arguments, how answers are generated, the harness and the task."""
-        told, arguments = self._results, self.run.get("model_args") if self.run else None
+        results, arguments = self._results, self.run.get("model_args") if self.run else None
         generated = self.run.get("gen_kwargs") if self.run else None
-        task_config = _mapping(_of_task(_mapping(told.get("configs")), self._samples))
+        task_config = _mapping(_of_task(_mapping(results.get("configs")), self._samples))
         generated = generated or task_config.get("generation_kwargs")
         return facts(
             model__name=argument(arguments, "pretrained")
             or argument(arguments, "model")
-            or told.get("model_name"),
+            or results.get("model_name"),
             model__revision=argument(arguments, "revision"),
             decoding__temperature=argument(generated, "temperature"),
             decoding__top_p=argument(generated, "top_p"),
             decoding__max_tokens=argument(generated, "max_gen_toks"),
-            harness__name="lm_eval" if told else None,
-            harness__version=told.get("lm_eval_version"),
+            harness__name="lm_eval" if results else None,
+            harness__version=results.get("lm_eval_version"),
             harness__config_sha256=config_sha256(task_config),
-            more__git_hash=told.get("git_hash"),
-            more__task_hash=_of_task(_mapping(told.get("task_hashes")), self._samples),
+            more__git_hash=results.get("git_hash"),
+            more__task_hash=_of_task(_mapping(results.get("task_hashes")), self._samples),
         )
 
     def lower(self) -> Iterator[str]:
         """Metrics of which `higher_is_better` says that they are not, under every filter."""
         better = _mapping(_of_task(_mapping(self._results.get("higher_is_better")), self._samples))
         filters = self._filters or {"none"}
-        yield from (f"{name},{used}" for name, said in better.items() if said is False for used in filters)
+        yield from (
+            f"{name},{used}" for name, higher in better.items() if higher is False for used in filters
+        )
 
     def _only_filter(self, where: str) -> str:
         """That of a line which does not say it, as older versions wrote it: the run's only one."""
@@ -142,17 +144,17 @@ class LmEvalRun(Reader):
         """Fewer items than the results file says were run."""
         counts = self._results.get("n-samples")
         counted = self._files.names and isinstance(counts, dict) and _of_task(counts, self._samples)
-        said = counted.get("effective") if isinstance(counted, dict) else None
-        if type(said) is not int:
+        effective = counted.get("effective") if isinstance(counted, dict) else None
+        if type(effective) is not int:
             return None
         per_filter: dict[Any, int] = {}
         for _, sample in self._lines():
             used = sample.get("filter")
             used = used if isinstance(used, str) else None
             per_filter[used] = per_filter.get(used, 0) + 1
-        short = [n for n in per_filter.values() if n < said]
+        short = [n for n in per_filter.values() if n < effective]
         if short or not per_filter:
-            return f"has {min(short, default=0)} samples where its results file says {said}"
+            return f"has {min(short, default=0)} samples where its results file says {effective}"
         return None
 
 
@@ -178,8 +180,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _filters(results: Any, name: str) -> set[str]:
     """Of the task's metrics, which the results file calls `METRIC,FILTER`."""
-    told = _of_task(results, name) if isinstance(results, dict) else None
-    return {key.partition(",")[2] for key in told if "," in key} if isinstance(told, dict) else set()
+    counts = _of_task(results, name) if isinstance(results, dict) else None
+    return {key.partition(",")[2] for key in counts if "," in key} if isinstance(counts, dict) else set()
 
 
 def _of_task(counts: Mapping[str, Any], name: str) -> Any:

@@ -29,12 +29,12 @@ class Compared:
         if arm in self.cards and (system := reader.system_of(sample)) is not None:
             self.see(arm, system)
 
-    def see(self, arm: str, told: Mapping[str, Any]) -> None:
+    def see(self, arm: str, facts: Mapping[str, Any]) -> None:
         """Compare once for every arm and system: samples of one system share one mapping."""
-        if arm in self.cards and (arm, id(told)) not in self._seen:
-            self._seen.add((arm, id(told)))
-            self._kept.append(told)  # so that no other mapping gets its identity
-            self._differing.setdefault(arm, set()).update(self.cards[arm].differs(told))
+        if arm in self.cards and (arm, id(facts)) not in self._seen:
+            self._seen.add((arm, id(facts)))
+            self._kept.append(facts)  # so that no other mapping gets its identity
+            self._differing.setdefault(arm, set()).update(self.cards[arm].differs(facts))
 
     def differing(self, reader: Reader, arms: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """The fields that differed in the run or in any sample of it, by arm, in the order of the card."""
@@ -48,11 +48,11 @@ class Compared:
         }
 
 
-def facts(**told: Any) -> dict[str, Any]:
+def facts(**named: Any) -> dict[str, Any]:
     """What a card could hold of it; `__` stands for a dot. Anything else, and what nobody said, is left out."""
     return {
         name.replace("__", "."): value
-        for name, value in told.items()
+        for name, value in named.items()
         if (isinstance(value, str) and _LINE.fullmatch(value))
         or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53)
     }
@@ -78,6 +78,6 @@ def text_sha256(text: Any) -> str | None:
 def argument(arguments: Any, name: str) -> Any:
     """One of a model's arguments, which are a mapping or `a=1,b=2`."""
     if isinstance(arguments, str):
-        pairs = (each.partition("=") for each in arguments.split(","))
+        pairs = (pair.partition("=") for pair in arguments.split(","))
         return next((value.strip() for key, _, value in pairs if key.strip() == name), None)
     return arguments.get(name) if isinstance(arguments, dict) else None

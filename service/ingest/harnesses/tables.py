@@ -54,14 +54,14 @@ class TableFile(Reader):
         rows = {"csv": self._csv, "ndjson": self._ndjson, "parquet": self._parquet}[self._form]()
         for number, (where, cells) in enumerate(rows, start=1):
             row = {**cells, ROW: str(number)} if self._by_row else cells
-            said = row.get(self._status) if self._status is not None else "ok"
-            if said not in ("ok", "error", "missing", None, ""):
+            status = row.get(self._status) if self._status is not None else "ok"
+            if status not in ("ok", "error", "missing", None, ""):
                 raise InvalidData.field(
                     "import.status",
                     f"{where} has another status than ok, error and missing",
                     "name the column",
                 )
-            event = said if said in ("error", "missing") else None
+            event = status if status in ("error", "missing") else None
             yield Sample(where, row, _Cells(row), (f"row_{event}",) if event else ())
 
     def _csv(self) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -29,7 +29,7 @@ _OF_MESSAGE = ("role", "content", "tool_calls", "function")
 """What a message says; the others, such as its id, are drawn anew in every run."""
 
 
-def settings_of(told: Mapping[str, Any]) -> dict[str, str]:
+def settings_of(stated: Mapping[str, Any]) -> dict[str, str]:
     """By aspect what a file says of it, as a text that is equal where the settings are; a long one is its SHA-256.
 
     What the file does not say is left out.
@@ -37,7 +37,7 @@ def settings_of(told: Mapping[str, Any]) -> dict[str, str]:
     texts = {
         name: _whole(value if isinstance(value, str) else _text(value))
         for name in ASPECTS
-        if (value := told.get(name)) not in (None, "", [], {})
+        if (value := stated.get(name)) not in (None, "", [], {})
     }
     return {
         name: text if len(text) <= _LONGEST else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

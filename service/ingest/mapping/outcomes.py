@@ -40,19 +40,19 @@ class Outcomes:
             self.events[whole] += 1
             if whole.startswith("row_"):
                 return math.nan, STATUS[whole.removeprefix("row_")]
-            said = self._mapping.counts_as(whole)
+            counted = self._mapping.counts_as(whole)
             scored = measured is not None and event != "unscored"
             scored = scored and not (
                 event == "grader_failed" and measured is not None and measured.value is None
             )
             unsaid = getattr(self._mapping, whole, None) is None
-            if said is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
+            if counted is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
                 self._undecided(whole, sample.where)
                 return math.nan, 1
-            if said == "failure":
+            if counted == "failure":
                 return 0.0, 0
-            if said != "score" or not scored:
-                return math.nan, STATUS["error" if said == "score" else said]
+            if counted != "score" or not scored:
+                return math.nan, STATUS["error" if counted == "score" else counted]
         if measured is None or event is None:
             return self._plain(measured, target, sample.where)
         self.events[event] += 1
@@ -63,13 +63,13 @@ class Outcomes:
             if not exact and getattr(self._mapping, "rounded", None) != "take":
                 self._undecided(event, sample.where)
             return self._number(measured.value, target, sample.where)
-        said = self._mapping.counts_as(event)
-        if said is None:
+        counted = self._mapping.counts_as(event)
+        if counted is None:
             self._undecided(event, sample.where)
             return math.nan, 1
-        if said in STATUS:
-            return math.nan, STATUS[said]
-        value = measured.original if said == "original" else measured.value
+        if counted in STATUS:
+            return math.nan, STATUS[counted]
+        value = measured.original if counted == "original" else measured.value
         return self._plain(Measured(value), target, sample.where)
 
     def _plain(self, measured: Measured | None, target: Target, where: str) -> Outcome:
@@ -81,46 +81,46 @@ class Outcomes:
         return self._number(value, target, where)
 
     def _several(self, measured: Measured, target: Target, where: str) -> Outcome:
-        said = getattr(self._mapping, "several", None)
-        if said is None or not isinstance(measured.value, list) or not measured.value:
+        choice = getattr(self._mapping, "several", None)
+        if choice is None or not isinstance(measured.value, list) or not measured.value:
             self._undecided("several" if "several" in self._undecided_events else "source", where)
             return math.nan, 1
         values = measured.value
-        value = {"first": values[0], "last": values[-1]}.get(said)
-        if said == "mean":
+        value = {"first": values[0], "last": values[-1]}.get(choice)
+        if choice == "mean":
             numbers = [value for value in values if type(value) in (int, float)]
             value = math.fsum(numbers) / len(numbers) if len(numbers) == len(values) else values
-        if said in ("any", "all"):
+        if choice in ("any", "all"):
             if not all(isinstance(value, bool) for value in values):
                 message, fix = (
                     "have several events that are not true or false",
                     'write "several": "first" or "last"',
                 )
                 self._open.add("import.several", message, fix, where)
-            value = (any if said == "any" else all)(value is True for value in values)
+            value = (any if choice == "any" else all)(value is True for value in values)
         return self._plain(Measured(value), target, where)
 
     def _number(self, value: Any, target: Target, where: str) -> Outcome:
         """A value as the number, or the status, that it counts as."""
-        said: float | str | None
+        meaning: float | str | None
         if isinstance(value, str):
-            said = target.values.get(value)
-            if said is None and isinstance(self._mapping, TableImport):
+            meaning = target.values.get(value)
+            if meaning is None and isinstance(self._mapping, TableImport):
                 value = self._of_table(value, target, where)
         elif isinstance(value, bool):
-            said = target.values.get("true" if value else "false")
+            meaning = target.values.get("true" if value else "false")
         else:
-            said = None
-        if said is None and type(value) in (int, float):
-            said = self._numbers[target.endpoint].get(value)
-            if said is None:
-                said = float(value) if abs(value) <= sys.float_info.max else None
-        if said is None:
+            meaning = None
+        if meaning is None and type(value) in (int, float):
+            meaning = self._numbers[target.endpoint].get(value)
+            if meaning is None:
+                meaning = float(value) if abs(value) <= sys.float_info.max else None
+        if meaning is None:
             self._unread(value, target, where)
             return math.nan, 1
-        if isinstance(said, str):
-            return math.nan, STATUS[said]
-        if target.binary and said not in (0.0, 1.0):
+        if isinstance(meaning, str):
+            return math.nan, STATUS[meaning]
+        if target.binary and meaning not in (0.0, 1.0):
             fix = f'write what it counts as in {target.line}.values, such as {{"0.5": 0}}'
             self._open.add(
                 f"{target.line}.values",
@@ -128,7 +128,7 @@ class Outcomes:
                 fix,
                 where,
             )
-        return said, 0
+        return meaning, 0
 
     def _of_table(self, text: str, target: Target, where: str) -> float | str:
         """A cell as the number that is written there, with or without a percent sign, but not both in a column."""

@@ -74,9 +74,9 @@ def difference(
     beta = root @ root @ (x.T @ y)
     residuals = y - x @ beta
     residuals[np.abs(residuals) <= DUST] = 0.0
-    asked = np.zeros(x.shape[1])
-    asked[:2] = -1.0, 1.0
-    error = _cr2(x, residuals, codes, root, root @ asked)
+    contrast = np.zeros(x.shape[1])
+    contrast[:2] = -1.0, 1.0
+    error = _cr2(x, residuals, codes, root, root @ contrast)
     moved, explained = y, None
     if covariates is not None:
         q = covariates.shape[1]

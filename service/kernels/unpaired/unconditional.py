@@ -115,7 +115,7 @@ def _least_by_fisher(n1: int, n0: int, p: float) -> Ints:
     at c. O(n1 + n0).
     """
     n = n1 + n0
-    found = np.full(n1 + 1, -1, dtype=np.int64)
+    least = np.full(n1 + 1, -1, dtype=np.int64)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))]).tolist()
     constant = logs[n1] + logs[n0] - logs[n]
 
@@ -140,8 +140,8 @@ def _least_by_fisher(n1: int, n0: int, p: float) -> Ints:
             if more > p:
                 break
             j, tail = j + 1, more
-        found[c] = j
+        least[c] = j
         if c < n1:
             t = c + j
             tail = max(tail - chance(c, t) * (n0 - j) / (n - t), 0.0)
-    return found
+    return least

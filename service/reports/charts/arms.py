@@ -43,16 +43,16 @@ def arms(
         low, high = max(0.0, low), min(1.0, high)
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
     y = style.named("arm", names)
-    told = len(names) <= len(style.SERIES)
+    by_colour = len(names) <= len(style.SERIES)
     color: Spec = (
         {"field": "arm", "type": "nominal", "legend": None,
          "scale": {"domain": names, "range": list(style.SERIES[: len(names)])}}
-        if told else {"value": style.BLUE}
+        if by_colour else {"value": style.BLUE}
     )  # fmt: skip
     shape: Spec = (
         {"field": "arm", "type": "nominal", "legend": None,
          "scale": {"domain": names, "range": list(style.SHAPES[: len(names)])}}
-        if told else {"value": "circle"}
+        if by_colour else {"value": "circle"}
     )  # fmt: skip
     return style.figure(
         title or say("arms", language),

@@ -57,7 +57,7 @@ def discordance(
         "domain": ["both_correct", "only_baseline", "only_candidate", "both_wrong"],
         "range": [style.GRID, style.ORANGE, CELL_BLUE, style.GRID],
     }
-    told = {
+    colour = {
         "condition": [
             {
                 "test": "datum.cell === 'only_candidate'",
@@ -84,11 +84,11 @@ def discordance(
                 },
                 {
                     "mark": {"type": "text", "fontSize": 20, "dy": -7},
-                    "encoding": {"x": x, "y": y, "text": {"field": "told"}, "color": told},
+                    "encoding": {"x": x, "y": y, "text": {"field": "told"}, "color": colour},
                 },
                 {
                     "mark": {"type": "text", "fontSize": 12, "dy": 14},
-                    "encoding": {"x": x, "y": y, "text": {"field": "share"}, "color": told},
+                    "encoding": {"x": x, "y": y, "text": {"field": "share"}, "color": colour},
                 },
             ],
         },

@@ -59,15 +59,15 @@ def forest(
     Example:
         A row with delta .02 and the interval .005 to .035 stands at +2.0 [+0.5, +3.5] on a binary endpoint.
     """
-    shown, left = [], MOST_INTERVALS
+    drawn, left = [], MOST_INTERVALS
     for panel in panels:
         rows = panel.rows[:left]
         left -= len(rows)
         if rows:
-            shown.append(_panel(panel, rows, language, named=len(panels) > 1))
+            drawn.append(_panel(panel, rows, language, named=len(panels) > 1))
     cut = sum(len(panel.rows) for panel in panels) > MOST_INTERVALS
     more = f"{MOST_INTERVALS} / {sum(len(panel.rows) for panel in panels)}" if cut else ""
-    content: Spec = shown[0] if len(shown) == 1 else {"vconcat": shown, "spacing": 24}
+    content: Spec = drawn[0] if len(drawn) == 1 else {"vconcat": drawn, "spacing": 24}
     return style.figure(title or say("forest", language), subtitle, content, note=more)
 
 
@@ -88,7 +88,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     lines = [style.ruler("x", 0.0)]
     if sesoi is not None:
         lines += [style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
-        lines.append(_told(sesoi, say("sesoi", language), high, low))
+        lines.append(_beside_row(sesoi, say("sesoi", language), high, low))
     return {
         **({"title": {"text": style.label(panel.endpoint), "fontSize": 13}} if named else {}),
         "width": style.WIDTH,
@@ -158,7 +158,7 @@ def _drawn(row: Row, name: str, unit: Unit, domain: tuple[float, float]) -> Row:
     }
 
 
-def _told(at: float, text: str, high: float, low: float) -> Spec:
+def _beside_row(at: float, text: str, high: float, low: float) -> Spec:
     """What the dashed lines are, above the line where there is room."""
     right = at > low + 0.6 * (high - low)
     return {

@@ -116,7 +116,7 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
     """Names of rows above what they name; what is told beside a row goes beside its name, or below it."""
     if "layer" not in panel:
         panel["layer"] = [{"mark": panel.pop("mark"), "encoding": panel.pop("encoding")}]
-    field, width, told, texts = named["field"], panel["width"], 0, []
+    field, width, below, texts = named["field"], panel["width"], 0, []
     for layer in panel["layer"]:
         code = layer["encoding"]
         if "field" in code.get("y", {}):
@@ -125,19 +125,19 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
             code["x"]["scale"] = {"range": [width // 3, width]}
         if code.get("x") == {"value": width} and layer["mark"]["type"] == "text" and "field" in code["text"]:
             longest = max((letters(f"{row[field]}  {row[code['text']['field']]}") for row in rows), default=0)
-            told = _TOLD if longest > LINE * width // ROWS else 0
+            below = _TOLD if longest > LINE * width // ROWS else 0
             layer["mark"] |= {
-                "align": "left" if told else "right",
+                "align": "left" if below else "right",
                 "dx": 0,
                 "dy": -_NAME,
                 "baseline": "bottom",
             }
-            code["x"] = {"value": 0 if told else width}
+            code["x"] = {"value": 0 if below else width}
             texts.append(layer)
     names: Spec = {
         "transform": [{"aggregate": [{"op": "count", "as": "rows"}], "groupby": [field]}],
         "mark": {
-            "type": "text", "align": "left", "baseline": "bottom", "dy": -_NAME - told, "color": INK, "limit": width,
+            "type": "text", "align": "left", "baseline": "bottom", "dy": -_NAME - below, "color": INK, "limit": width,
         },
         "encoding": {
             "y": {"field": field, "type": named["type"], "sort": named["sort"], "axis": None},
@@ -148,7 +148,7 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
     for layer in (*texts, names):
         kept += [{**layer, "mark": layer["mark"] | HALO}, layer]
     panel["layer"] = kept
-    panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * told}
+    panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * below}
 
 
 def _sentences(panel: Spec) -> None:

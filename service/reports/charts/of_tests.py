@@ -22,7 +22,7 @@ from service.words import Language
 Picture = Literal["cumulative", "ranking", "power", "error_rate", "forest", "arms", "discordance"]
 
 
-class Asked(NamedTuple):
+class ChartRequest(NamedTuple):
     """What a picture is made of."""
 
     name: str
@@ -31,57 +31,57 @@ class Asked(NamedTuple):
     language: Language
 
 
-def _exploring(draw: Callable[..., Spec]) -> Callable[[Asked], Spec]:
+def _exploring(draw: Callable[..., Spec]) -> Callable[[ChartRequest], Spec]:
     """What draws an analysis as it is, and says that nothing was planned."""
-    return lambda asked: draw(
-        asked.analysis,
-        binary=asked.binary,
-        subtitle=say("exploratory", asked.language),
-        language=asked.language,
+    return lambda request: draw(
+        request.analysis,
+        binary=request.binary,
+        subtitle=say("exploratory", request.language),
+        language=request.language,
     )
 
 
-def _power(asked: Asked) -> Spec:
-    return power_of_test(asked.analysis, language=asked.language)
+def _power(request: ChartRequest) -> Spec:
+    return power_of_test(request.analysis, language=request.language)
 
 
-def _errors(asked: Asked) -> Spec:
-    return error_rate(asked.analysis, language=asked.language)
+def _errors(request: ChartRequest) -> Spec:
+    return error_rate(request.analysis, language=request.language)
 
 
-def _forest(asked: Asked) -> Spec:
-    rows = rows_of({asked.name: asked.analysis})
+def _forest(request: ChartRequest) -> Spec:
+    rows = rows_of({request.name: request.analysis})
     if not rows:
         raise InvalidData("this answer has no interval of a difference, so there is nothing to draw")
-    margin = asked.analysis.get("margin")
-    panel = Panel("", Unit(asked.binary), margin if isinstance(margin, float) else None, rows)
-    return forest([panel], subtitle=say("exploratory", asked.language), language=asked.language)
+    margin = request.analysis.get("margin")
+    panel = Panel("", Unit(request.binary), margin if isinstance(margin, float) else None, rows)
+    return forest([panel], subtitle=say("exploratory", request.language), language=request.language)
 
 
-def _arms(asked: Asked) -> Spec:
+def _arms(request: ChartRequest) -> Spec:
     """Both arms with the t intervals of their means, from their standard errors."""
     rows = []
     for arm in ("baseline", "candidate"):
-        summary = asked.analysis[arm]
+        summary = request.analysis[arm]
         half = None if not summary["se"] else t_quantile(0.975, summary["n"] - 1) * summary["se"]
         rows.append(
             {
-                "arm": say(arm, asked.language), "n": summary["n"], "mean": summary["mean"],
+                "arm": say(arm, request.language), "n": summary["n"], "mean": summary["mean"],
                 "low": None if half is None else summary["mean"] - half,
                 "high": None if half is None else summary["mean"] + half,
             }
         )  # fmt: skip
-    return arms(rows, binary=asked.binary, subtitle="95% t", language=asked.language)
+    return arms(rows, binary=request.binary, subtitle="95% t", language=request.language)
 
 
-def _table(asked: Asked) -> Spec:
-    counts = asked.analysis.get("counts")
+def _table(request: ChartRequest) -> Spec:
+    counts = request.analysis.get("counts")
     if counts is None:
         raise InvalidData("this answer has no counts of right and wrong items, so there is nothing to draw")
-    return discordance(counts, subtitle=say("exploratory", asked.language), language=asked.language)
+    return discordance(counts, subtitle=say("exploratory", request.language), language=request.language)
 
 
-_PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[Asked], Spec]]] = {
+_PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[ChartRequest], Spec]]] = {
     "cumulative": (frozenset({"points", "band", "lines"}), _exploring(cumulative)),
     "ranking": (frozenset({"arms", "pairs", "tied_sets"}), _exploring(ranking)),
     "power": (frozenset({"points", "target_power"}), _power),
@@ -118,4 +118,4 @@ def draw_answer(
         raise InvalidData.field(
             "query.picture", f"answers of '{name}' have no such picture", f"ask for one of {', '.join(known)}"
         )
-    return _PICTURES[wanted][1](Asked(name, analysis, binary, language))
+    return _PICTURES[wanted][1](ChartRequest(name, analysis, binary, language))

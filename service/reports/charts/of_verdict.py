@@ -22,9 +22,9 @@ def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec |
 
 def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
     """One panel per endpoint, hypotheses in the order of the plan."""
-    asked = dict.fromkeys(hypothesis.endpoint for hypothesis in verdict.hypotheses)
+    own = dict.fromkeys(hypothesis.endpoint for hypothesis in verdict.hypotheses)
     others = (other.endpoint for hypothesis in verdict.hypotheses for other in hypothesis.others or ())
-    for endpoint in dict.fromkeys((*asked, *others)):
+    for endpoint in dict.fromkeys((*own, *others)):
         rows = [
             row
             for hypothesis in verdict.hypotheses

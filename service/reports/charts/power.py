@@ -26,9 +26,9 @@ def power_of_rules(
 
     `margins` are the differences, with their sign, that each hypothesis' claim sets apart; without them the SESOI is.
     """
-    shown = [power for power in powers[:MOST_HYPOTHESES] if rule_rows(power[0], language)]
+    drawn = [power for power in powers[:MOST_HYPOTHESES] if rule_rows(power[0], language)]
     # One scale, and so one legend, for all panels: Vega-Lite lays legends of the same fields over one another.
-    names = list(dict.fromkeys(row["series"] for power, _ in shown for row in rule_rows(power, language)))
+    names = list(dict.fromkeys(row["series"] for power, _ in drawn for row in rule_rows(power, language)))
     panels = [
         _rule(
             power,
@@ -38,7 +38,7 @@ def power_of_rules(
             (margins or {}).get(power["hypothesis"]),
             named=len(powers) > 1,
         )
-        for power, binary in shown
+        for power, binary in drawn
     ]
     reasons = [
         f"{power['hypothesis']}: {power['reason']}"
@@ -112,17 +112,19 @@ def _rule(
     middle = sum(style.spread([*([] if mean else [0.0]), *drawn, *(row["truth"] for row in rows)])) / 2
     for at in drawn:
         line = style.ruler("x", at, dash=(5, 3), color=style.VERMILION)
-        told = f"{say('sesoi_short', language)} {unit.amount(at)}"
+        label = f"{say('sesoi_short', language)} {unit.amount(at)}"
         if mean:
-            told = f"{say('reference', language)} {unit.amount(at, signed=False)}{'%' if unit.binary else ''}"
-        spec["layer"] += [line, *_margin(at, told, leftward=at > middle)]
+            label = (
+                f"{say('reference', language)} {unit.amount(at, signed=False)}{'%' if unit.binary else ''}"
+            )
+        spec["layer"] += [line, *_margin(at, label, leftward=at > middle)]
     title = (
         {"title": {"text": style.label(power["hypothesis"]), "fontSize": 13, "offset": 20}} if named else {}
     )
     return {**title, **spec}
 
 
-def _margin(at: float, told: str, *, leftward: bool) -> tuple[Spec, Spec]:
+def _margin(at: float, label: str, *, leftward: bool) -> tuple[Spec, Spec]:
     """What the dashed line is, on a ground that keeps curves from running through it."""
     words: Spec = {
         "data": {"values": [{}]},
@@ -132,7 +134,7 @@ def _margin(at: float, told: str, *, leftward: bool) -> tuple[Spec, Spec]:
         },
         "encoding": {
             "x": {"datum": at, "type": "quantitative"}, "y": {"value": 4},
-            "text": {"value": told},
+            "text": {"value": label},
         },
     }  # fmt: skip
     return {**words, "mark": words["mark"] | style.HALO}, words

@@ -38,13 +38,13 @@ def runs(
         accepted: the difference from the reference that is accepted, signed as differences are; None: none.
     """
     rows = [_row(run, since) for run in series if run["evidence"] is not None]
-    shown = rows[-MOST_RUNS:]
+    newest = rows[-MOST_RUNS:]
     many = (
         ""
-        if len(shown) == len(rows)
-        else say("series.picture_newest", language, shown=len(shown), of=len(rows))
+        if len(newest) == len(rows)
+        else say("series.picture_newest", language, shown=len(newest), of=len(rows))
     )
-    first, last = (shown[0]["number"], shown[-1]["number"]) if shown else (1, 1)
+    first, last = (newest[0]["number"], newest[-1]["number"]) if newest else (1, 1)
     x: Spec = {
         "field": "number",
         "type": "quantitative",
@@ -58,10 +58,10 @@ def runs(
         say("series.picture", language),
         " · ".join(filter(None, (subtitle, many))),
         {
-            "data": style.values(shown),
+            "data": style.values(newest),
             "vconcat": [
-                _differences(shown, x, Unit(binary), accepted, marked, language),
-                _evidence(shown, named, every, marked, language),
+                _differences(newest, x, Unit(binary), accepted, marked, language),
+                _evidence(newest, named, every, marked, language),
             ],
             "spacing": 14,
         },
@@ -95,7 +95,7 @@ def _differences(
     """Each run's difference with its own interval; those since a drop have another colour and shape."""
     low, high = style.spread([0.0, accepted, *(row[key] for row in rows for key in ("delta", "low", "high"))])
     names = [say(f"series.picture_{when}", language) for when in ("before", "since")]
-    told = {
+    tooltip = {
         "calculate": f"datum.fallen ? {json.dumps(names[1], ensure_ascii=False)} : "
         f"{json.dumps(names[0], ensure_ascii=False)}",
         "as": "when",
@@ -122,12 +122,12 @@ def _differences(
         layers.append(style.ruler("y", accepted, dash=(5, 3), color=style.VERMILION))
     layers += [
         {
-            "transform": [told, {"filter": "datum.low !== null && datum.high !== null"}],
+            "transform": [tooltip, {"filter": "datum.low !== null && datum.high !== null"}],
             "mark": {"type": "rule", "strokeWidth": 1.6},
             "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": color},
         },
         {
-            "transform": [told, {"filter": "datum.delta !== null"}],
+            "transform": [tooltip, {"filter": "datum.delta !== null"}],
             "mark": {"type": "point", "filled": True, "size": 46, "opacity": 1},
             "encoding": {"x": x, "y": {"field": "delta", **y}, "color": color, "shape": shape},
         },

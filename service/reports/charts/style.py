@@ -62,7 +62,7 @@ def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 def label(text: object, most: int = MOST_LABEL) -> str:
     """Anybody's text as one short line: no control characters, none that turns the writing direction."""
-    shown = "".join(
+    text_kept = "".join(
         " "
         if char.isspace()
         else "?"
@@ -70,8 +70,8 @@ def label(text: object, most: int = MOST_LABEL) -> str:
         else char
         for char in str(text)
     )
-    shown = " ".join(shown.split())
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    text_kept = " ".join(text_kept.split())
+    return text_kept if len(text_kept) <= most else f"{text_kept[: most - 1]}…"
 
 
 def themed(spec: Spec, theme: Theme) -> Spec:

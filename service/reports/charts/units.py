@@ -34,8 +34,8 @@ class Unit:
         """A value for people: `+2.0`, of a proportion in points."""
         if value is None:
             return "∞"
-        shown = 100 * value if self.binary else value
-        text = f"{shown:+.1f}" if self.binary else f"{shown:+.3g}"
+        number = 100 * value if self.binary else value
+        text = f"{number:+.1f}" if self.binary else f"{number:+.3g}"
         text = text.replace("-", "−")
         return text if signed else text.lstrip("+")
 

@@ -26,7 +26,8 @@ def events(verdict: Verdict, headlines: Mapping[str, str]) -> bytes:
             "severityNumber": _WARN if hypothesis.outcome == "invalid" else _INFO,
             "eventName": EVENT,
             "attributes": [
-                {"key": name, "value": value} for name, value in _said(verdict, hypothesis, headlines).items()
+                {"key": name, "value": value}
+                for name, value in _attributes(verdict, hypothesis, headlines).items()
             ],
         }
         for hypothesis in verdict.hypotheses
@@ -38,7 +39,9 @@ def events(verdict: Verdict, headlines: Mapping[str, str]) -> bytes:
     ).encode()
 
 
-def _said(verdict: Verdict, hypothesis: HypothesisVerdict, headlines: Mapping[str, str]) -> dict[str, Any]:
+def _attributes(
+    verdict: Verdict, hypothesis: HypothesisVerdict, headlines: Mapping[str, str]
+) -> dict[str, Any]:
     texts = {
         "gen_ai.evaluation.name": hypothesis.endpoint,
         "gen_ai.evaluation.score.label": hypothesis.outcome,
@@ -48,12 +51,12 @@ def _said(verdict: Verdict, hypothesis: HypothesisVerdict, headlines: Mapping[st
         "forelock.candidate": hypothesis.candidate,
         "forelock.plan_sha256": verdict.plan_sha256,
     }
-    said: dict[str, Any] = {name: {"stringValue": value} for name, value in texts.items()}
+    attributes: dict[str, Any] = {name: {"stringValue": value} for name, value in texts.items()}
     if hypothesis.baseline is not None:
-        said["forelock.baseline"] = {"stringValue": hypothesis.baseline}
+        attributes["forelock.baseline"] = {"stringValue": hypothesis.baseline}
     score = hypothesis.mean if hypothesis.baseline is None else hypothesis.delta
     if hypothesis.outcome == "invalid":
-        said["error.type"] = {"stringValue": "invalid"}
+        attributes["error.type"] = {"stringValue": "invalid"}
     elif score is not None:
-        said["gen_ai.evaluation.score.value"] = {"doubleValue": score}
-    return said
+        attributes["gen_ai.evaluation.score.value"] = {"doubleValue": score}
+    return attributes

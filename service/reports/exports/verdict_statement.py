@@ -23,9 +23,9 @@ def statement(
     every other outcome: as in JUnit. The subject is the verdict's stored text, whose hash the ledger has; the
     configuration is what was locked, the plan and its items.
     """
-    passed = [each.id for each in verdict.hypotheses if each.outcome == "supported"]
+    passed = [hypothesis.id for hypothesis in verdict.hypotheses if hypothesis.outcome == "supported"]
     warned = [name for name in passed if any(mark.concerns(name) for mark in verdict.marks)]
-    failed = [each.id for each in verdict.hypotheses if each.outcome != "supported"]
+    failed = [hypothesis.id for hypothesis in verdict.hypotheses if hypothesis.outcome != "supported"]
     predicate: dict[str, Any] = {
         "result": "FAILED" if failed else "WARNED" if warned else "PASSED",
         "configuration": [
@@ -42,8 +42,8 @@ def statement(
         "warnedTests": warned,
         "failedTests": failed,
     }
-    said = {
-        "outcomes": {each.id: each.outcome for each in verdict.hypotheses},
+    annotations = {
+        "outcomes": {hypothesis.id: hypothesis.outcome for hypothesis in verdict.hypotheses},
         "judgedAt": verdict.judged_at.isoformat(),
         "ledger": {
             "sequence": receipt.sequence,
@@ -55,7 +55,7 @@ def statement(
     return canonical(
         {
             "_type": STATEMENT_TYPE,
-            "subject": [_described(f"{verdict.preregistration_id}/verdict.json", sha256, said)],
+            "subject": [_described(f"{verdict.preregistration_id}/verdict.json", sha256, annotations)],
             "predicateType": PREDICATE_TYPE,
             "predicate": predicate | ({} if page is None else {"url": page}),
         }

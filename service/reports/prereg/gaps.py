@@ -143,7 +143,7 @@ def _sortable(location: Sequence[int | str]) -> tuple[tuple[bool, int, str], ...
     )
 
 
-def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str, notes: Notes) -> bool:
+def _leave_out(value: Entry, location: Sequence[int | str], kind: str, fault: str, notes: Notes) -> bool:
     """Remove what a fault is about; true when that was a whole entry of a list."""
     section = str(location[0]) if location else ""
     entries: Any = value.get(section)
@@ -151,33 +151,35 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, said: str
         isinstance(entry, Entry) for entry in entries
     )  # else JSON of a line
     if ours and len(location) > 1:
-        return _of_entry(entries, section, location, kind, said, notes)
+        return _of_entry(entries, section, location, kind, fault, notes)
     if ours and kind == "duplicate_id":
         _of_repeated(entries, section, notes)
     elif section == "sesoi" and len(location) > 1 and isinstance(entries, Entry) and location[1] in entries:
-        notes.add("INVALID", section, entries.line_of(str(location[1])), f"{location[1]} is left out: {said}")
+        notes.add(
+            "INVALID", section, entries.line_of(str(location[1])), f"{location[1]} is left out: {fault}"
+        )
         del entries[str(location[1])]
     elif section in value:  # perhaps as null
         name = ".".join(str(part) for part in location)
-        notes.add("INVALID", section, value.line_of(section), f"{name}: {said}; the section is left out")
+        notes.add("INVALID", section, value.line_of(section), f"{name}: {fault}; the section is left out")
         del value[section]
     return False
 
 
 def _of_entry(
-    entries: list[Any], section: str, location: Sequence[int | str], kind: str, said: str, notes: Notes
+    entries: list[Any], section: str, location: Sequence[int | str], kind: str, fault: str, notes: Notes
 ) -> bool:
     entry, name = entries[int(location[1])], ".".join(map(str, location[2:3]))
     named = entry.get("id") or entry.get("name") or f"entry {int(location[1]) + 1}"
     if name in entry and name not in _NEEDED.get(section, ()):
         del entry[name]
-        notes.add("INVALID", section, entry.line_of(name), f"{name} is left out: {said}", entry, name)
+        notes.add("INVALID", section, entry.line_of(name), f"{name} is left out: {fault}", entry, name)
         return False
     del entries[int(location[1])]
     notes.drop(entry)
     code: Code = "INCOMPLETE" if kind == "missing" else "INVALID"
     line = entry.line if kind == "missing" else entry.line_of(name)
-    why = f"it has no {name}; add one" if kind == "missing" else f"{name}: {said}"
+    why = f"it has no {name}; add one" if kind == "missing" else f"{name}: {fault}"
     notes.add(code, section, line, f"'{named}' is left out: {why}")
     for other in sorted({entry.line, *entry.lines.values()} - {line}):
         notes.add(code, section, other, f"'{named}' is left out, and this with it")

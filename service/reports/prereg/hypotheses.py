@@ -7,7 +7,7 @@ import re
 from service.reports.prereg import prose
 from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry
-from service.reports.prereg.said import Said, fold
+from service.reports.prereg.passage import Passage, fold
 from service.reports.prereg.sections import Draft
 from service.reports.prereg.text import outside, read, spans
 
@@ -17,11 +17,11 @@ MAX_RULE = 2000
 """Characters of a rule that stands as it is written."""
 
 
-def hypothesis(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
+def hypothesis(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
     """A hypothesis: its name, its statement, and labelled lines under it."""
-    title, statement = read(name.raw), said.raw
+    title, statement = read(name.raw), text.raw
     if not name.raw:
-        title = said.headed()[0].text.strip(" *`")
+        title = text.headed()[0].text.strip(" *`")
         if not re.fullmatch(r"[A-Za-z]\w{0,63}", title):
             return False
         statement = re.split(r"[:：]", statement, maxsplit=1)[1]
@@ -29,7 +29,7 @@ def hypothesis(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -
         name.take_all()
     if not statement.strip() or entry.setdefault("statement", read(statement)) == read(statement):
         entry.lines.setdefault("statement", item.line)
-        said.take_all()
+        text.take_all()
     draft.entries("hypotheses").append(entry)
     if not _labelled(entry):
         draft.prosaic.append(entry)
@@ -42,14 +42,14 @@ def _labelled(entry: Entry) -> bool:
     return all(part in entry for part in (*LABELLED, compared))
 
 
-def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bool:
+def rule(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) -> bool:
     """A decision rule: in the rule language, or a sentence such as `Pass H1a iff … AND …`."""
     known, title = draft.ids("hypotheses"), read(name.raw)
     if not name.raw:
         of = [
             known_name
             for known_name in known
-            if re.search(rf"(?<!\w){re.escape(known_name)}(?!\w)", said.raw)
+            if re.search(rf"(?<!\w){re.escape(known_name)}(?!\w)", text.raw)
         ]
         if len(of) != 1:
             return False
@@ -57,24 +57,24 @@ def rule(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> boo
     name.take_all()
     entry = next((entry for entry in draft.entries("hypotheses") if entry.get("id") == title), None)
     if entry is None or "rule" in entry or id(entry) in draft.sentences:
-        said.take_all()
+        text.take_all()
         draft.notes.add(
             "INVALID", "hypotheses", item.line, f"no hypothesis without a rule is called '{title}'"
         )
         return True
-    inside = spans(said.raw)
+    inside = spans(text.raw)
     if inside:
         entry.put("rule", inside[0], item.line)
-        said.take_all()
-        beside = Said(outside(said.raw, 1))
+        text.take_all()
+        beside = Passage(outside(text.raw, 1))
         _take_opening(beside, title)
         draft.leave("hypotheses", item.line, beside.left(), entry)
         return True
-    arms = prose.arms_of_delta(said.raw)
+    arms = prose.arms_of_delta(text.raw)
     if arms is not None:
         draft.assume("hypotheses", entry, "baseline", arms[0], item.line)
         draft.assume("hypotheses", entry, "candidate", arms[1], item.line)
-    draft.sentences[id(entry)] = said
+    draft.sentences[id(entry)] = text
     entry.lines["rule"] = item.line
     if not any(other is entry for other in draft.prosaic):
         draft.prosaic.append(entry)
@@ -124,13 +124,13 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
     if named in draft.ids("populations"):
         return named
     known = draft.by_dataset() | {name: name for name in draft.ids("populations")}
-    mentioned = {known[match.value] for match in prose.mentioned(Said(statement), list(known))}
+    mentioned = {known[match.value] for match in prose.mentioned(Passage(statement), list(known))}
     if len(mentioned) == 1:
         return mentioned.pop()
     return draft.ids("populations")[0] if len(draft.ids("populations")) == 1 else None
 
 
-def _rule(draft: Draft, entry: Entry, sentence: Said) -> None:
+def _rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
     line, parts = entry.line_of("rule"), prose.rule(sentence)
     clauses = []
     unread = [*parts.unread, *(["its end"] if sentence.beyond else ())]
@@ -172,9 +172,9 @@ def _all_said(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | N
     return not clause.beside.left()
 
 
-def _take_opening(said: Said, name: str) -> None:
+def _take_opening(text: Passage, name: str) -> None:
     """`Pass H1a iff`: the rule is the hypothesis', and that it passes when it holds is what a rule is."""
-    said.take_each(
+    text.take_each(
         rf"(?<!\w){re.escape(fold(name))}(?!\w)|\b(?:pass(?:es)?|support(?:ed)?|accept(?:ed)?|iff?|when|only|is|we)\b"
     )
-    said.take_each(r"通过|成立|支持|接受|当且仅当|当")
+    text.take_each(r"通过|成立|支持|接受|当且仅当|当")

@@ -64,8 +64,8 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
 
 def _entry(key: str, entry: Mapping[str, Any], language: Language) -> Iterator[str]:
     heads = _HEADS.get(key, ("id",))
-    said = f"{colon(language)}{written(entry['statement'])}" if key == "hypotheses" else ""
-    yield f"- **{written(entry[heads[0]])}**{said}"
+    statement = f"{colon(language)}{written(entry['statement'])}" if key == "hypotheses" else ""
+    yield f"- **{written(entry[heads[0]])}**{statement}"
     rest = {name: value for name, value in entry.items() if name not in heads}
     yield from _fields(key, rest, language, "  ")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.plans.strings import RESERVED
-from service.reports.prereg.said import Heard, Said, fold
+from service.reports.prereg.passage import Heard, Passage, fold
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.plan_use import Spoken
 from service.stats.shared.declaring.registry import StatTest
@@ -27,23 +27,23 @@ def slug(text: str) -> str | None:
     return name if _TOKEN.fullmatch(name) else None
 
 
-def planned_n(said: Said) -> Heard[int] | None:
+def planned_n(text: Passage) -> Heard[int] | None:
     """The n of `n=500` or `样本量 500`."""
-    match = said.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})")
+    match = text.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})")
     if match is None:
         return None
     digits = (match[1] or match[2]).rstrip(",")
     end = match.start(1 if match[1] else 2) + len(digits)
-    return Heard(int(digits.replace(",", "")), said, ((match.start(), end),))
+    return Heard(int(digits.replace(",", "")), text, ((match.start(), end),))
 
 
-def dataset(said: Said) -> Heard[str] | None:
+def dataset(text: Passage) -> Heard[str] | None:
     """The first thing in parentheses: `(LongMemEval-S full)` is LongMemEval-S."""
-    match = said.search(r"\(\s*([^(),;]{1,200})")
+    match = text.search(r"\(\s*([^(),;]{1,200})")
     if match is None:
         return None
     name = re.sub(r"\s*(?:full|全量|全部|all)\s*$", "", match[1].strip(), flags=re.IGNORECASE)
-    return Heard(name, said, ((match.start(1), match.start(1) + len(name)),)) if name else None
+    return Heard(name, text, ((match.start(1), match.start(1) + len(name)),)) if name else None
 
 
 _UNITS = {
@@ -63,31 +63,31 @@ _UNITS = {
 }
 
 
-def clusters(said: Said) -> Heard[dict[str, Any]] | None:
+def clusters(text: Passage) -> Heard[dict[str, Any]] | None:
     """How many clusters of what: `5 conv × all QA` is five conversations."""
     units = "|".join(sorted(_UNITS, key=len, reverse=True))
-    match = said.search(rf"(?<![A-Za-z0-9_.])(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})s?(?![a-z])")
+    match = text.search(rf"(?<![A-Za-z0-9_.])(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})s?(?![a-z])")
     if match is None:
         return None
-    return Heard({"key": _UNITS[match[2].lower()], "n": int(match[1])}, said, (match.span(),))
+    return Heard({"key": _UNITS[match[2].lower()], "n": int(match[1])}, text, (match.span(),))
 
 
-def endpoint_kind(said: Said) -> Heard[str] | None:
+def endpoint_kind(text: Passage) -> Heard[str] | None:
     """Binary, continuous or nothing that can be told."""
     return _first(
-        said,
+        text,
         ("binary", r"\bbinary\b|0/1|二元|二值|\byes/no\b|pass/fail"),
         ("continuous", r"f1\b|\bscore\b|bleu|rouge|continuous|连续|分数"),
         ("binary", r"accuracy|准确率|正确率|\bacc\b"),
     )
 
 
-def _first(said: Said, *meanings: tuple[str, str]) -> Heard[str] | None:
+def _first(text: Passage, *meanings: tuple[str, str]) -> Heard[str] | None:
     """What the first of the patterns that the text has means, and every place that says so."""
     for meaning, words in meanings:
-        spans = tuple(match.span() for match in said.matches(words))
+        spans = tuple(match.span() for match in text.matches(words))
         if spans:
-            return Heard(meaning, said, spans)
+            return Heard(meaning, text, spans)
     return None
 
 
@@ -96,9 +96,9 @@ _OF_EVERY_ENDPOINT = r"\b(?:paired|per-question|per[- ]item)\b|配对|逐题|每
 """What a plan does with every endpoint, so that leaving it out of a name loses nothing."""
 
 
-def endpoint_id(said: Said) -> Heard[str] | None:
+def endpoint_id(prose_text: Passage) -> Heard[str] | None:
     """`paired binary accuracy (per-question 0/1)` is accuracy."""
-    head = said.before("(", ",", ";")
+    head = prose_text.before("(", ",", ";")
     text = re.sub(_ACCURACY, " accuracy ", head.untaken())
     text = re.sub(rf"{_OF_EVERY_ENDPOINT}|\b(?:binary|continuous|mean|official)\b|二元", " ", text)
     name = slug(re.sub(r"\s+(?:with|by|on|of|in|as)\s*$", "", text).strip(" *`-,.;"))
@@ -109,17 +109,17 @@ def endpoint_id(said: Said) -> Heard[str] | None:
         word.spans[0] for word in head.words() if slug(word.value) and slug(word.value) in name.split("_")
     ]
     kept += [word.spans[0] for word in head.words() if slug(word.value) == name]
-    return Heard(name, said, tuple(kept))
+    return Heard(name, prose_text, tuple(kept))
 
 
-def take_endpoint(said: Said, endpoint: Mapping[str, Any]) -> None:
+def take_endpoint(text: Passage, endpoint: Mapping[str, Any]) -> None:
     """Take the words that say what the plan has of an endpoint: its kind, and what holds of every endpoint."""
-    kind = endpoint_kind(said)
+    kind = endpoint_kind(text)
     if kind is not None and kind.value == endpoint.get("kind"):
         kind.take()
     if "accuracy" in str(endpoint.get("id")).split("_"):
-        said.take_each(_ACCURACY)
-    said.take_each(_OF_EVERY_ENDPOINT)
+        text.take_each(_ACCURACY)
+    text.take_each(_OF_EVERY_ENDPOINT)
 
 
 _MODEL = (
@@ -136,19 +136,19 @@ _JUDGE = (
 )
 
 
-def judge(said: Said) -> Heard[str] | None:
+def judge(text: Passage) -> Heard[str] | None:
     """The model of `judge gpt-4o-2024-08-06` or `由 gpt-4o 评判`: a name with a digit in it."""
     for pattern in _JUDGE:
-        match = next((match for match in said.matches(pattern) if re.search(r"\d", match["model"])), None)
+        match = next((match for match in text.matches(pattern) if re.search(r"\d", match["model"])), None)
         if match is not None:
-            return Heard(match["model"], said, (match.span(),))
+            return Heard(match["model"], text, (match.span(),))
     return None
 
 
 def claim(text: str) -> str | None:
     """What a statement claims."""
     meant = _first(
-        Said(text),
+        Passage(text),
         ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),
         ("equivalence", r"equivalen|等价|等效"),
         ("superiority", r"improv|outperform|better|higher|increase|exceed|raise|提高|提升|优于|高于|超过"),
@@ -184,14 +184,14 @@ def arms_in_parentheses(text: str, known: Sequence[str] = ()) -> tuple[str, str]
     return (names[1], names[0]) if len(names) == 2 else None
 
 
-def margin(said: Said) -> Heard[tuple[float, str]] | None:
+def margin(text: Passage) -> Heard[tuple[float, str]] | None:
     """`±2 pp` as value and unit."""
-    match = said.search(rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?")
+    match = text.search(rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?")
     if match is None:
         return None
     unit = "score" if match[2] is None else match[2].lower()
     unit = unit if unit in ("proportion", "score") else "pp"
-    return Heard((abs(float(match[1])), unit), said, (match.span(),))
+    return Heard((abs(float(match[1])), unit), text, (match.span(),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +203,16 @@ class Chosen:
     split: str | None
 
 
-def chosen(said: Said) -> Chosen | None:
+def chosen(text: Passage) -> Chosen | None:
     """Value, choice and split of `τ = 0.40 (max_score p30 on dev split)`."""
-    value = said.before("(").search(rf"[=:]?\s*({_NUMBER})")
-    how = said.search(r"\(([^()]{1,300})\)")
+    value = text.before("(").search(rf"[=:]?\s*({_NUMBER})")
+    how = text.search(r"\(([^()]{1,300})\)")
     if value is None or how is None:
         return None
     split = re.search(r"(?:\bon\s+(?:the\s+)?|在\s*)([\w.\-]{1,40}?)\s*(?:split|划分|集)", how[1])
     return Chosen(
-        Heard(float(value[1]), said, (value.span(),)),
-        Heard(how[1].strip(), said, (how.span(),)),
+        Heard(float(value[1]), text, (value.span(),)),
+        Heard(how[1].strip(), text, (how.span(),)),
         split[1] if split else None,
     )
 
@@ -225,9 +225,9 @@ class Clause:
     """With `{}` for the test."""
     family: str | None
     clustered: bool
-    arms: Said | None
+    arms: Passage | None
     """What stands in parentheses behind the delta."""
-    beside: Said | None
+    beside: Passage | None
     """The words around the test's name, of which its parameters may be taken."""
 
 
@@ -237,7 +237,7 @@ class RuleRead:
 
     clauses: tuple[Clause, ...]
     unread: tuple[str, ...]
-    before: Said | None
+    before: Passage | None
     """What stands before the condition, such as `Pass H1a`."""
 
 
@@ -263,12 +263,12 @@ _CLUSTERED = (
 _OF_EVERY_RULE = r"\b(?:paired|tests?|CIs?|confidence intervals?)\b|配对|检验|置信区间"
 
 
-def rule(said: Said) -> RuleRead:
+def rule(text: Passage) -> RuleRead:
     """`Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0`, clause by clause."""
-    opening = said.search(r"\biff\b|\bif and only if\b|当且仅当|\bwhen\b|\bif\b|:")
-    start = 0 if opening is None else said.place(opening.end())
-    before = None if opening is None else said.part(0, said.place(opening.start()))
-    body = said.part(start)
+    opening = text.search(r"\biff\b|\bif and only if\b|当且仅当|\bwhen\b|\bif\b|:")
+    start = 0 if opening is None else text.place(opening.end())
+    before = None if opening is None else text.part(0, text.place(opening.start()))
+    body = text.part(start)
     clauses, unread, at = [], [], 0
     parting = re.compile(r"\s+and\s+|\s*&&\s*|\s*[,;]?\s*(?:并且|而且|且)\s*", re.IGNORECASE)
     for end, then in [*(match.span() for match in parting.finditer(body.text)), (len(body.text), 0)]:
@@ -282,24 +282,28 @@ def rule(said: Said) -> RuleRead:
     return RuleRead(tuple(clauses), tuple(unread), before)
 
 
-def _clause(said: Said) -> Clause | None:
-    text = said.text
+def _clause(prose_text: Passage) -> Clause | None:
+    text = prose_text.text
     clustered = bool(re.search(_CLUSTERED, text, re.IGNORECASE))
     if effect := _EFFECT.fullmatch(text):
         unit = " pp" if effect["points"] else ""
         condition = f"delta {_SIGNS.get(effect['sign'], effect['sign'])} {effect['number'].lstrip('+')}{unit}"
         return Clause(
-            condition, None, clustered, said.part(*effect.span("arms")) if effect["arms"] else None, None
+            condition,
+            None,
+            clustered,
+            prose_text.part(*effect.span("arms")) if effect["arms"] else None,
+            None,
         )
     if p := _P.fullmatch(text):
         family = family_of(p["beside"])
         if family is None:
             return None
         condition = f"{{}}.p_value {_SIGNS.get(p['sign'], p['sign'])} {_zero(p['number'])}"
-        return Clause(condition, family, clustered, None, said.part(*p.span("beside")))
+        return Clause(condition, family, clustered, None, prose_text.part(*p.span("beside")))
     if interval := _CI.fullmatch(text):
         family = family_of(interval["beside"]) or _of_intervals()
-        return Clause("{}.ci excludes 0", family, clustered, None, said.part(*interval.span("beside")))
+        return Clause("{}.ci excludes 0", family, clustered, None, prose_text.part(*interval.span("beside")))
     return None
 
 
@@ -307,13 +311,13 @@ def _zero(number: str) -> str:
     return number if number.startswith("0") else f"0{number}"
 
 
-def take_test(said: Said, test: StatTest[Any, Any], spoken: Spoken, parameters: dict[str, Any]) -> None:
+def take_test(text: Passage, test: StatTest[Any, Any], spoken: Spoken, parameters: dict[str, Any]) -> None:
     """Take the words that name a test, and those that state the parameters it has in the plan."""
-    said.take_each(rf"(?:{spoken.words})(?:[a-z]+|[性法])?")
-    said.take_each(_CLUSTERED if True in spoken.clustered else "$^")
-    said.take_each(_OF_EVERY_RULE)
+    text.take_each(rf"(?:{spoken.words})(?:[a-z]+|[性法])?")
+    text.take_each(_CLUSTERED if True in spoken.clustered else "$^")
+    text.take_each(_OF_EVERY_RULE)
     known = {name: field.default for name, field in test.request.model_fields.items()} | parameters
-    for word in said.words():
+    for word in text.words():
         stated = spoken.parameters(word.value)
         sided = {"alternative": word.value.lower()} if word.value.lower() == "two-sided" else {}
         if (stated or sided) and all(known.get(name) == value for name, value in (stated or sided).items()):
@@ -322,8 +326,8 @@ def take_test(said: Said, test: StatTest[Any, Any], spoken: Spoken, parameters: 
 
 def family_of(text: str) -> str | None:
     """Which statistical test a name means."""
-    said = fold(text).casefold()
-    meant = (spoken.family for _, spoken in spoken_tests() if re.search(spoken.words, said))
+    folded = fold(text).casefold()
+    meant = (spoken.family for _, spoken in spoken_tests() if re.search(spoken.words, folded))
     return next(meant, None)
 
 
@@ -342,10 +346,10 @@ def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
     return sorted(known, key=lambda pair: pair[1].rank)
 
 
-def family_policy(said: Said) -> Heard[str] | None:
+def family_policy(text: Passage) -> Heard[str] | None:
     """What is done about several hypotheses."""
     return _first(
-        said,
+        text,
         (
             "none",
             r"(?:report(?:ed|ing)?\s+)?(?:all\s+)?(?:p[- ]values?\s+)?(?:are\s+)?(?:uncorrected|without correction)"
@@ -359,10 +363,10 @@ def family_policy(said: Said) -> Heard[str] | None:
     )
 
 
-def stopping(said: Said) -> Heard[str] | None:
+def stopping(text: Passage) -> Heard[str] | None:
     """When results are looked at."""
     return _first(
-        said,
+        text,
         ("anytime_valid", r"anytime|e-process|随时有效"),
         ("group_sequential", r"group.sequential|lan-demets|obrien|pocock|成组序贯"),
         (
@@ -373,25 +377,25 @@ def stopping(said: Said) -> Heard[str] | None:
     )
 
 
-def missing_policy(said: Said) -> Heard[str] | None:
+def missing_policy(text: Passage) -> Heard[str] | None:
     """What a result that is not there does."""
     return _first(
-        said,
+        text,
         ("worst_case", r"worst(?:[- ]case)?|最不利|最坏"),
         ("exclude_pair", r"excluded?|drop(?:ped)?|剔除|排除"),
         ("fail", r"\bfail|违反|失败"),
     )
 
 
-def mentioned(said: Said, names: Sequence[str]) -> Iterator[Heard[str]]:
+def mentioned(text: Passage, names: Sequence[str]) -> Iterator[Heard[str]]:
     """Those of the names that the text mentions, longest first, none inside another."""
-    rest = said.text.casefold() if len(said.text.casefold()) == len(said.text) else said.text
+    rest = text.text.casefold() if len(text.text.casefold()) == len(text.text) else text.text
     for name in sorted(names, key=len, reverse=True):
         pattern = rf"(?<![\w]){re.escape(fold(name).casefold())}(?![a-z0-9_])"
         spans = [match.span() for match in re.finditer(pattern, rest)]
         if spans:
             rest = re.sub(pattern, lambda match: " " * len(match[0]), rest)
-            yield Heard(name, said, tuple(said.span(*span) for span in spans))
+            yield Heard(name, text, tuple(text.span(*span) for span in spans))
 
 
 def rule_name(text: str) -> str:

@@ -30,7 +30,7 @@ from service.reports.prereg.labels import (
     plain,
     section_of,
 )
-from service.reports.prereg.said import Said
+from service.reports.prereg.passage import Passage
 from service.reports.prereg.sections import Draft
 from service.reports.prereg.text import keepable, outside, raw_spans, read, spans
 from service.words import LANGUAGES, say
@@ -115,7 +115,7 @@ def _block(draft: Draft, section: str | None, block: Block) -> None:
     if section_of(block.heading) is None and block.heading:
         draft.notes.add("UNREAD", target, block.line, f"this heading is none of ours; {_UNREAD}")
     elif block.heading:
-        draft.leave(target, block.line, Said(beyond_name(block.heading)).left())
+        draft.leave(target, block.line, Passage(beyond_name(block.heading)).left())
     if len(block.items) == 1 and plain(block.items[0].text) in _NOTHING and section != "rules":
         draft.nothing(section)
         for child in block.items[0].children:
@@ -162,11 +162,11 @@ def _settings(draft: Draft, section: str, block: Block) -> None:
         draft.value.put(section, holder, block.line)
     structured = bool(holder) if section != "missing" else "missing" in holder
     for item in prosaic:
-        said = Said(item.text)
-        if structured or not PROSE[section](draft, said, item):
+        text = Passage(item.text)
+        if structured or not PROSE[section](draft, text, item):
             _unread(draft, section, item, children=False)
         else:
-            draft.leave(section, item.line, said.left())
+            draft.leave(section, item.line, text.left())
         for child in item.children:
             _unread(draft, section, child)
 
@@ -175,12 +175,12 @@ def _listed(draft: Draft, section: str, item: Item) -> None:
     """One entry: its head, what stands under it, and prose where required members are not labelled."""
     head = _HEAD.fullmatch(item.text)
     entry = Entry(item.line)
-    name, said = Said(head[1] if head else ""), Said(head[2] if head else item.text)
+    name, text = Passage(head[1] if head else ""), Passage(head[2] if head else item.text)
     bare = section in ("rules", "sesoi")  # entries of one line: nothing under it belongs to them
     loose = [child for child in item.children if bare or not _labelled(draft, section, entry, child)]
-    if PROSE[section](draft, said, item, name, entry):
+    if PROSE[section](draft, text, item, name, entry):
         target = "hypotheses" if section == "rules" else section
-        unsaid = [] if section == "rules" and id(said) in map(id, draft.sentences.values()) else said.left()
+        unsaid = [] if section == "rules" and id(text) in map(id, draft.sentences.values()) else text.left()
         draft.leave(target, item.line, [*name.left(), *unsaid], entry)
         for child in loose:
             _unread(draft, section, child)
@@ -206,7 +206,7 @@ def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
     try:
         value = _value(kind, text)
         if entry.put_labelled(name, value, item.line):
-            draft.leave(section, item.line, Said(_beside(kind, name, value, text)).left(), entry)
+            draft.leave(section, item.line, Passage(_beside(kind, name, value, text)).left(), entry)
         else:
             _repeated(draft, section, item.line, name)
     except (ValueError, TypeError, RecursionError):
@@ -233,8 +233,8 @@ def _beside(kind: Kind | str, name: str, value: Any, text: str) -> str:
             return ""
         case _:
             rest = outside(text, 1)
-    said = plain(rest).strip("() ")
-    return "" if said in map(plain, glosses(name, value)) else rest
+    label = plain(rest).strip("() ")
+    return "" if label in map(plain, glosses(name, value)) else rest
 
 
 def _value(kind: Kind | str, text: str) -> Any:

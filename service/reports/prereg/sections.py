@@ -10,7 +10,7 @@ from typing import Any
 from service.reports.prereg import prose
 from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry, Notes
-from service.reports.prereg.said import Heard, Said, fold, quoted
+from service.reports.prereg.passage import Heard, Passage, fold, quoted
 from service.reports.prereg.text import read, spans
 from service.stats.shared.declaring.plan_use import Spoken
 from service.stats.shared.declaring.registry import StatTest
@@ -24,7 +24,7 @@ class Draft:
     notes: Notes
     of_hypothesis: dict[str, str] = field(default_factory=dict)
     """Population ids by the hypothesis that a line of the sample size names."""
-    sentences: dict[int, Said] = field(default_factory=dict)
+    sentences: dict[int, Passage] = field(default_factory=dict)
     """Rules in prose, by the identity of their hypotheses."""
     prosaic: list[Entry] = field(default_factory=list)
     """Hypotheses that prose speaks of, completed at the end."""
@@ -122,15 +122,15 @@ def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | 
     return next((pair for pair in known if clustered in pair[1].clustered), None)
 
 
-def population(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
+def population(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
     """`H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
-    head, rest = (name, said) if name.raw else said.headed()
+    head, rest = (name, text) if name.raw else text.headed()
     title = read(name.raw) if name.raw else _bare(head)
-    labelled = bool(name.raw) and not said.text and "dataset" in entry and "n" in entry
+    labelled = bool(name.raw) and not text.text and "dataset" in entry and "n" in entry
     named = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", title) is not None
     if named or (title and entry.setdefault("id", title) == title):
         head.take_all()
-    if said.text or not name.raw:
+    if text.text or not name.raw:
         count, dataset = prose.planned_n(rest), prose.dataset(rest)
         if count is None and "n" not in entry:
             return False
@@ -164,21 +164,21 @@ def _again(draft: Draft, item: Item, first: Entry, entry: Entry) -> None:
         draft.notes.add("INVALID", "populations", item.line, why)
 
 
-def name_entry(entry: Entry, member: str, name: Said) -> None:
+def name_entry(entry: Entry, member: str, name: Passage) -> None:
     """Call an entry what stands in bold, unless a labelled line calls it otherwise: the bold name is left then."""
     if entry.setdefault(member, read(name.raw)) == read(name.raw):
         name.take_all()
 
 
-def _bare(said: Said) -> str:
-    return said.text.strip(" *`")
+def _bare(text: Passage) -> str:
+    return text.text.strip(" *`")
 
 
 _ROLES = {"primary": "primary", "主要": "primary", "主端点": "primary", "主要端点": "primary",
           "secondary": "secondary", "次要": "secondary", "次要端点": "secondary"}  # fmt: skip
 
 
-def arm(draft: Draft, _said: Said, _item: Item, name: Said, entry: Entry) -> bool:
+def arm(draft: Draft, _text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
     """An arm's own entry. What prose says of a model is for its author to put under labels."""
     if not name.raw:
         return False
@@ -187,30 +187,30 @@ def arm(draft: Draft, _said: Said, _item: Item, name: Said, entry: Entry) -> boo
     return True
 
 
-def endpoint(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -> bool:
+def endpoint(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
     """`**paired binary accuracy** (per-question 0/1)`, `secondary: token-F1`, or an endpoint's own entry."""
-    if name.raw and not said.text and "kind" in entry and "role" in entry:
+    if name.raw and not text.text and "kind" in entry and "role" in entry:
         name_entry(entry, "id", name)
     else:
-        head, rest = said.headed()
+        head, rest = text.headed()
         if name.raw or "(" in head.text:
-            head, rest = said.part(0, 0), said
+            head, rest = text.part(0, 0), text
         role = _ROLES.get(_bare(head).casefold())
         if role is not None:
             head.take_all()
-        model = next((each for part in (said, name) if (each := prose.judge(part))), None)
+        model = next((heard for part in (text, name) if (heard := prose.judge(part))), None)
         if model is not None:
-            judge = Heard({"model": model.value}, model.said, model.spans)
+            judge = Heard({"model": model.value}, model.passage, model.spans)
             draft.assume("endpoints", entry, "judge", judge)
             model.take()
         entry_id = prose.endpoint_id(name if name.raw else rest)
         if entry_id is None:
             return False
-        kind = next((each for part in (said, name) if (each := prose.endpoint_kind(part))), None)
+        kind = next((heard for part in (text, name) if (heard := prose.endpoint_kind(part))), None)
         draft.assume("endpoints", entry, "id", entry_id)
         draft.assume("endpoints", entry, "kind", kind)
         draft.assume("endpoints", entry, "role", role or "primary")
-        for part in (said, name):
+        for part in (text, name):
             prose.take_endpoint(part, entry)
         known = draft.by_dataset()
         where = list(prose.mentioned(rest, list(known)))
@@ -226,9 +226,9 @@ def endpoint(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) ->
     return True
 
 
-def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bool:
+def sesoi(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) -> bool:
     """`±2 pp on binary accuracy`, or `**accuracy**: ±2 pp`."""
-    heard = prose.margin(said)
+    heard = prose.margin(text)
     if heard is None:
         return False
     margin = {"value": heard.value[0], "unit": heard.value[1]}
@@ -237,7 +237,7 @@ def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bo
         name.take_all()
         heard.take()
         return True
-    of = list(prose.mentioned(said, draft.ids("endpoints")))
+    of = list(prose.mentioned(text, draft.ids("endpoints")))
     primary = [
         str(entry["id"])
         for entry in draft.entries("endpoints")
@@ -248,11 +248,11 @@ def sesoi(draft: Draft, said: Said, item: Item, name: Said, _entry: Entry) -> bo
             draft.notes.add("ASSUMED", f"sesoi.{endpoint_id}", item.line, f"the margin: {READ_FROM_PROSE}")
         for entry in draft.entries("endpoints"):
             if entry.get("id") == endpoint_id:
-                prose.take_endpoint(said, entry)
+                prose.take_endpoint(text, entry)
     heard.take()
     for one in of:
         one.take()
-    said.take_each(r"\bSESOI\b")
+    text.take_each(r"\bSESOI\b")
     return bool(of or primary)
 
 
@@ -266,7 +266,7 @@ def _margin(draft: Draft, endpoint: str, margin: dict[str, Any], item: Item) -> 
     return True
 
 
-def test(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool:
+def test(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
     """`McNemar (scipy.stats.binomtest …)`, or a test's own entry."""
     if "test" in entry:
         if name.raw:
@@ -274,7 +274,7 @@ def test(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool
         entry.setdefault("id", prose.rule_name(str(entry["test"])))
         draft.entries("tests").append(entry)
         return True
-    whole = f"{name.text} {said.text}"
+    whole = f"{name.text} {text.text}"
     family = prose.family_of(whole)
     if family is None or entry:
         return False
@@ -295,7 +295,7 @@ def test(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool
             else ""
         )
         draft.notes.add("ASSUMED", "tests", item.line, f"`{stat_test.name}`: {READ_FROM_PROSE}{more}", made)
-        for part in (said, name):
+        for part in (text, name):
             part.take_each(_RESAMPLES)
             prose.take_test(part, stat_test, spoken, parameters)
             _take_margin(draft, part)
@@ -305,24 +305,24 @@ def test(draft: Draft, said: Said, item: Item, name: Said, entry: Entry) -> bool
 _RESAMPLES = r"(?:(?<![A-Za-z0-9_.])\d[\d,]{0,12}\s*(?:次\s*)?)?(?:resamples?|resampling|重采样)"
 
 
-def _take_margin(draft: Draft, said: Said) -> None:
+def _take_margin(draft: Draft, text: Passage) -> None:
     """A margin that a test's line repeats is in the plan where it is a margin of the plan."""
-    heard = prose.margin(said)
+    heard = prose.margin(text)
     if (
         heard is not None
         and {"value": heard.value[0], "unit": heard.value[1]} in draft.value.get("sesoi", {}).values()
     ):
         heard.take()
-        said.take_each(r"\bSESOI\b")
+        text.take_each(r"\bSESOI\b")
 
 
-def threshold(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -> bool:
+def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
     """`LoCoMo: τ = 0.47 (max_score p30 on dev split)`, or a threshold's own entry."""
     if "value" in entry and "chosen_by" in entry and name.raw:
         name_entry(entry, "name", name)
         draft.entries("thresholds").append(entry)
         return True
-    head, rest = (name, said) if name.raw else said.headed()
+    head, rest = (name, text) if name.raw else text.headed()
     chosen = prose.chosen(rest)
     if chosen is None:
         return False
@@ -332,7 +332,7 @@ def threshold(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -
     title = symbol[1] if symbol else _bare(head) or "threshold"
     draft.assume("thresholds", entry, "name", title)
     if where is not None:
-        draft.assume("thresholds", entry, "population", Heard(known[where.value], where.said, where.spans))
+        draft.assume("thresholds", entry, "population", Heard(known[where.value], where.passage, where.spans))
     draft.assume("thresholds", entry, "value", chosen.value)
     draft.assume("thresholds", entry, "chosen_by", chosen.how)
     draft.assume("thresholds", entry, "split", chosen.split)
@@ -342,11 +342,11 @@ def threshold(draft: Draft, said: Said, _item: Item, name: Said, entry: Entry) -
     return True
 
 
-def setting(section: str, name: str, reader: Callable[[Said], Heard[str] | None]) -> Callable[..., bool]:
+def setting(section: str, name: str, reader: Callable[[Passage], Heard[str] | None]) -> Callable[..., bool]:
     """A section of one word, said in a sentence."""
 
-    def take(draft: Draft, said: Said, item: Item) -> bool:
-        heard = None if section in draft.value else reader(said)
+    def take(draft: Draft, text: Passage, item: Item) -> bool:
+        heard = None if section in draft.value else reader(text)
         if heard is None:
             return False
         heard.take()
@@ -364,8 +364,8 @@ def setting(section: str, name: str, reader: Callable[[Said], Heard[str] | None]
     return take
 
 
-def import_format(said: Said) -> Heard[str] | None:
+def import_format(text: Passage) -> Heard[str] | None:
     """The format in a code span."""
-    inside = spans(said.raw)
-    match = said.search(re.escape(fold(inside[0]))) if inside else None
-    return None if match is None else Heard(inside[0], said, (match.span(),))
+    inside = spans(text.raw)
+    match = text.search(re.escape(fold(inside[0]))) if inside else None
+    return None if match is None else Heard(inside[0], text, (match.span(),))

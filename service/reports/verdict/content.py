@@ -200,7 +200,7 @@ def report_of(
     *,
     version: int,
     locked_at: AwareDatetime | None,
-    said: Sequence[HypothesisSentences],
+    sentences: Sequence[HypothesisSentences],
     card: EvidenceCard,
     summaries: Mapping[str, Sequence[ArmSummary]],
     deviations: Sequence[tuple[Deviation, tuple[Decision, ...]]],
@@ -209,7 +209,7 @@ def report_of(
     happened: Sequence[tuple[Receipt, AwareDatetime]],
 ) -> Report:
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
-    words = {reading.hypothesis: reading for reading in said}
+    words = {reading.hypothesis: reading for reading in sentences}
     return Report(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
@@ -264,7 +264,7 @@ def _acknowledged(finding: Finding) -> Acknowledged:
 
 
 def _hypothesis(
-    plan: Plan, judged: HypothesisVerdict, said: HypothesisSentences | None, arms: Sequence[ArmSummary]
+    plan: Plan, judged: HypothesisVerdict, sentences: HypothesisSentences | None, arms: Sequence[ArmSummary]
 ) -> HypothesisReport:
     endpoint, margin = plan.endpoint(judged.endpoint), (plan.sesoi or {}).get(judged.endpoint)
     only = Words(en=judged.sentence, zh=judged.sentence)
@@ -278,10 +278,10 @@ def _hypothesis(
         },
         binary=endpoint is not None and endpoint.kind == "binary",
         sesoi=None if margin is None else float(margin.exact()),
-        headline=only if said is None else said.headline,
-        open=Words(en="", zh="") if said is None else said.open,
-        sentences=only if said is None else said.sentences,
-        next=Words(en="", zh="") if said is None else said.next,
+        headline=only if sentences is None else sentences.headline,
+        open=Words(en="", zh="") if sentences is None else sentences.open,
+        sentences=only if sentences is None else sentences.sentences,
+        next=Words(en="", zh="") if sentences is None else sentences.next,
         arms=tuple(arms),
         tests=tuple(_tests(plan, judged)),
     )  # fmt: skip

@@ -64,16 +64,16 @@ def escape(text: str) -> str:
     Example:
         `100% \input{x}` becomes `100\% \textbackslash{}input\{x\}`.
     """
-    shown = (
+    escaped = (
         _SPECIAL.get(letter, letter)
         if unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn")
         else "?"
         for letter in " ".join(text.split())
     )
-    return "".join(shown)
+    return "".join(escaped)
 
 
-def _said(text: str) -> str:
+def _sentence(text: str) -> str:
     """A sentence of ours: what it quotes between backticks is set as code."""
     return "".join(
         f"\\texttt{{{escape(part)}}}" if is_code else _edges(part)
@@ -91,7 +91,9 @@ def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
     body += [line for author in report.authors for line in (escape(author.text()), "")]
-    body += [line for mark in report.marks for line in (_said(mark.zh if language == "zh" else mark.en), "")]
+    body += [
+        line for mark in report.marks for line in (_sentence(mark.zh if language == "zh" else mark.en), "")
+    ]
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))
     body += list(_summary(report, language))
@@ -107,10 +109,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
         for deviation in report.deviations
     ]
     body += list(_listed("deviations", deviations, language))
-    said = f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
+    closing = (
+        f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
+    )
     digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
     hash_ = "\\allowbreak{}".join(map(escape, digits))
-    body += [said + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
+    body += [closing + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
     fonts = _CHINESE if language == "zh" else _ENGLISH
     return PREAMBLE.replace("FONTS", fonts) + "\n".join(body) + "\n"
 
@@ -120,8 +124,8 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     line, rest = (
         words.zh if language == "zh" else words.en for words in (hypothesis.headline, hypothesis.open)
     )
-    yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_said(line)}}}\\\\"
-    yield from (_said(rest), "")
+    yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_sentence(line)}}}\\\\"
+    yield from (_sentence(rest), "")
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:
@@ -141,7 +145,7 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")
-    policy = _said(multiplicity_message(report.multiplicity).text(language))
+    policy = _sentence(multiplicity_message(report.multiplicity).text(language))
     yield f"\\caption{{{sentences((escape(report.title) + stop(language), policy), language)}}}"
     yield from ("\\end{table}", "")
 
@@ -167,9 +171,9 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
         head, rows = slices_table(hypothesis, language)
         if rows:
             yield from _centred(_table(head, rows, "lrrllll"))
-        yield _said(slices_line(hypothesis, language))
+        yield _sentence(slices_line(hypothesis, language))
     yield ""
-    yield _said(hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en)
+    yield _sentence(hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en)
     yield ""
 
 
@@ -178,7 +182,7 @@ def _listed(heading: str, lines: Sequence[str], language: Language) -> Iterator[
     if lines:
         yield f"\\subsection*{{{escape(say(heading, language))}}}"
         for line in lines:
-            yield from (_said(line), "")
+            yield from (_sentence(line), "")
 
 
 def _centred(lines: Iterator[str]) -> Iterator[str]:

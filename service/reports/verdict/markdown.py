@@ -80,8 +80,8 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
             yield _table(head, sliced)
         yield sentence(slices_line(hypothesis, language))
     yield f"### {say('conclusion', language)}"
-    said = hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en
-    yield sentence(said)
+    text = hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en
+    yield sentence(text)
     then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
     yield sentences((judged, sentence(then), sentence(reason_text(hypothesis, language))), language)

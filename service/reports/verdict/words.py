@@ -85,13 +85,13 @@ def kind_word(kind: str, language: Language) -> str:
     )
 
 
-def value(found: float | None, *, binary: bool, signed: bool = False) -> str:
+def value(number: float | None, *, binary: bool, signed: bool = False) -> str:
     """A value of an endpoint: percent where it is right or wrong, else four digits; a difference has its sign."""
-    if found is None:
+    if number is None:
         return "–"
     if binary:
-        return f"{100 * found:+.2f} pp" if signed else f"{100 * found:.2f}%"
-    return f"{found:+.4g}" if signed else f"{found:.4g}"
+        return f"{100 * number:+.2f} pp" if signed else f"{100 * number:.2f}%"
+    return f"{number:+.4g}" if signed else f"{number:.4g}"
 
 
 def span(
@@ -198,14 +198,14 @@ def clause_row(
     )
 
 
-def _observed(found: Any, *, points: bool, signed: bool = True, language: Language) -> str:
-    if found is None:
+def _observed(observed: Any, *, points: bool, signed: bool = True, language: Language) -> str:
+    if observed is None:
         return say("undefined", language)
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    if isinstance(found, Span):
-        return span(found.low, found.high, binary=points, signed=signed, language=language)
-    return value(found, binary=True, signed=signed) if points else f"{found:.4g}"
+    if isinstance(observed, bool):
+        return "true" if observed else "false"
+    if isinstance(observed, Span):
+        return span(observed.low, observed.high, binary=points, signed=signed, language=language)
+    return value(observed, binary=True, signed=signed) if points else f"{observed:.4g}"
 
 
 def statistics_table(
@@ -216,13 +216,13 @@ def statistics_table(
     width = len(hypothesis.arms) + (1 if hypothesis.reference is not None else 2)
     rows: list[tuple[str, ...]] = [(say("items", language), *(str(arm.n) for arm in hypothesis.arms), "")]
     for name in ("mean", "sd") if hypothesis.binary else ("mean", "sd", "median", "min", "max"):
-        found = [getattr(arm, name) for arm in hypothesis.arms]
+        numbers = [getattr(arm, name) for arm in hypothesis.arms]
         change = (
             ""
-            if None in found or len(found) != 2
-            else value(found[1] - found[0], binary=hypothesis.binary, signed=True)
+            if None in numbers or len(numbers) != 2
+            else value(numbers[1] - numbers[0], binary=hypothesis.binary, signed=True)
         )
-        rows.append((say(name, language), *(value(one, binary=hypothesis.binary) for one in found), change))
+        rows.append((say(name, language), *(value(one, binary=hypothesis.binary) for one in numbers), change))
     return head[:width], [row[:width] for row in rows]
 
 
@@ -257,7 +257,7 @@ def slices_table(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Head and rows of the slices that the plan asks about; no rows where it asks nothing or cannot tell them apart."""
     names = ("slice", "items", "difference", "against_margin", "loses", "loses_more", "standing")
-    found = () if hypothesis.slices is None else hypothesis.slices.slices
+    results = () if hypothesis.slices is None else hypothesis.slices.slices
     allowed = None if hypothesis.slices is None else hypothesis.slices.no_worse_than
     margin = value(allowed, binary=hypothesis.binary, signed=True).lstrip("+")
     rows = [
@@ -271,7 +271,7 @@ def slices_table(
             *("–" if p is None else p_text(p, None) for p in (one.p_value, one.p_loss_holm)),
             say(one.outcome, language),
         )
-        for one in found
+        for one in results
     ]
     return tuple(say(name, language, margin=margin) for name in names), rows
 

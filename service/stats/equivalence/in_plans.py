@@ -28,7 +28,7 @@ from service.stats.shared.declaring.cell_lines import (
 )
 from service.stats.shared.declaring.cells import Cells
 from service.stats.shared.declaring.shows import TIE, Parameter, Path
-from service.stats.shared.declaring.simulated import Asked, Effort, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.methods.bounded_in_plans import ERROR, BoundedLines, BoundedSets, bounded_sets
 from service.stats.shared.methods.cell_bootstrap import BootstrapLines
 
@@ -192,19 +192,19 @@ def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
     return EquivalenceLines(cells).line_of(path) if cells.margin is not None else None
 
 
-def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
-    margin = asked.margin
-    if margin is None or asked.parameter("design") != "paired":
+def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+    margin = request.margin
+    if margin is None or request.parameter("design") != "paired":
         return None
-    if asked.parameter("method") == "bounded" and bounded_sets(units, asked.limit) is None:
+    if request.parameter("method") == "bounded" and bounded_sets(units, request.limit) is None:
         return None
     if path == ("ci",):
-        return _simulated_interval(units, asked)
-    lower, upper, undecided = _simulated_tails(units, asked, margin)
+        return _simulated_interval(units, request)
+    lower, upper, undecided = _simulated_tails(units, request, margin)
     values = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
     if values is None:
-        alpha, method, slack = float(asked.parameter("alpha")), asked.parameter("method"), _slack(asked)
-        low, high = _simulated_interval(units, asked)
+        alpha, method, slack = float(request.parameter("alpha")), request.parameter("method"), _slack(request)
+        low, high = _simulated_interval(units, request)
         above, below = low > -margin + slack, high < margin - slack
         if method == "tango":
             above, below = above & (lower < alpha), below & (upper < alpha)
@@ -220,49 +220,51 @@ def _simulated(units: Units, asked: Asked, path: Path) -> Value | None:
     return None if values is None else np.where(undecided, np.nan, values)
 
 
-def _simulated_interval(units: Units, asked: Asked) -> tuple[Floats, Floats]:
+def _simulated_interval(units: Units, request: FieldRequest) -> tuple[Floats, Floats]:
     """The ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
-    alpha, sets = float(asked.parameter("alpha")), _bounded(units, asked)
+    alpha, sets = float(request.parameter("alpha")), _bounded(units, request)
     if sets is not None:
         return sets.ends(alpha)
-    if asked.parameter("method") == "bootstrap_ci":
+    if request.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
         low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
         return units.decided(low), units.decided(high)
-    delta, se, df = _robust(units, asked)
+    delta, se, df = _robust(units, request)
     return kernel.t_interval(delta, se, df, 1 - 2 * alpha)
 
 
-def _simulated_tails(units: Units, asked: Asked, margin: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _simulated_tails(
+    units: Units, request: FieldRequest, margin: float
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The p-values against either margin, and which data sets decide nothing."""
-    sets = _bounded(units, asked)
+    sets = _bounded(units, request)
     if sets is not None:
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
-    if asked.parameter("method") == "bootstrap_ci":
+    if request.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
-        slack, floor = _slack(asked), least_known(units.sums.shape[-1])
+        slack, floor = _slack(request), least_known(units.sums.shape[-1])
         lower, upper = shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack)
         return np.maximum(lower, floor), np.maximum(upper, floor), units.flat()
-    delta, se, df = _robust(units, asked)
+    delta, se, df = _robust(units, request)
     undecided = se <= 0
     safe = np.where(undecided, 1.0, se)
     lower = kernel.t_tail((delta + margin) / safe, df, "greater")
     return lower, kernel.t_tail((delta - margin) / safe, df, "less"), undecided
 
 
-def _bounded(units: Units, asked: Asked) -> BoundedSets | None:
-    return bounded_sets(units, asked.limit) if asked.parameter("method") == "bounded" else None
+def _bounded(units: Units, request: FieldRequest) -> BoundedSets | None:
+    return bounded_sets(units, request.limit) if request.parameter("method") == "bounded" else None
 
 
-def _robust(units: Units, asked: Asked) -> tuple[Floats, Floats, float]:
-    error = str(asked.parameter("cluster_variance")) if units.clustered else "cr1"
+def _robust(units: Units, request: FieldRequest) -> tuple[Floats, Floats, float]:
+    error = str(request.parameter("cluster_variance")) if units.clustered else "cr1"
     return kernel.robust(error, units.sums, units.sizes)
 
 
-def _slack(asked: Asked) -> float:
+def _slack(request: FieldRequest) -> float:
     """What lies at the margin is outside, but for intervals that may touch it."""
-    touch = asked.parameter("method") == "bootstrap_ci" and asked.parameter("bounds") == "seed"
-    tie = TIE * min(asked.margin or 1.0, 1.0)
+    touch = request.parameter("method") == "bootstrap_ci" and request.parameter("bounds") == "seed"
+    tie = TIE * min(request.margin or 1.0, 1.0)
     # Added to the lower bound and taken from the upper: positive, an end at the bound is outside.
     return -tie if touch else tie
 

@@ -69,7 +69,7 @@ class BoardSuite(Record):
 
 
 def require_tasks(
-    asked: OfTasks, names: list[str], sent: Floats, kept: NDArray[np.intp], arms: list[str]
+    request: OfTasks, names: list[str], sent: Floats, kept: NDArray[np.intp], arms: list[str]
 ) -> None:
     """Refuse weights of no tasks, names that are none, too many of them, and an arm that lacks a whole task.
 
@@ -78,9 +78,9 @@ def require_tasks(
         sent: outcomes (items, k), NaN where there is none.
         kept: the items that are compared.
     """
-    if asked.tasks is None:
-        if asked.weights != "equal" or asked.rescale is not None:
-            field = "rescale" if asked.weights == "equal" else "weights"
+    if request.tasks is None:
+        if request.weights != "equal" or request.rescale is not None:
+            field = "rescale" if request.weights == "equal" else "weights"
             raise InvalidData.field(field, "is of a suite", "send the task of each item in `tasks`")
         return
     if len(names) > MOST_TASKS or len(names) * len(arms) ** 2 / 2 > MOST_TABLE:
@@ -88,10 +88,10 @@ def require_tasks(
             "tasks", f"are {len(names)}: too many beside {len(arms)} arms", "send fewer tasks, or fewer arms"
         )
     given: dict[str, Mapping[str, object]] = {
-        "weights": asked.weights if isinstance(asked.weights, dict) else {},
-        "rescale": asked.rescale or {},
+        "weights": request.weights if isinstance(request.weights, dict) else {},
+        "rescale": request.rescale or {},
     }
-    everywhere = {str(task) for task in asked.tasks}
+    everywhere = {str(task) for task in request.tasks}
     for field, by_name in given.items():
         strange = next((name for name in by_name if name not in everywhere), None)
         if strange is not None:
@@ -99,13 +99,13 @@ def require_tasks(
                 f"{field}.{strange}", "is no task of these items", "name the tasks as `tasks` has them"
             )
     lacking = next(
-        (name for name in names if isinstance(asked.weights, dict) and name not in asked.weights), None
+        (name for name in names if isinstance(request.weights, dict) and name not in request.weights), None
     )
     if lacking is not None:
         raise InvalidData.field(
             "weights", f"have none of task '{lacking}'", "name a weight for every task, or send 'equal'"
         )
-    own = np.array([str(asked.tasks[item]) for item in kept])
+    own = np.array([str(request.tasks[item]) for item in kept])
     for name in names:
         absent = np.isnan(sent[kept][own == name]).all(axis=0)
         if absent.any():
@@ -117,21 +117,21 @@ def require_tasks(
             )
 
 
-def scaled(asked: OfTasks, labels: list[str], columns: Floats) -> Floats:
+def scaled(request: OfTasks, labels: list[str], columns: Floats) -> Floats:
     """Outcomes (n, k) of items of these tasks, each between what its task is measured between."""
-    scales = [(asked.rescale or {}).get(name) for name in labels]
+    scales = [(request.rescale or {}).get(name) for name in labels]
     floor = np.array([0.0 if scale is None else scale.floor for scale in scales])[:, None]
     length = np.array([1.0 if scale is None else scale.length for scale in scales])[:, None]
     with np.errstate(over="ignore"):
         return np.asarray((columns - floor) / length)
 
 
-def shares(asked: OfTasks, names: list[str], counts: Floats) -> Floats:
+def shares(request: OfTasks, names: list[str], counts: Floats) -> Floats:
     """The tasks' weights, which sum to 1, of tasks with so many items. Shape (T,)."""
-    if asked.weights == "equal":
+    if request.weights == "equal":
         return np.full(len(names), 1 / len(names))
-    if isinstance(asked.weights, dict):
-        counts = np.array([asked.weights[name] for name in names])
+    if isinstance(request.weights, dict):
+        counts = np.array([request.weights[name] for name in names])
     return np.asarray(counts / counts.sum())
 
 

@@ -45,7 +45,7 @@ from service.stats.shared.declaring.fields import (
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import decision, difference_of, level_text
-from service.stats.shared.declaring.simulated import Asked, Simulated, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
 from service.stats.shared.methods.resampling import first_seed
 from service.words import Message, listed, message, spoken
@@ -170,11 +170,11 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, asked: Asked, path: tuple[str, ...]) -> Value | None:
+def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """The interval and p rest on the items' means alone."""
     delta, se, df = simulated_pairs.robust("cr2", units.sums, units.sizes)
     if path == ("ci",):
-        return simulated_pairs.t_interval(delta, se, df, asked.level)
+        return simulated_pairs.t_interval(delta, se, df, request.level)
     if path == ("p_value",):
         return simulated_pairs.t_tail(
             np.where(se > 0, delta / np.where(se > 0, se, 1.0), np.nan), df, "two-sided"
@@ -476,8 +476,8 @@ def _sentence(
     if p is not None:
         decided = decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value"))
     difference = difference_of(delta, binary=binary)
-    told = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
-    return listed([told, _spend(error, nearest)], "lists.sentences").text(spoken())
+    differs = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
+    return listed([differs, _spend(error, nearest)], "lists.sentences").text(spoken())
 
 
 def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
@@ -492,5 +492,7 @@ def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
         if part is not None
     ]
     hidden: Message | str = "" if error.run is not None else message("runs.hidden")
-    told = listed(shares, "lists.comma")
-    return message("runs.shares", shares=told, hidden=hidden, buys=message(f"runs.buys_{nearest.best}"))
+    shares_text = listed(shares, "lists.comma")
+    return message(
+        "runs.shares", shares=shares_text, hidden=hidden, buys=message(f"runs.buys_{nearest.best}")
+    )

@@ -347,8 +347,8 @@ def _sentence(
         )
 
     unit, ci, p = message(f"units.{data.unit}"), fields["ci"], fields["p_value"]
-    told = message("analyses.not_yet_known")
-    said = {
+    unknown = message("analyses.not_yet_known")
+    decided = {
         "reject": "zero_rejected_after" if fields["stopped_at"] else "zero_rejected",
         "do_not_reject": "zero_not_rejected",
         "continue": "zero_not_yet",
@@ -367,9 +367,9 @@ def _sentence(
             unit=unit,
             order=message(f"analyses.{data.used}"),
         ),
-        delta=told if fields["delta"] is None else difference_of(fields["delta"], binary=data.binary),
+        delta=unknown if fields["delta"] is None else difference_of(fields["delta"], binary=data.binary),
         interval=message("analyses.no_interval") if ci is None else ci_of(ci, binary=data.binary),
         p="" if p is None else message("analyses.sequential_p", p=p_text(p, bound, request.alpha)),
-        decision=message(f"analyses.{said}", alpha=alpha, n=fields["stopped_at"] or 0, unit=unit),
+        decision=message(f"analyses.{decided}", alpha=alpha, n=fields["stopped_at"] or 0, unit=unit),
         inside=inside,
     )

@@ -391,8 +391,8 @@ def _warnings(working: Working) -> Iterator[StatWarning]:
 
     def named(places: list[int]) -> dict[str, Value]:
         more = ", ..." if len(places) > NAMED else ""
-        told = ", ".join(f"'{names[place]}'" for place in places[:NAMED])
-        return {"count": len(places), "n_tasks": count, "names": told + more}
+        quoted = ", ".join(f"'{names[place]}'" for place in places[:NAMED])
+        return {"count": len(places), "n_tasks": count, "names": quoted + more}
 
     if request.estimand == "new_tasks":
         if 2 <= count < FEW_TASKS_OF_A_SAMPLE:
@@ -441,8 +441,10 @@ def _sentence(analysis: SuiteAnalysis) -> str:
         for names, word in ((analysis.losses.lost, "lost"), (analysis.losses.gained, "gained")):
             if names:
                 more = message("analyses.and_more") if len(names) > NAMED else ""
-                shown = listed((message("analyses.task", name=name) for name in names[:NAMED]), "lists.comma")
-                parts[word] = message(f"analyses.suite_{word}", names=shown, more=more)
+                quoted = listed(
+                    (message("analyses.task", name=name) for name in names[:NAMED]), "lists.comma"
+                )
+                parts[word] = message(f"analyses.suite_{word}", names=quoted, more=more)
         if not analysis.losses.lost:
             parts["none"] = message("analyses.suite_none_lost")
     return speak(

@@ -388,8 +388,8 @@ def _warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWar
         numbers = [codes for _, codes in (means.arm(0), means.arm(1)) if codes is not None]
         sizes = [np.bincount(codes).astype(np.float64) for codes in numbers]
         units, fewest = "clusters", min(map(len, sizes))
-        told = [warning for side in sizes for warning in cluster_warnings(side)]
-        warnings += list({warning.code: warning for warning in told}.values())
+        of_clusters = [warning for side in sizes for warning in cluster_warnings(side)]
+        warnings += list({warning.code: warning for warning in of_clusters}.values())
         if means.error is not None and means.error[1] < LEAST_DF:
             warnings.append(LOW_DF(df=means.error[1]))
     if least >= request.alpha:
@@ -413,7 +413,7 @@ def _sentence(
     fitted = means.fitted
     delta = 0.0 if fitted is None else fitted.delta
     n0, n1 = map(len, arrays)
-    told: dict[str, Value] = {
+    values: dict[str, Value] = {
         "delta": difference_of(delta, binary=binary),
         "n0": n0,
         "n1": n1,
@@ -422,10 +422,10 @@ def _sentence(
         else message("analyses.adjusted", names=listed(request.covariates, "lists.comma")),
     }
     if ci is None or p is None or ci.low is None or ci.high is None:
-        return speak("analyses.unpaired_open", **told)
+        return speak("analyses.unpaired_open", **values)
     return speak(
         "analyses.unpaired",
-        **told,
+        **values,
         interval=ci_of(ci, binary=binary, phrase="ci_of", method=ci.method),
         alternative=sided(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value")),

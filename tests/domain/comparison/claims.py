@@ -7,7 +7,7 @@ import re
 from service.domain.comparison.compare import compare
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.wording.wording import Shown, lint_wording
+from service.domain.wording.wording import Support, lint_wording
 
 CLAIMS = {"better": "Better: ", "no_worse": "No worse: ", "worse": "Worse: ", "cannot_tell": "Cannot tell: "}
 _PRINTED = re.compile(r"interval ([+-]?[\d.e+-]+)(?: pp)? to ([+-]?[\d.e+-]+)(?: pp)?;")
@@ -62,6 +62,6 @@ def _check_words(found: Comparison, low: float, high: float) -> None:
         for text, end in zip(printed.groups(), (low, high), strict=True):
             assert abs(float(text) - unit * end) <= max(0.006, 1e-3 * abs(unit * end))
     overstated = [
-        each.code for each in lint_wording(f"{words} {found.next}", Shown(no_worse=bool(found.no_worse)))
+        each.code for each in lint_wording(f"{words} {found.next}", Support(no_worse=bool(found.no_worse)))
     ]
     assert not overstated, (words, overstated)

@@ -14,7 +14,7 @@ from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.resolution.records import ResolutionRequest
 from service.domain.resolution.resolve import resolve
-from service.domain.wording.wording import Shown, lint_wording
+from service.domain.wording.wording import Support, lint_wording
 from service.errors import InvalidData
 from tests.domain.comparison.worlds import body
 from tests.simulation.worlds import WORLDS
@@ -24,7 +24,7 @@ CELLS = st.integers(0, 1)
 
 
 def unexaggerated(sentence: str, *, no_worse: bool = False) -> None:
-    assert not [each.code for each in lint_wording(sentence, Shown(no_worse=no_worse))], sentence
+    assert not [each.code for each in lint_wording(sentence, Support(no_worse=no_worse))], sentence
 
 
 def check_board(arms: dict[str, list[float]], clusters: list[str] | None) -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.wording.phrases import PHRASES
-from service.domain.wording.wording import Shown, lint_wording
+from service.domain.wording.wording import Support, lint_wording
 
 
-def codes(text: str, shown: Shown | None = None) -> list[str]:
+def codes(text: str, shown: Support | None = None) -> list[str]:
     return [each.code for each in (lint_wording(text, shown) if shown else lint_wording(text))]
 
 
@@ -95,7 +95,7 @@ def test_the_better_sentences_pass_their_own_lint() -> None:
             assert codes(better) == [], phrase.code
 
 
-EQUIVALENT = Shown(equivalent=True)
+EQUIVALENT = Support(equivalent=True)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ EQUIVALENT = Shown(equivalent=True)
     [
         ("C4 and C3 are equivalent within ±2 pp.", EQUIVALENT),
         ("两者实质等价。", EQUIVALENT),
-        ("Both remain significant after correction.", Shown(corrected=True)),
-        ("The one-sided p-value is 0.04.", Shown(one_sided=True)),
+        ("Both remain significant after correction.", Support(corrected=True)),
+        ("The one-sided p-value is 0.04.", Support(one_sided=True)),
     ],
 )
-def test_what_was_shown_is_no_finding(text: str, shown: Shown) -> None:
+def test_what_was_shown_is_no_finding(text: str, shown: Support) -> None:
     assert codes(text) != []
     assert codes(text, shown) == []
 
@@ -116,7 +116,7 @@ def test_cannot_reject_equivalence_is_wrong_even_beside_an_equivalence_verdict()
     assert codes("We cannot reject equivalence.", EQUIVALENT) == ["CANNOT_REJECT_EQUIVALENCE"]
 
 
-RECORD = Shown(
+RECORD = Support(
     primary=("accuracy",),
     secondary=("token_f1",),
     outcomes={"H1a": "not_supported", "H2": "supported"},
@@ -153,7 +153,7 @@ def test_a_finding_says_where_its_words_stand() -> None:
 
 
 def test_the_verdicts_own_sentence_is_offered_where_there_is_one() -> None:
-    shown = Shown(
+    shown = Support(
         outcomes={"H1": "not_supported"}, sentences={"H1": "H1 is not supported: the rule is false."}
     )
     (found,) = lint_wording("There is no effect.", shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.reports.prereg.said import MAX_PROSE, Said, fold
+from service.reports.prereg.passage import MAX_PROSE, Passage, fold
 
 
 @pytest.mark.parametrize("letter", ["ﷺ", "㍘", "⑳", "㌀", "a"])  # one stands for up to eighteen
@@ -13,7 +13,7 @@ def test_a_folded_sentence_is_no_longer_than_is_looked_at(letter: str) -> None:
 
 
 def test_what_folding_puts_beyond_that_is_said_to_be_left() -> None:
-    said = Said("⑳" * (MAX_PROSE // 2 + 1))
+    said = Passage("⑳" * (MAX_PROSE // 2 + 1))
     said.mark(0, MAX_PROSE)
     assert said.left() == [f"what follows the first {MAX_PROSE} characters"]
-    assert Said("a" * MAX_PROSE).beyond is False
+    assert Passage("a" * MAX_PROSE).beyond is False

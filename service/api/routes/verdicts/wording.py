@@ -73,5 +73,5 @@ def lint_text(
     if body.preregistration_id is not None:
         require_scope(caller, "read")
         record = preregistrations.get(session, caller.project_id, body.preregistration_id)
-    findings = lint_wording(body.text, actions.shown(session, record, body.analyses))
+    findings = lint_wording(body.text, actions.read_support(session, record, body.analyses))
     return answer(WordingReport(findings=list(findings)))

@@ -80,8 +80,10 @@ class Arm:
         if counts_runs(setting):  # every run counts by itself, wherever its item comes from
             n, sizes = n * endpoint.replicates, None
             endpoint = endpoint.model_copy(update={"replicates": 1, "collapse": None, "estimand": None})
-        asked = (parameter(use.use, "k") for use in setting.uses.values())
-        ks = [k for counts in asked if isinstance(counts, list) for k in counts if isinstance(k, int)]
+        counts_of_uses = (parameter(use.use, "k") for use in setting.uses.values())
+        ks = [
+            k for counts in counts_of_uses if isinstance(counts, list) for k in counts if isinstance(k, int)
+        ]
         return cls(
             endpoint,
             n,

@@ -22,7 +22,7 @@ from service.domain.verdicts.worst_case import extremes
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, EQUAL, EndLines, Line, exact_delta
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Estimate, Path
-from service.stats.shared.declaring.simulated import Asked, Units, Value
+from service.stats.shared.declaring.simulated import FieldRequest, Units, Value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,11 +120,11 @@ class SimulatedSets:
         estimates = plan is not None and isinstance(plan.shows.get("delta"), Estimate)
         return self.units.delta if value is None and estimates and path == ("delta",) else value
 
-    def _ask(self, use: Use) -> Asked:
+    def _ask(self, use: Use) -> FieldRequest:
         own: Any = use.use.parameters.get("margin")
         margin = self.sesoi if own is None else Margin.model_validate(own)
         ends = None if self.setting.endpoint is None else extremes(self.setting.endpoint)
-        return Asked(
+        return FieldRequest(
             partial(parameter, use.use),
             None if margin is None else float(margin.exact()),
             None if ends is None else ends.high - ends.low,

@@ -147,7 +147,7 @@ class Procedure:
             evidence |= _evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
         family = Family.of(self.plan, evidence, data=_data(self.plan))
-        decisions = {name: decide(shown, family) for name, shown in evidence.items() if only in (None, name)}
+        decisions = {name: decide(part, family) for name, part in evidence.items() if only in (None, name)}
         return {
             name: Decided.of(decision, items[name])
             for name, decision in decisions.items()
@@ -157,20 +157,20 @@ class Procedure:
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
         """Ends the collection where every primary hypothesis has ended; items at the end by hypothesis."""
         groups = {setting.hypothesis.id: group for group in self.groups for setting in group.settings}
-        running = {name: shown for name, shown in evidence.items() if isinstance(shown, SequentialEvidence)}
+        running = {name: part for name, part in evidence.items() if isinstance(part, SequentialEvidence)}
         if not running:
             return {name: np.full(n_sets, float(group.sizes.sum())) for name, group in groups.items()}
         primary = [running[name] for name in holding_up(self.plan) if name in running]
         # readings of populations of other sizes are as far along in shares of their units
-        share = np.maximum.reduce([_share(shown) for shown in primary or running.values()])
+        share = np.maximum.reduce([_share(part) for part in primary or running.values()])
         items = {}
-        for name, shown in running.items():
-            last = len(shown.order.looks) - 1
+        for name, part in running.items():
+            last = len(part.order.looks) - 1
             # The first reading that is at least so far along; 1e-9 keeps 3 * (1 / 3) at reading 1. Readings count
             # from 0.
             at = np.ceil(share * (last + 1) - 1e-9).astype(np.int64) - 1
-            shown.stop = np.clip(at, 0, last)
-            items[name] = shown.order.items[shown.stop].astype(np.float64)
+            part.stop = np.clip(at, 0, last)
+            items[name] = part.order.items[part.stop].astype(np.float64)
         return items
 
 

@@ -88,9 +88,9 @@ class FixedEvidence:
         use = self.setting.uses.get(self.setting.hypothesis.equivalence or "")
         if use is None:
             return None
-        shown = [self._shows(side, use) for side in self.block.both]
-        known = [filling for filling in shown if filling is not None]
-        if len(known) < len(shown):
+        fillings = [self._shows(side, use) for side in self.block.both]
+        known = [filling for filling in fillings if filling is not None]
+        if len(known) < len(fillings):
             return None
         holds, p = zip(*known, strict=True)
         return Fallback(np.logical_and.reduce(holds), np.maximum.reduce(p)[None], float(alpha_of(use)))

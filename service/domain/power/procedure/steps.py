@@ -19,7 +19,7 @@ def alpha_of(use: Use) -> Fraction:
 
 def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fraction, ...]:
     """Every p-value at which an adjusted one can cross a threshold of the rules."""
-    asked = {
+    levels = {
         clause.value.exact()
         for setting in chosen
         if setting.rule is not None
@@ -29,7 +29,7 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
     for setting in chosen:
         use = setting.uses.get(setting.hypothesis.equivalence or "")
         if use is not None and "alpha" in use.test.request.model_fields:
-            asked.add(alpha_of(use))
+            levels.add(alpha_of(use))
     ranks = range(1, many + 1)
     shares = {Fraction(1)}
     if policy in ("bonferroni", "holm", "hochberg"):
@@ -41,11 +41,11 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
         shares |= {Fraction(k, many) / harmonic for k in ranks}
     elif policy == "hommel":
         shares |= {Fraction(k, j) for j in ranks for k in range(1, j + 1)}
-    crossings = {alpha * share for alpha in asked for share in shares}
+    crossings = {alpha * share for alpha in levels for share in shares}
     if policy == "max_t":  # 1 - (1 - p)^k = alpha
         crossings |= {
             Fraction(-math.expm1(math.log1p(-float(alpha)) / k))
-            for alpha in asked
+            for alpha in levels
             if alpha < 1
             for k in ranks
         }

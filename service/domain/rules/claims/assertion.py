@@ -99,14 +99,14 @@ class Facts:
     def turned(self) -> Facts:
         """The same of baseline minus candidate."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
-        shown, may = (
+        both_shown, may = (
             frozenset(replace(fact, side=sides[fact.side], at=-fact.at) for fact in known)
             for known in (self.shown, self.may)
         )
         return Facts(
             low=None if self.high is None else replace(self.high, at=-self.high.at),
             high=None if self.low is None else replace(self.low, at=-self.low.at),
-            shown=shown,
+            shown=both_shown,
             asks=frozenset(sides[ask] for ask in self.asks),
             may=may,
         )

@@ -68,9 +68,9 @@ class Target:
         """What the claim is held against: the SESOI, or the number of the statement where that asks for more."""
         return self._strictest(self.sesoi)
 
-    def held_to(self, shown: Shown) -> Fraction | None:
+    def held_to(self, bound: Shown) -> Fraction | None:
         """The margin of what shows a bound: the test's own in place of the SESOI, never in that of the statement."""
-        return self._strictest(self.sesoi if shown.margin is None else shown.margin)
+        return self._strictest(self.sesoi if bound.margin is None else bound.margin)
 
     def _strictest(self, margin: Fraction | None) -> Fraction | None:
         stated = self.size if self.claim == "minimum_effect" else self.loss

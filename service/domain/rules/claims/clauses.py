@@ -128,8 +128,8 @@ class _Clause:
         limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
         if limit is None or error >= LEAST_ERROR:
             return NOTHING
-        shown = self._bound_at(meaning.side, limit.at, error)
-        return (Facts(shown=frozenset([shown]), asks=frozenset([meaning.side])),)
+        bound = self._bound_at(meaning.side, limit.at, error)
+        return (Facts(shown=frozenset([bound]), asks=frozenset([meaning.side])),)
 
     def _signed(self, origin: int) -> States:
         above, below = _limits(self.clause)

@@ -79,17 +79,17 @@ class _Words:
 
     def _says(self) -> Message:
         verdict, margin = self.verdict, self._margin()
-        told: Value = message("headlines.the_margin") if margin is None else margin
+        margin_text: Value = message("headlines.the_margin") if margin is None else margin
         if verdict.claim != "minimum_effect" or verdict.outcome == "equivalent":
             note = verdict.claim == "non_inferiority" and verdict.outcome != "equivalent"
             key = "margin_note" if note else "margin_within"
-            told = "" if margin is None else message(f"headlines.{key}", margin=margin)
+            margin_text = "" if margin is None else message(f"headlines.{key}", margin=margin)
         about = self.facts.about
         return message(
             f"headlines.{verdict.claim}_{self._way()}",
             candidate=verdict.candidate,
             baseline=against(verdict, self.facts),
-            margin=told,
+            margin=margin_text,
             about="" if about == "mean" else message(f"headlines.about_{about}"),
         )
 

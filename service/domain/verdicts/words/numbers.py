@@ -20,24 +20,26 @@ def points(value: float, *apart: float) -> str:
 
     Digits are added until rounding puts it on the side of every `apart` on which it lies.
     """
-    return _told_apart(100 * value, [100 * other for other in apart], 2, lambda x, digits: f"{x:+.{digits}f}")
+    return _format_apart(
+        100 * value, [100 * other for other in apart], 2, lambda x, digits: f"{x:+.{digits}f}"
+    )
 
 
 def score(value: float, *apart: float) -> str:
     """A difference of scores, signed but for 0."""
-    return _told_apart(value, list(apart), 4, lambda x, digits: f"{x:+.{digits}g}")
+    return _format_apart(value, list(apart), 4, lambda x, digits: f"{x:+.{digits}g}")
 
 
 def times(ratio: float, *apart: float) -> str:
     """A ratio: two decimals, more where a threshold is near."""
-    return _told_apart(ratio, list(apart), 2, lambda x, digits: f"{x:.{digits}f}", least=0.0)
+    return _format_apart(ratio, list(apart), 2, lambda x, digits: f"{x:.{digits}f}", least=0.0)
 
 
 def probability(p: float, *apart: float) -> str:
     """A p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
     if p < 0.001:
-        return _told_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0, least=0.0)
-    return _told_apart(p, list(apart), 3, lambda x, digits: f"{x:.{digits}f}", tie=0.0)
+        return _format_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0, least=0.0)
+    return _format_apart(p, list(apart), 3, lambda x, digits: f"{x:.{digits}f}", tie=0.0)
 
 
 def percentage(share: float) -> str:
@@ -45,19 +47,19 @@ def percentage(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def _told_apart(
+def _format_apart(
     value: float,
     apart: list[float],
     digits: int,
-    told: Callable[[float, int], str],
+    format_value: Callable[[float, int], str],
     tie: float = TIE,
     least: float = ROUNDING,
 ) -> str:
     if abs(value) <= least:
-        return told(0.0, digits).lstrip("+")
-    text = told(value, digits)
+        return format_value(0.0, digits).lstrip("+")
+    text = format_value(value, digits)
     for more in range(digits, MOST_DIGITS + 1):
-        text = told(value, more)
+        text = format_value(value, more)
         if all(
             abs(value - other) <= tie or _side(float(text) - other) == _side(value - other) for other in apart
         ):

@@ -51,12 +51,12 @@ def of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fac
     if read is not None:
         low, high = (level(end, facts, *_apart(verdict)) for end in (read.ends.low, read.ends.high))
         says = message(f"verdicts.reference_{read.reading}", reference=reference)
-        told = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
+        level_text = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
         resting = (
             message("verdicts.resting", count=verdict.excluded.filled) if verdict.excluded.filled else ""
         )
         yield message(
-            "verdicts.interval", level=told, of=read.of, resting=resting, low=low, high=high, says=says
+            "verdicts.interval", level=level_text, of=read.of, resting=resting, low=low, high=high, says=says
         )
     if verdict.outcome == "not_supported":
         beyond = "negative" if facts.good > 0 else "positive"
@@ -89,8 +89,10 @@ def figures_of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, fa
         and read.ends.high is not None
     ):
         low, high = (level(end, facts, *_apart(verdict)) for end in (read.ends.low, read.ends.high))
-        told = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
-        interval = message("headlines.ci", level=told, span=message("headlines.span", low=low, high=high))
+        level_text = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
+        interval = message(
+            "headlines.ci", level=level_text, span=message("headlines.span", low=low, high=high)
+        )
     mean = level(verdict.mean, facts, *_apart(verdict))
     return message(
         "headlines.estimate", label=message("headlines.of_one_arm"), amount=mean, interval=interval

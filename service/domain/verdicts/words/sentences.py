@@ -53,8 +53,8 @@ def sentence(
     flagged = (
         message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
     )
-    said = [*_messages(verdict, read, facts_of(plan, verdict, read)), *flagged]
-    return listed(said, "lists.sentences").text(language)
+    messages = [*_messages(verdict, read, facts_of(plan, verdict, read)), *flagged]
+    return listed(messages, "lists.sentences").text(language)
 
 
 def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
@@ -169,20 +169,20 @@ def _effect(tested: TestedEffect, facts: Facts) -> Message:
     return message("verdicts.effect", test=tested.test, what=what, value=value)
 
 
-def _ratio(shown: RatioShown, verdict: HypothesisVerdict) -> Message:
+def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
     interval = message("verdicts.no_interval")
-    if shown.low is not None:
-        key = "verdicts.open_interval" if shown.high is None else "verdicts.closed_interval"
-        high = "" if shown.high is None else times(shown.high, *shown.apart)
-        interval = message(key, level=_level(shown.level), low=times(shown.low, *shown.apart), high=high)
+    if ratio.low is not None:
+        key = "verdicts.open_interval" if ratio.high is None else "verdicts.closed_interval"
+        high = "" if ratio.high is None else times(ratio.high, *ratio.apart)
+        interval = message(key, level=_level(ratio.level), low=times(ratio.low, *ratio.apart), high=high)
     return message(
         "verdicts.ratio",
-        endpoint=shown.endpoint,
+        endpoint=ratio.endpoint,
         candidate=verdict.candidate,
         baseline=str(verdict.baseline),
-        times=times(shown.value, *shown.apart),
+        times=times(ratio.value, *ratio.apart),
         interval=interval,
-        n="" if shown.n is None else message("verdicts.ratio_n", n=shown.n),
+        n="" if ratio.n is None else message("verdicts.ratio_n", n=ratio.n),
     )
 
 
@@ -261,19 +261,19 @@ def _disagreement(facts: Facts, read: IntervalRead) -> Iterator[Message]:
 
 def _margin(facts: Facts) -> Iterator[Message]:
     """Which differences a true rule rejects, and by what."""
-    shown = facts.margin
-    if shown is None:
+    margin = facts.margin
+    if margin is None:
         return
-    by = message("verdicts.by_interval", level=_level(shown.level), of=shown.by)
-    if shown.alpha is not None:
-        by = message("verdicts.by_test", test=shown.by, alpha=f"{shown.alpha:g}")
-    low, high = amount(shown.low, facts), amount(shown.high, facts)
-    if shown.low is None:
+    by = message("verdicts.by_interval", level=_level(margin.level), of=margin.by)
+    if margin.alpha is not None:
+        by = message("verdicts.by_test", test=margin.by, alpha=f"{margin.alpha:g}")
+    low, high = amount(margin.low, facts), amount(margin.high, facts)
+    if margin.low is None:
         yield message("verdicts.rejects_or_more", high=high, by=by)
-    elif shown.high is None:
+    elif margin.high is None:
         yield message("verdicts.rejects_or_less", low=low, by=by)
-    elif abs(shown.low + shown.high) <= 1e-12:
-        yield message("verdicts.rejects_beyond", margin=both_ways(shown.high, facts), by=by)
+    elif abs(margin.low + margin.high) <= 1e-12:
+        yield message("verdicts.rejects_beyond", margin=both_ways(margin.high, facts), by=by)
     else:
         yield message("verdicts.rejects_outside", low=low, high=high, by=by)
 

@@ -16,13 +16,13 @@ NAMED, LONGEST = 5, 60
 def slice_messages(slices: SlicesFound, *, binary: bool) -> Iterator[Message]:
     """Two sentences: whether no slice loses the margin, and whether the arms change sides."""
     margin = difference(slices.no_worse_than, binary=binary, signed=False)
-    asked = message("verdicts.slices_asked", margin=margin, alpha=f"{slices.alpha:g}")
+    rule = message("verdicts.slices_asked", margin=margin, alpha=f"{slices.alpha:g}")
     if slices.reason is not None:
-        yield message("verdicts.slices_unknown", asked=asked, reason=reason_message(slices.reason))
+        yield message("verdicts.slices_unknown", asked=rule, reason=reason_message(slices.reason))
         return
     yield message(
         f"verdicts.slices_{slices.outcome}",
-        asked=asked,
+        asked=rule,
         count=len(slices.slices),
         passed=sum(slice_.outcome == "pass" for slice_ in slices.slices),
         names=_names(slices),

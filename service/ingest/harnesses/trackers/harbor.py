@@ -32,14 +32,14 @@ class HarborJob(Reader):
                 self._trials.append((name, members["results"], document))
                 n_trials += 1
                 continue
-            told = record(bytes(document[: len(document)]), name)
-            if isinstance(told.get("results"), list):
-                self._trials.append((name, told, document))
+            result = record(bytes(document[: len(document)]), name)
+            if isinstance(result.get("results"), list):
+                self._trials.append((name, result, document))
                 n_trials += 1
-            elif "n_total_trials" in told:
-                job = told
-            elif "trial_name" in told and "task_name" in told:
-                self._trials.append((name, told, document))
+            elif "n_total_trials" in result:
+                job = result
+            elif "trial_name" in result and "task_name" in result:
+                self._trials.append((name, result, document))
                 n_trials += 1
         if not n_trials:
             raise unreadable("", "the import holds no result of a trial of Harbor or terminal-bench")
@@ -55,19 +55,19 @@ class HarborJob(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every trial."""
-        for name, told, document in self._trials:
-            if isinstance(told, int):
-                for number, (begin, end) in enumerate(json_slices.elements(document, told, name), start=1):
+        for name, trial, document in self._trials:
+            if isinstance(trial, int):
+                for number, (begin, end) in enumerate(json_slices.elements(document, trial, name), start=1):
                     yield _of_terminal_bench(
                         f"results[{number}]", record(bytes(document[begin:end]), f"results[{number}]")
                     )
-            elif isinstance(told.get("results"), list):
-                for number, result in enumerate(told["results"], start=1):
+            elif isinstance(trial.get("results"), list):
+                for number, result in enumerate(trial["results"], start=1):
                     if not isinstance(result, dict):
                         raise unreadable(f"results[{number}]", "is not an object")
                     yield _of_terminal_bench(f"results[{number}]", result)
             else:
-                yield _of_harbor(told)
+                yield _of_harbor(trial)
 
 
 def _of_harbor(trial: Mapping[str, Any]) -> Sample:

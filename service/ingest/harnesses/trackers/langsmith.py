@@ -66,13 +66,13 @@ def _of_run(where: str, example: Mapping[str, Any], run: Mapping[str, Any]) -> S
     )
 
 
-def _statistic(told: Mapping[str, Any]) -> Measured:
+def _statistic(statistic: Mapping[str, Any]) -> Measured:
     """The feedback of one key: how many there were, and their mean, or how often each value was given."""
-    count, values = told.get("n"), mapping(told.get("values"))
+    count, values = statistic.get("n"), mapping(statistic.get("values"))
     if type(count) is int and count > 1:
-        return Measured([told.get("avg")], "several")
-    if told.get("avg") is not None:
-        return Measured(told["avg"])
+        return Measured([statistic.get("avg")], "several")
+    if statistic.get("avg") is not None:
+        return Measured(statistic["avg"])
     return Measured(next(iter(values))) if len(values) == 1 else Measured(None, "grader_failed")
 
 

@@ -23,8 +23,8 @@ class LightEvalDetails(Reader):
         results = files.matching("results_*.json")
         self.run = {}
         if len(results) == 1:
-            told = loads(files.read(results[0]), results[0])
-            self.run = mapping(mapping(told).get("config_general"))
+            results_file = loads(files.read(results[0]), results[0])
+            self.run = mapping(mapping(results_file).get("config_general"))
 
     def samples(self) -> Iterator[Sample]:
         """Every row."""

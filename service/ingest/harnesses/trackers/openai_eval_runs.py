@@ -42,10 +42,10 @@ class OpenAIEvalRun(Reader):
                 add(measures, name, score)
                 passed = Measured(None, "grader_failed") if failed else scored(result.get("passed"))
                 add(measures, f"{name} passed" if isinstance(name, str) else None, passed)
-            told = mapping(item.get("sample"))
-            failure = mapping(told.get("error"))
+            sample = mapping(item.get("sample"))
+            failure = mapping(sample.get("error"))
             failed = bool(failure.get("message") or failure.get("code")) or item.get("status") == "error"
-            fields = {**item, "model": told.get("model"), "input": told.get("input")}
+            fields = {**item, "model": sample.get("model"), "input": sample.get("input")}
             yield Sample(where, fields, measures, ("error",) if failed else ())
 
     def about(self) -> Mapping[str, Any]:

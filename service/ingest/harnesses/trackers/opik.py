@@ -21,11 +21,13 @@ class OpikExperiment(Reader):
     def __init__(self, files: Files) -> None:
         self._records = Records(files, _LISTS, "experiment of Opik")
         beside = self._records.beside
-        told = [record["experiment"] for record in beside if isinstance(record.get("experiment"), dict)]
-        if len(told) == 1:
-            self.run = told[0]
-            if told[0].get("status") in ("running", "cancelled"):
-                self.partial = f"is {told[0]['status']}"
+        experiments = [
+            record["experiment"] for record in beside if isinstance(record.get("experiment"), dict)
+        ]
+        if len(experiments) == 1:
+            self.run = experiments[0]
+            if experiments[0].get("status") in ("running", "cancelled"):
+                self.partial = f"is {experiments[0]['status']}"
         elif any("experiment_name" in record for record in beside) and len(beside) == 1:
             self.run = beside[0]
 

@@ -25,12 +25,14 @@ class PhoenixExperiment(Reader):
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
         self._records = _Runs(files, (), "experiment of Phoenix")
-        told = [record["data"] for record in self._records.beside if _Runs.is_beside(self._records, record)]
-        if len(told) > 1 or len(self._records.beside) - len(told) > 1:
+        experiments = [
+            record["data"] for record in self._records.beside if _Runs.is_beside(self._records, record)
+        ]
+        if len(experiments) > 1 or len(self._records.beside) - len(experiments) > 1:
             raise InvalidData.field("", "the import has several experiments", "send one at a time")
-        if told:
-            self.run = told[0]
-            if told[0].get("missing_run_count"):
+        if experiments:
+            self.run = experiments[0]
+            if experiments[0].get("missing_run_count"):
                 self.partial = "lacks runs that its data set would have"
 
     def samples(self) -> Iterator[Sample]:

@@ -83,8 +83,8 @@ class PydanticEvalsReport(Reader):
 
     def about(self) -> Mapping[str, Any]:
         """The data set's name, and how often each case was run."""
-        said = mapping((self.run or {}).get("experiment_metadata"))
-        return {"dataset": (self.run or {}).get("dataset_name"), "runs": said.get("repeat")}
+        metadata = mapping((self.run or {}).get("experiment_metadata"))
+        return {"dataset": (self.run or {}).get("dataset_name"), "runs": metadata.get("repeat")}
 
 
 def _results(case: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -45,9 +45,14 @@ class SweBenchSubmission(Reader):
         if names[0].endswith(".jsonl"):
             lines = [loads(line, f"line {number}") for number, line in files.lines(names[0])]
             return _texts([mapping(line).get("instance_id") for line in lines], "predictions")
-        told = loads(files.read(names[0]), "predictions")
-        return _texts([mapping(result).get("instance_id") for result in told] if isinstance(told, list) else
-                      list(mapping(told)), "predictions")  # fmt: skip
+        predictions = loads(files.read(names[0]), "predictions")
+        listed = isinstance(predictions, list)
+        ids = (
+            [mapping(result).get("instance_id") for result in predictions]
+            if listed
+            else list(mapping(predictions))
+        )
+        return _texts(ids, "predictions")
 
     def samples(self) -> Iterator[Sample]:
         """Every instance that any list or the predictions name."""

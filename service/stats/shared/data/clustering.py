@@ -80,11 +80,11 @@ class ClusteredPairs:
             reasons[f"{path}.icc"] = "needs two items in some cluster, and differences that vary"
         if effect is None:
             reasons[f"{path}.design_effect"] = "the differences do not vary"
-        shown = sizes if len(sizes) <= MOST_SIZES else np.sort(sizes)[::-1][:MOST_SIZES]
+        listed_sizes = sizes if len(sizes) <= MOST_SIZES else np.sort(sizes)[::-1][:MOST_SIZES]
         return ClusterFacts(
             n_clusters=len(sizes),
             n_nonzero=int(np.count_nonzero(np.abs(self.groups.sums) > 1e-12 * largest(self.groups.sums))),
-            sizes=[int(size) for size in shown],
+            sizes=[int(size) for size in listed_sizes],
             size_cv=size_cv(sizes),
             largest_share=float(sizes.max() / sizes.sum()),
             icc=icc,

@@ -179,9 +179,9 @@ def _refuse_sorted(strata: NDArray[np.int64], unit: NDArray[np.int64]) -> None:
     """Refuse units whose categories come in blocks; a cluster has its first item's category."""
     starts = np.concatenate(([True], unit[1:] != unit[:-1]))
     if sorted_p(strata[starts]) < SORTED:
-        said = ORDER_NOT_RANDOM(what="the items come sorted by stratum")
+        warning = ORDER_NOT_RANDOM(what="the items come sorted by stratum")
         fix = "send order_seed, a seed locked before the data"
-        raise InvalidData.field("strata", f"{said.code}: {said.message}", fix)
+        raise InvalidData.field("strata", f"{warning.code}: {warning.message}", fix)
 
 
 def _looks_sorted(

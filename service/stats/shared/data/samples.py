@@ -176,8 +176,8 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
         reasons["glass_delta"] = (
             "one baseline value has no SD" if baseline.sd is None else "constant baseline"
         )
-    shown = cohens_d if differences is None else (dz and dz.estimate)
-    if shown is None:
+    labelled = cohens_d if differences is None else (dz and dz.estimate)
+    if labelled is None:
         reasons["effect_label"] = "no standardized effect"
     return EffectSizes(
         cohens_d=cohens_d,
@@ -187,7 +187,7 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
         glass_delta=glass,
         cohens_dz=dz.estimate if dz else None,
         cohens_dz_ci=_interval(dz, level),
-        effect_label=None if shown is None else label_of(shown, scheme),
+        effect_label=None if labelled is None else label_of(labelled, scheme),
         effect_label_scheme=scheme,
     )
 

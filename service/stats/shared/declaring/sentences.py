@@ -48,14 +48,14 @@ def within_of(margin: Fraction, *, binary: bool) -> Value:
     return value if value == text else message("units.points", value=value)
 
 
-def said_reason(reason: str) -> Value:
+def state_reason(reason: str) -> Value:
     """A reason inside a sentence: in the language that is spoken, where a template reads it."""
     return reason if spoken() == "en" else read("reasons", reason) or reason
 
 
-def as_message(said: str | Message) -> Message:
+def as_message(code: str | Message) -> Message:
     """What is said: a message, or the one of a code."""
-    return message(said) if isinstance(said, str) else said
+    return message(code) if isinstance(code, str) else code
 
 
 def sided(alternative: str) -> Message:
@@ -102,8 +102,8 @@ def disagreement(
         causes.append(as_message(methods))
     if not causes:
         return ""
-    told = "holds_0" if p < alpha else "excludes_0"
-    return message(f"analyses.{told}", causes=listed(causes, "lists.semicolon"))
+    state = "holds_0" if p < alpha else "excludes_0"
+    return message(f"analyses.{state}", causes=listed(causes, "lists.semicolon"))
 
 
 def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> str:
@@ -115,19 +115,19 @@ def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> st
         return f"p {bound}"
     if p < 1e-99:
         return "p < 1e-99"
-    told = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+    text = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
     for digits in range(4, 18):
-        if alpha is None or (float(told) < alpha) == (p < alpha):
+        if alpha is None or (float(text) < alpha) == (p < alpha):
             break
-        told = f"{p:.{digits}g}"
-    return f"p = {told}"
+        text = f"{p:.{digits}g}"
+    return f"p = {text}"
 
 
 def bound_text(p: float) -> str:
     """That a p-value lies below `p`: `< 0.125`, `< 2.33e-18`. Three digits, rounded up, so that the bound stays one."""
     # to 12 digits first: a last digit that is rounding does not raise the third
-    told = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(f"{p:.12g}"))
-    return f"< {float(told):.3g}"
+    rounded = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(f"{p:.12g}"))
+    return f"< {float(rounded):.3g}"
 
 
 def level_text(proportion: float) -> str:
@@ -148,15 +148,15 @@ def decision(
 
     `most`: how large the chance may be that p stands for, where p itself is of the resamples alone.
     """
-    told = p_text(p, bound, alpha)
+    p_phrase = p_text(p, bound, alpha)
     level = f"{alpha:.10g}"
-    said = as_message(null)
+    null_message = as_message(null)
     if most is not None and p < alpha <= most:
-        return message("analyses.decision_open", p=told, null=said, alpha=level)
+        return message("analyses.decision_open", p=p_phrase, null=null_message, alpha=level)
     return message(
         "runs.decision_rejected" if p < alpha else "runs.decision_not_rejected",
-        p=told,
-        null=said,
+        p=p_phrase,
+        null=null_message,
         alpha=level,
         shows=as_message(shows),
     )

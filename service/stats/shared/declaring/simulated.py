@@ -86,7 +86,7 @@ class Units:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FieldRequest:
     """What a plan asks the test with."""
 
     parameter: Callable[[str], Any]
@@ -107,7 +107,7 @@ class Asked:
         return self.parameter("convention") == "standard" and self.parameter("metric") in ("mean", "accuracy")
 
 
-Fields = Callable[[Units, Asked, Path], Value | None]
+Fields = Callable[[Units, FieldRequest, Path], Value | None]
 """A field on all data sets; None for one that is not simulated. An interval is asked for whole."""
 
 Effort = Literal["summed", "resampled", "swapped", "bounded"]
@@ -124,10 +124,10 @@ class Simulated:
     """Whether it looks at single items where these come in clusters."""
 
 
-def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:
+def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value | None:
     """Of a bootstrap of the units by percentile or basic intervals."""
-    method, estimand = asked.parameter("method"), str(asked.parameter("estimand") or "item_weighted")
-    if asked.parameter("convention") != "standard":
+    method, estimand = request.parameter("method"), str(request.parameter("estimand") or "item_weighted")
+    if request.parameter("convention") != "standard":
         return None
     name = method if path == ("ci",) else path[1] if path[0] == "intervals" else None
     shared, deltas = units.resampled(estimand)
@@ -136,15 +136,15 @@ def resampled_fields(units: Units, asked: Asked, path: Path) -> Value | None:
     if path == ("delta",):
         return np.asarray(delta)
     if name in ("percentile", "basic"):
-        tail = (1 - asked.level) / 2
-        low, high = shared.quantiles(deltas, (tail, (1 + asked.level) / 2))
+        tail = (1 - request.level) / 2
+        low, high = shared.quantiles(deltas, (tail, (1 + request.level) / 2))
         if name == "basic":
             low, high = 2 * delta - high, 2 * delta - low
         return units.decided(low), units.decided(high)
-    if path == ("p_value",) and asked.parameter("comparison") == ">=":
-        p = shared.p_value(deltas, delta, asked.parameter("alternative"))
-        p = np.maximum(p, _chance_beyond(sums, sizes, delta, asked.parameter("alternative")))
-        p = np.maximum(p, _allowed(sums, asked.parameter("alternative")))
+    if path == ("p_value",) and request.parameter("comparison") == ">=":
+        p = shared.p_value(deltas, delta, request.parameter("alternative"))
+        p = np.maximum(p, _chance_beyond(sums, sizes, delta, request.parameter("alternative")))
+        p = np.maximum(p, _allowed(sums, request.parameter("alternative")))
         return np.where(delta == 0, p, units.decided(p))
     return None
 
@@ -166,10 +166,10 @@ def _chance_beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -
     most = np.where(up, (signs > 0).sum(axis=1), (signs < 0).sum(axis=1))
     differ = (signs != 0).sum(axis=1)
     chance = chance_of_signs(most, differ)
-    asked = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
+    beyond = {"greater": up, "less": delta < 0}.get(alternative, delta != 0)
     tails = 2 if alternative == "two-sided" else 1
     # The furthest resample is one unit drawn every time: 2 delta beyond it is reached by none.
-    far = asked & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)
+    far = beyond & (2 * np.abs(delta) > (1 + 1e-9) * end) & (chance >= SIGNS)
     return np.where(far, np.minimum(tails * chance, 1.0), 0.0)
 
 

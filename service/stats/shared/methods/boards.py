@@ -214,8 +214,8 @@ def count_leaders(board: Standings) -> int:
 
 
 def _first_of(names: Sequence[Value]) -> Value:
-    shown = listed(names[:MOST_NAMED], "lists.pause")
-    return message("boards.and_others", names=shown) if len(names) > MOST_NAMED else shown
+    first = listed(names[:MOST_NAMED], "lists.pause")
+    return message("boards.and_others", names=first) if len(names) > MOST_NAMED else first
 
 
 def describe_best(board: Standings) -> Message:
@@ -231,8 +231,8 @@ def describe_best(board: Standings) -> Message:
 
 def describe_pairs(board: Standings, closest: Value) -> Message:
     """How many pairs are told apart, and what that does not show, as a sentence. `closest`: of the gaps told apart."""
-    told, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
-    which = "none" if not told else "some" if told < pairs else "all"
+    apart, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
+    which = "none" if not apart else "some" if apart < pairs else "all"
     return message(
-        f"boards.pairs_{which}", told=told, pairs=pairs, alpha=f"{board.alpha:.10g}", closest=closest
+        f"boards.pairs_{which}", told=apart, pairs=pairs, alpha=f"{board.alpha:.10g}", closest=closest
     )

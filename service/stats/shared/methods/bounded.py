@@ -155,17 +155,17 @@ class _Side:
             return 1.0
         if self.groups is None:
             return self._chance_of_items(mean)
-        told = [self._chance_of_items(mean)]
+        p_values = [self._chance_of_items(mean)]
         if self.unseen == "clusters":
-            told.append(self._chance_of_clusters(mean))
+            p_values.append(self._chance_of_clusters(mean))
         if self.error.se > 0:
             t = (self.groups.item_weighted - mean) / self.error.se
-            told.append(t_tail(t, self.error.df, "greater"))
+            p_values.append(t_tail(t, self.error.df, "greater"))
         sums, sizes = self.groups.sums, self.groups.sizes
         if len(sums) <= MOST_FLIPPED:
             tail = flip_tail if len(sums) <= MOST_CLUSTERS else tail_of_many
-            told.append(tail(sums, sizes, mean))
-        return max(told)
+            p_values.append(tail(sums, sizes, mean))
+        return max(p_values)
 
     def p_of_more(self, shift: float, times: float, mean: float) -> float:
         """The same of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""

@@ -187,11 +187,11 @@ class BootstrapLines:
             sides = line.sides(b, m, threshold, levels)
             d = 2 * b - m
             far = 2 * np.abs(d) >= self.n if self.strict else 2 * np.abs(d) > self.n
-            asked = np.sign(d) == side if side else d != 0
+            beyond = np.sign(d) == side if side else d != 0
             signs = chance_of_signs(np.maximum(b, m - b), m)
             most = np.minimum(tails * signs, 1.0)
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
-            untold = far & asked & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
+            untold = far & beyond & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
             # nor is one below what the signs of m that differ allow
             least = 0.5 ** m.astype(np.float64)
             below = np.sign(np.minimum(tails * least, 1.0) - float(threshold)).astype(np.int8)

@@ -99,15 +99,15 @@ R = TypeVar("R", bound=Resampled)
 def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> int:
     """How many to draw: ten times the usual when the p-value cannot be told from alpha and the caller
     named no number."""
-    asked = request.n_resamples or DEFAULT_DRAWS
+    usual = request.n_resamples or DEFAULT_DRAWS
     if drawn is None or request.n_resamples is not None:
-        return asked
-    distribution = drawing.collect(drawn, asked)
+        return usual
+    distribution = drawing.collect(drawn, usual)
     plain = request.model_copy(update={"method": "percentile"})
     unresolved = Reading(plain, request.delta, resolution_of(distribution, 1)).fields(distribution)[
         "warnings"
     ]
-    return MOST_DRAWS if unresolved else asked
+    return MOST_DRAWS if unresolved else usual
 
 
 def blocks_of(analyse: Callable[[R, BootstrapDistribution], A]) -> Blocks[R, A]:

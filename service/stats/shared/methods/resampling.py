@@ -281,8 +281,8 @@ class Reading:
         if signs is None:
             return {}
         sides = {side: 1, "two-sided": 2}.get(self.options.alternative)
-        asked = {} if sides is None else {"p_value": min(1.0, sides * signs)}
-        return {**asked, "p_better": signs}
+        p_value = {} if sides is None else {"p_value": min(1.0, sides * signs)}
+        return {**p_value, "p_better": signs}
 
     def _allowed(self) -> dict[str, float]:
         """The least that signs of so few units allow of every p."""
@@ -439,7 +439,7 @@ BOOTSTRAP_WORDS = r"bootstrap|自助"
 """What prose calls a bootstrap."""
 
 
-def level_said(text: str) -> dict[str, float]:
+def level_of_text(text: str) -> dict[str, float]:
     """The 0.95 of `95% CI`, as a parameter."""
     match = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", text)
     return {} if match is None else {"level": round(float(match[1]) / 100, 6)}

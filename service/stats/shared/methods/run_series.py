@@ -166,19 +166,19 @@ def watch(p_values: Sequence[float | None], every: float) -> Watch:
 
     Runs until a false alarm: at least `every` on average.
     """
-    told = np.array([p for p in p_values if p is not None], dtype=np.float64)
-    before = len(p_values) - len(told)
-    evidence = weigh(told)
+    known = np.array([p for p in p_values if p is not None], dtype=np.float64)
+    before = len(p_values) - len(known)
+    evidence = weigh(known)
     crossed = np.flatnonzero(evidence.change >= math.log(every))
     alarm = None if len(crossed) == 0 else int(crossed[0])
     paths = np.exp(np.minimum(np.array(evidence), LARGEST_LOG))
     return Watch(
         outcome="no_drop_shown" if alarm is None else "dropped",
         alarm=None if alarm is None else before + alarm + 1,
-        since=None if alarm is None else before + likeliest_start(told[: alarm + 1]) + 1,
+        since=None if alarm is None else before + likeliest_start(known[: alarm + 1]) + 1,
         evidence=[None] * before + paths[0].tolist(),
-        e_value=float(paths[1, -1]) if len(told) else None,
-        e_value_max=float(paths[1].max()) if len(told) else None,
+        e_value=float(paths[1, -1]) if len(known) else None,
+        e_value_max=float(paths[1].max()) if len(known) else None,
     )
 
 
@@ -196,13 +196,13 @@ def tell(
     after = len(names) - references
     if after == 0:
         return message("series.nothing_shown", references=references)
-    told: dict[str, Value] = {
+    values: dict[str, Value] = {
         "after": after,
         "every": f"{every:.10g}",
         "latest": _tell_latest(standings[-1], binary=binary),
     }
     if watched.alarm is None or watched.since is None:
-        return message("series.no_drop_shown", **told)
+        return message("series.no_drop_shown", **values)
     deltas = [
         (-1 if lower_is_better else 1) * standing.delta
         for standing in standings[watched.since - 1 : watched.alarm]
@@ -214,7 +214,7 @@ def tell(
         "series.fell_back" if fell else "series.dropped",
         since=names[watched.since - 1],
         alarm=names[watched.alarm - 1],
-        **told,
+        **values,
     )
 
 

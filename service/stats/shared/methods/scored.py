@@ -71,10 +71,10 @@ def scored_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> Sco
         reasons["clusters.effective_n"] = "the design effect has no estimate, or is 0"
     if mean.as_if_independent is None:
         reasons["clusters.independent"] = "nothing varies"
-    shown = sizes if len(sizes) <= MOST_SIZES else np.sort(sizes)[::-1][:MOST_SIZES]
+    largest = sizes if len(sizes) <= MOST_SIZES else np.sort(sizes)[::-1][:MOST_SIZES]
     return ScoredClusters(
         n_clusters=len(sizes),
-        sizes=[int(size) for size in shown],
+        sizes=[int(size) for size in largest],
         size_cv=size_cv(sizes),
         largest_share=float(sizes.max() / sizes.sum()),
         icc=icc,

@@ -182,9 +182,9 @@ def standings(
     p: Sequence[float | None], p_loss: Sequence[float | None], alpha: float
 ) -> list[tuple[Standing, float | None, float | None]]:
     """Of every slice where it stands, and its two p-values by Holm; one without a p counts as 1."""
-    shown, lost = holm_of_known(p), holm_of_known(p_loss)
+    adjusted, lost = holm_of_known(p), holm_of_known(p_loss)
     standings_: list[tuple[Standing, float | None, float | None]] = []
-    for own, own_holm, loss in zip(p, shown, lost, strict=True):
+    for own, own_holm, loss in zip(p, adjusted, lost, strict=True):
         standing: Standing = "cannot_tell"
         if own is not None and own < alpha:
             standing = "pass"

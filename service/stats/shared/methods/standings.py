@@ -140,8 +140,8 @@ class Standings:
     @cached_property
     def contradicted(self) -> NDArray[np.bool_]:
         """Which arms other pairs put on both sides of each other, by number: gaps alone can do so. Shape (k, k)."""
-        shown = self._bounds[0] < self.alpha
-        return np.asarray(shown & shown.T)
+        apart = self._bounds[0] < self.alpha
+        return np.asarray(apart & apart.T)
 
     @cached_property
     def _shown(self) -> NDArray[np.bool_]:

@@ -35,7 +35,7 @@ def _folded(text: str) -> str:
     return " ".join(folded.replace("、", ",").split())
 
 
-class Said:
+class Passage:
     """A text, folded, of which parts are taken as they are understood. Parts of it share what is taken."""
 
     def __init__(self, text: str) -> None:
@@ -51,21 +51,21 @@ class Said:
         """The folded text."""
         return self._whole[self._start : self._end]
 
-    def part(self, start: int, end: int | None = None) -> Said:
+    def part(self, start: int, end: int | None = None) -> Passage:
         """The part between two places of `text`."""
-        part = Said.__new__(Said)
+        part = Passage.__new__(Passage)
         part._whole, part._taken, part.beyond = self._whole, self._taken, False
         part._start = min(self._start + start, self._end)
         part._end = self._end if end is None else min(self._start + end, self._end)
         part.raw = part.text
         return part
 
-    def headed(self) -> tuple[Said, Said]:
+    def headed(self) -> tuple[Passage, Passage]:
         """What stands before the first colon, and what after it; an empty head when there is none."""
         at = self.text.find(":")
         return (self.part(0, 0), self) if at < 0 else (self.part(0, at), self.part(at + 1))
 
-    def before(self, *marks: str) -> Said:
+    def before(self, *marks: str) -> Passage:
         """What stands before the first of the marks."""
         places = [at for mark in marks if (at := self.text.find(mark)) >= 0]
         return self.part(0, min(places, default=len(self.text)))
@@ -86,7 +86,7 @@ class Said:
         """Two places of `text` as those of a match."""
         return start + self._start, end + self._start
 
-    def stripped(self, marks: str) -> Said:
+    def stripped(self, marks: str) -> Passage:
         """Without blanks and these marks around it."""
         text = self.text
         start = len(text) - len(text.lstrip(f" {marks}"))
@@ -141,24 +141,24 @@ class Heard(Generic[T]):
     """A value that was understood, and where the text says it."""
 
     value: T
-    said: Said
+    passage: Passage
     spans: tuple[tuple[int, int], ...] = ()
 
     def take(self) -> None:
         """The value is used: its place in the text is understood."""
         for span in self.spans:
-            self.said.mark(*span)
+            self.passage.mark(*span)
 
 
 def quoted(pieces: list[str]) -> str:
     """Pieces of a text in quotation marks, up to a length; how many more there are is told."""
-    shown: list[str] = []
+    repeated: list[str] = []
     for piece in pieces:
-        if shown and sum(map(len, shown)) + len(piece) > MAX_QUOTED:
+        if repeated and sum(map(len, repeated)) + len(piece) > MAX_QUOTED:
             break
-        shown.append(piece if len(piece) <= MAX_QUOTED else f"{piece[:MAX_QUOTED]}…")
-    more = f" and {len(pieces) - len(shown)} more" if len(shown) < len(pieces) else ""
-    return ", ".join(f"“{piece}”" for piece in shown) + more
+        repeated.append(piece if len(piece) <= MAX_QUOTED else f"{piece[:MAX_QUOTED]}…")
+    more = f" and {len(pieces) - len(repeated)} more" if len(repeated) < len(pieces) else ""
+    return ", ".join(f"“{piece}”" for piece in repeated) + more
 
 
 def _says_something(piece: str) -> bool:
