@@ -33,6 +33,7 @@ from service.api.routes.ledger import exports, ledger
 from service.api.routes.operation import docs, health, service
 from service.api.routes.plans import (
     amendments,
+    arms,
     badges,
     families,
     links,
@@ -72,6 +73,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     questions.routes,
     preregistrations.routes,
     amendments.routes,
+    arms.routes,
     endings.routes,
     families.routes,
     populations.routes,

@@ -23,7 +23,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "resolution": ("resolve", "audit"),
     "plans": ("plan", "lock"),
     "documents": ("report",),
-    "states": ("amend", "close", "withdraw", "run-token", "runs", "family"),
+    "states": ("amend", "name-arm", "close", "withdraw", "run-token", "runs", "family"),
     "results": ("submit", "progress", "batches", "void"),
     "labels": ("labels",),
     "imports": ("import",),

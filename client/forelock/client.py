@@ -209,6 +209,13 @@ class Client(AfterCalls):
         headers = {"If-Match": etag or self._etag(path)}
         return self._json("POST", f"{path}/amendments", json=body, headers=headers, key=_new_key())
 
+    def name_arm(
+        self, preregistration_id: str, arm: str, card: Mapping[str, Any], evidence: Mapping[str, Any]
+    ) -> Json:
+        """Name what the criterion of an arm chose, once, before its results; answers the record."""
+        path = f"{record(preregistration_id)}/arms/{part(arm)}"
+        return self._json("POST", path, json={"card": dict(card), "evidence": dict(evidence)}, key=_new_key())
+
     def versions(self, preregistration_id: str) -> list[Json]:
         """Every version of a locked plan, the first one first."""
         return objects(self._json("GET", f"{record(preregistration_id)}/versions")["items"])

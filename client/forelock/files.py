@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -32,6 +33,11 @@ def read_bytes(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
+
+
+def file_sha256(path: str) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

@@ -21,7 +21,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "plans": Topic(
         "Say before the run what will count, and lock it.",
-        ("plan", "lock", "amend", "close", "withdraw", "looks", "family"),
+        ("plan", "lock", "amend", "name-arm", "close", "withdraw", "looks", "family"),
     ),
     "results": Topic(
         "Post what an evaluation gave. Nobody reads it before the planned n is in.",

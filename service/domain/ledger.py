@@ -18,6 +18,7 @@ Kind = Literal[
     "batch",
     "batch_voided",
     "run",
+    "arm_named",
     "deviation",
     "look",
     "reading",

@@ -1,6 +1,8 @@
-"""`forelock amend`, `close`, `withdraw`, `run-token`, `runs` and `family`."""
+"""`forelock amend`, `name-arm`, `close`, `withdraw`, `run-token`, `runs` and `family`."""
 
 from __future__ import annotations
+
+import hashlib
 
 import pytest
 
@@ -40,6 +42,24 @@ def test_all_warnings_are_acknowledged_at_once(service, command, tmp_path):
     service.will_answer(200, RECORD)
     command("amend", "p1", str(tmp_path / "changes.json"), "--reason", "r", "--acknowledge", "all")
     assert service.sent()["acknowledge"] == "all"
+
+
+def test_an_arm_is_named_with_its_evidence(service, command, tmp_path):
+    (tmp_path / "card.json").write_text('{"model": {"checkpoint_sha256": "c"}, "tools": []}')
+    (tmp_path / "notes.txt").write_bytes(b"released today")
+    named = {"arm": "B", "at": "2027-02-11T09:00:00Z", "card": {"model": {"name": "x-2", "revision": "r"}}}
+    service.will_answer(200, RECORD | {"named_arms": [named]})
+    status, output, _ = command(
+        "name-arm", "p1", "B", "--model", "x-2", "--revision", "r", "--card", str(tmp_path / "card.json"),
+        "--evidence", "it is the first", "--evidence-file", str(tmp_path / "notes.txt"),
+    )  # fmt: skip
+    assert status == 0
+    assert "B named 2027-02-11T09:00:00Z: x-2 r" in output
+    assert service.requests[0].url.path == "/v1/preregistrations/p1/arms/B"
+    assert service.sent() == {
+        "card": {"model": {"checkpoint_sha256": "c", "name": "x-2", "revision": "r"}, "tools": []},
+        "evidence": {"text": "it is the first", "sha256": hashlib.sha256(b"released today").hexdigest()},
+    }
 
 
 def test_a_close_tells_how_much_was_in(service, command):

@@ -36,8 +36,9 @@ from .plans import items, locked, post, small_plan
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
 NEEDLE = 0.7310585786
-CARDS = [{"id": "A", "model": {"name": "one"}}, {"id": "B", "model": {"name": "other"}}]
-"""Arm A's results differ from its card, which is told before the verdict."""
+CARDS = [{"id": "A", "model": {"name": "one"}}, {"id": "B", "criterion": "the first model of 2027"}]
+"""Arm A's results differ from its card, and arm B is named while A's are in: both are told before the verdict."""
+NAMING = {"card": {"model": {"name": "other"}}, "evidence": {"text": "released on 2027-01-02"}}
 NUMBERS = re.compile(r'(?:"(?:sequence|tree_size|size|registration)":|[(（](?=\d+ < ))\d+(?: < \d+)?')
 """Places in the ledger, which others write to as well."""
 ON_PAGES = re.compile(r"registration \d+ of \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|[0-9a-f]{64}")
@@ -61,7 +62,13 @@ def record(service: Service, values: list[Any], **plan: Any) -> str:
     assert service.client.post(f"/v1/preregistrations/{prereg_id}/runs", json=run).status_code == 201
     posted = post(service.client, prereg_id, "A", items(N), values, run="run-a")
     assert posted.status_code == 201
+    assert name(service, prereg_id).status_code == 200
     return prereg_id
+
+
+def name(service: Service, prereg_id: str) -> Any:
+    """The answer to naming the arm that the plan leaves open."""
+    return service.client.post(f"/v1/preregistrations/{prereg_id}/arms/B", json=NAMING)
 
 
 def two(service: Service, **plan: Any) -> tuple[str, str]:
@@ -129,6 +136,27 @@ def duplicates(service: Service) -> None:
     one = record(service, ONE)
     answers = {masked(post(service.client, one, "A", items(N), guess), one) for guess in (ONE, OTHER)}
     assert len(answers) == 1
+
+
+def left_open(service: Service) -> None:
+    """Results of an arm that nobody named are refused, and naming it is answered, whatever is in."""
+    refused, named = set(), set()
+    mapping = {"format": "csv"}
+    both = [locked(service.client, small_plan(N, arms=CARDS) | {"import": mapping}) for _ in range(2)]
+    for prereg_id, values in zip(both, (ONE, OTHER), strict=True):
+        assert post(service.client, prereg_id, "A", items(N), values).status_code == 201
+        file = service.client.post(
+            f"/v1/preregistrations/{prereg_id}/imports?arm=B",
+            content=table(values),
+            headers={"Idempotency-Key": prereg_id, "Content-Type": "application/octet-stream"},
+        )
+        answers = [post(service.client, prereg_id, "B", items(N), values), file]
+        assert [answer.json()["code"] for answer in answers] == ["arm_unnamed"] * 2
+        refused.add(tuple(masked(answer, prereg_id) for answer in answers))
+        twice = name(service, prereg_id), name(service, prereg_id)
+        assert [answer.status_code for answer in twice] == [200, 409]
+        named.add(tuple(ON_PAGES.sub("…", masked(answer, prereg_id)) for answer in twice))
+    assert len(refused) == len(named) == 1
 
 
 def texts(service: Service) -> None:

@@ -44,6 +44,7 @@ from tests.journeys.channels import (
     idempotency,
     imported,
     job_rows,
+    left_open,
     lengths,
     log_lines,
     outgoing,
@@ -103,6 +104,19 @@ def _in_conflicts(patch: Patch, sealed: Sealed) -> None:
             raise Conflict(refused.detail + " again" * same, refused.faults) from None
 
     patch.setattr(posting.Group, "_claim", leak)
+
+
+def _in_refusals(patch: Patch, _sealed: Sealed) -> None:
+    true = posting.Group.take
+
+    def leak(group: posting.Group, submission: posting.Submission) -> None:
+        try:
+            true(group, submission)
+        except Conflict as refused:
+            told = int(submission.batch.rows.values.sum()) if isinstance(submission.batch, PlacedBatch) else 0
+            raise Conflict(f"{refused.detail} {told}", code=refused.problem_code) from None
+
+    patch.setattr(posting.Group, "take", leak)
 
 
 def _in_texts(patch: Patch, _sealed: Sealed) -> None:
@@ -229,6 +243,7 @@ Check = Callable[[Service], None]
 CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "response bodies": (bodies, _in_progress),
     "duplicate and conflict answers": (duplicates, _in_conflicts),
+    "arms left open": (left_open, _in_refusals),
     "validation texts": (texts, _in_texts),
     "the idempotency store": (idempotency, _in_fingerprints),
     "ETags": (tags, _in_tags),

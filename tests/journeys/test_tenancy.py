@@ -158,6 +158,7 @@ def _others(service: Service) -> list[dict[str, str]]:
         "batch": "1",
         "deviation": "1",
         "version": "1",
+        "arm": "B",
         "name": "link",
         "run_id": "run",
     }

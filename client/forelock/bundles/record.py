@@ -90,6 +90,8 @@ class Record:
     locks: list[Entry] = field(default_factory=list)
     deviations: list[Entry] = field(default_factory=list)
     looks: list[Entry] = field(default_factory=list)
+    named: list[Entry] = field(default_factory=list)
+    """Of arms that the plan leaves open."""
     verdicts: list[Entry] = field(default_factory=list)
     others: list[Entry] = field(default_factory=list)
     handovers: list[Entry] = field(default_factory=list)
@@ -124,6 +126,7 @@ class Record:
             "deviation": self.deviations,
             "look": self.looks,
             "reading": self.looks,
+            "arm_named": self.named,
             "verdict": self.verdicts,
         }
         if (

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from forelock.bundles.container import Reader
 from forelock.bundles.coverage import Coverage
+from forelock.bundles.criteria import check_named
 from forelock.bundles.faults import Broken
 from forelock.bundles.findings import BROKEN, IRREPRODUCIBLE, NOT_THERE, Report
 from forelock.bundles.log import Prover, check_handovers, check_kept, check_old, open_log
@@ -227,6 +228,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     else:
         _check_rows(reader, record, plan, report)
     check_marks(record, plan, verdict)
+    check_named(record, plan, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:

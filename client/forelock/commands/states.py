@@ -1,4 +1,4 @@
-"""`forelock amend`, `close`, `withdraw`, `run-token`, `runs` and `family`: what happens to a locked plan."""
+"""`forelock amend`, `name-arm`, `close`, `withdraw`, `run-token`, `runs`, `family`: what becomes of a locked plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forelock.arguments import positive
 from forelock.client import Client
 from forelock.commands import acknowledging
 from forelock.commands.common import command
-from forelock.files import read_object
+from forelock.files import file_sha256, read_object
 from forelock.printing import show
 
 
@@ -21,6 +21,18 @@ def add(commands: Any) -> None:
     parser.add_argument("changes", metavar="FILE", help="a JSON merge patch of the plan")
     parser.add_argument("--reason", required=True, help="why, in a sentence")
     acknowledging.add_to(parser)
+
+    parser = command(
+        commands, "name-arm", _name, "Name what the criterion of an arm chose, once, before its results."
+    )
+    parser.add_argument("id", help="the preregistration")
+    parser.add_argument("arm", help="the arm that the plan locks by a criterion")
+    parser.add_argument("--model", help="the model that the criterion chose, as the harness calls it")
+    parser.add_argument("--revision", help="release, date or commit of its weights")
+    parser.add_argument("--card", metavar="FILE", help="JSON: more of the card, as `arms` of a plan have it")
+    parser.add_argument("--evidence", metavar="TEXT", help="what shows that the criterion chose it, in words")
+    parser.add_argument("--evidence-url", metavar="URL", help="where that can be read")
+    parser.add_argument("--evidence-file", metavar="FILE", help="a document that shows it: its hash is sent")
 
     parser = command(commands, "close", _close, "Close a collection before the planned n, for good.")
     parser.add_argument("id", help="the preregistration")
@@ -55,6 +67,19 @@ def _amend(options: argparse.Namespace, client: Client) -> int:
     changes, codes = read_object(options.changes), acknowledging.codes_of(options.acknowledge)
     with acknowledging.option_told(options.acknowledge):
         record = client.amend(options.id, changes, options.reason, codes)
+    return show(options, record, text.record_text(record))
+
+
+def _name(options: argparse.Namespace, client: Client) -> int:
+    card = read_object(options.card) if options.card else {}
+    model = {"name": options.model, "revision": options.revision}
+    if any(model.values()):
+        card["model"] = {**(card.get("model") or {}), **{name: said for name, said in model.items() if said}}
+    sha256 = file_sha256(options.evidence_file) if options.evidence_file else None
+    evidence = {"text": options.evidence, "url": options.evidence_url, "sha256": sha256}
+    record = client.name_arm(
+        options.id, options.arm, card, {name: said for name, said in evidence.items() if said}
+    )
     return show(options, record, text.record_text(record))
 
 

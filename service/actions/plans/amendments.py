@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
+from service.actions.plans import namings
 from service.actions.plans.preregistrations import acknowledged, clock_facts, refuse_errors
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -64,11 +65,12 @@ def amend(
     Raises:
         Conflict: the record is not locked, or has results by now.
         PreconditionFailed: it has changed since the proposal was linted.
-        InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
+        InvalidData: lint errors (`lint_failed`), warnings nobody acknowledged, or an arm that was named already.
     """
     record.require("locked", action="an amendment")
     if proposed.revision != record.revision:
         raise PreconditionFailed("the record has changed since the amendment was linted: send it again")
+    namings.require_kept(session, record, proposed.plan)
     refuse_errors(proposed.findings)
     read = acknowledged(proposed.findings, acknowledge)
     changed = preregistrations.amend(

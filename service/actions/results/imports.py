@@ -19,6 +19,7 @@ from service.domain.access import Key
 from service.domain.faults import SHOWN, listed
 from service.domain.moment import Moment
 from service.domain.plans.mapping import Readable
+from service.domain.plans.naming import named_arms, require_named
 from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
@@ -78,6 +79,7 @@ def fit(
     Raises:
         InvalidData: items that the manifest does not have, clusters or contents that are not its, or a run that did
             not end.
+        Conflict: `arm_unnamed`.
     """
     if complete and not file.whole:
         raise InvalidData.field(
@@ -86,6 +88,8 @@ def fit(
     if not file.rows:
         raise InvalidData.field("", "the file has no sample", "send the file of a run that has some")
     manifest = terms.manifests[population]
+    for rows in file.rows:  # named after the file was read: what it says was held against nothing
+        require_named(terms.plan, named_arms(terms.plan), rows.arm)
     return [
         _fitted(rows, terms, mapping, manifest, population, run, on_duplicate, complete, "content" in allowed)
         for rows in file.rows

@@ -20,6 +20,7 @@ from service.actions.results.results import Terms, enqueue, expected_total
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
+from service.domain.plans.naming import open_arms, require_named
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
@@ -31,7 +32,7 @@ from service.records import Record
 from service.store.database.idempotency import Attempt
 from service.store.database.pipeline import Questions, together
 from service.store.ledger import ledger
-from service.store.plans import preregistrations
+from service.store.plans import namings, preregistrations
 from service.store.projects import audit
 from service.store.results import batches, coverage, intakes
 from service.store.results.batches import StoredBatch
@@ -241,6 +242,12 @@ class GroupReads:
             if isinstance(submission.batch, PlacedBatch)
         ]
         self.intakes = intakes.ask(questions, {submission.preregistration_id for submission, _ in placed})
+        # Asked of plans that leave an arm open alone: others take their results without it.
+        self.named = {
+            submission.preregistration_id: namings.ask(questions, submission.preregistration_id)
+            for submission, _ in placed
+            if submission.terms is not None and open_arms(submission.terms.plan)
+        }
         sizes = {
             cell: len(submission.item_ids())
             for submission, batch in placed
@@ -264,6 +271,7 @@ class Group:
             self._held |= {(project_id, record_id) for record_id in locked.elsewhere}
             for record in locked.records.values():
                 self._intakes[project_id, record.id] = _Intake.of(record, begun.get(record.id))
+        self._named = {prereg_id: named.get() for prereg_id, named in reads.named.items()}
         self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
 
     def held(self, submission: Submission) -> bool:
@@ -293,6 +301,7 @@ class Group:
             raise Conflict(
                 "the plan was amended while this batch was on its way: post it again", code="plan_amended"
             )
+        require_named(intake.record.plan, self._named.get(submission.preregistration_id, ()), batch.head.arm)
         self._claim(submission, batch)
         sealed = sealing.seal_batch(
             batch,

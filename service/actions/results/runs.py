@@ -6,9 +6,11 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from service.actions.plans import namings
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
+from service.domain.plans.naming import require_named
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.runs import MAX_RUNS, Binding, Run
 from service.errors import Conflict, InvalidData
@@ -27,11 +29,12 @@ def bind(
     """Store a run of a record that takes results; one that the binding does not name has a fresh id for a name.
 
     Raises:
-        Conflict: the record takes no results; `run_exists`; `too_many_runs`.
+        Conflict: the record takes no results; `arm_unnamed`; `run_exists`; `too_many_runs`.
         InvalidData: the arm or an endpoint is not one of the plan's, or the run began later than now.
     """
     record.require("locked", "collecting", action="binding a run")
     _check(record, binding, moment.now)
+    require_named(record.plan, namings.named(session, record), binding.arm)
     name = binding.run or moment.new_id()
     if runs.exists(session, record.id, name):
         raise Conflict(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from service.actions.plans import namings
 from service.actions.verdicts import evidence
 from service.actions.verdicts.charts import summaries
 from service.actions.verdicts.deviations import effects_on_verdict
@@ -22,6 +23,7 @@ from service.store.verdicts import deviations
 SHOWN: tuple[Kind, ...] = (
     "plan_locked",
     "plan_amended",
+    "arm_named",
     "unblinding",
     "deviation",
     "close",
@@ -36,6 +38,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
     return report_of(
         record.plan,
         verdict,
+        arms=namings.plan_of(session, record).arm_cards or (),
         version=record.version,
         locked_at=record.locked_at,
         sentences=evidence.in_words(session, record, verdict),

@@ -7,15 +7,18 @@ from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
+from service.actions.plans import namings
+from service.domain.plans.naming import as_named, open_arms
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.other_systems import other_systems
-from service.domain.results.runs import NamedBatch, concerned, violations
+from service.domain.results.runs import NamedBatch, concerned, resting_on, violations
 from service.domain.verdicts.validity import (
     Effect,
     Mark,
     closed_early,
     of_card,
     of_contents,
+    of_criterion,
     of_runs,
     unblinded,
 )
@@ -32,7 +35,11 @@ def marks(
         observed: the earliest time of a row by run, once rows are open.
     """
     possible = [_unblinded(session, record), _closed(session, record)]
-    return (*(mark for mark in possible if mark is not None), *_runs(session, record, observed or {}))
+    return (
+        *(mark for mark in possible if mark is not None),
+        *_runs(session, record, observed or {}),
+        *_criteria(session, record),
+    )
 
 
 def _unblinded(session: Session, record: Preregistration) -> Mark | None:
@@ -79,10 +86,18 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
     for code, broken in violations(record.plan, record.locked_at, named, bound).items():
         yield of_runs(code, effect, broken, concerned(record.plan, broken))
-    for other in other_systems(record.plan, named, bound):
+    plan = as_named(record.plan, {arm: one.card for arm, one in namings.named(session, record).items()})
+    for other in other_systems(plan, named, bound):
         yield of_card(other, concerned(record.plan, other.batches))
     if others := [batch for batch in named if batch.content_differs]:
         yield of_contents(others, concerned(record.plan, others))
+
+
+def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
+    """What became of the arms that were locked by a criterion."""
+    named = namings.named(session, record)
+    for arm, card in open_arms(record.plan).items():
+        yield of_criterion(card, named.get(arm), resting_on(record.plan, arm))
 
 
 def _closed(session: Session, record: Preregistration) -> Mark | None:

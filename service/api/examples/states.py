@@ -64,6 +64,25 @@ VERSIONS: dict[str, Any] = {
         },
     ]
 }
+NAMING: dict[str, Any] = {
+    "card": {"model": {"name": "openai/gpt-5.5", "revision": "2027-02-11"}},
+    "evidence": {
+        "text": "Released on 2027-02-11; the list of releases has no other one of the family since the lock.",
+        "url": "https://example.org/releases/gpt-5.5",
+    },
+}
+NAMED: dict[str, Any] = LOCKED | {
+    "named_arms": [
+        {
+            "arm": "C3",
+            "criterion": "the first model of the family GPT-5 that is released after the lock",
+            "card": NAMING["card"],
+            "evidence": NAMING["evidence"],
+            "at": _AT,
+            "receipt": RECEIPT | {"sequence": 48, "kind": "arm_named"},
+        }
+    ]
+}
 BINDING: dict[str, Any] = {
     "arm": "C1",
     "models": {"generator": "m-2027-01-04"},

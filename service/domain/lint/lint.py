@@ -14,6 +14,7 @@ from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.lint.about import about_findings
 from service.domain.lint.arms import arm_findings
 from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
+from service.domain.lint.criteria import criterion_findings
 from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.lint.imports import import_findings
 from service.domain.lint.labels import label_findings, labelled_findings
@@ -65,6 +66,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *amounts_findings(plan),
         *import_findings(plan),
         *arm_findings(plan),
+        *criterion_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,9 @@ MAX_MORE = 50
 ASKED = ("model", "prompt_sha256", "decoding", "harness")
 """What lint misses of a card. Tools and a system around the model are not everybody's."""
 _SHA256 = "^[0-9a-f]{64}$"
+_NOT_SAID = {"id", "criterion", "on_difference"}
+"""Fields of a card that are no facts of a system."""
+Criterion = Annotated[Paragraph, Field(max_length=1000)]
 
 
 class ArmModel(StrictRecord):
@@ -44,10 +47,9 @@ class ArmHarness(StrictRecord):
     config_sha256: str | None = Field(None, pattern=_SHA256, description="SHA-256 of its configuration.")
 
 
-class ArmCard(StrictRecord):
-    """What stands behind an arm. What is said here is held against imported files and bound runs that say it too."""
+class Described(StrictRecord):
+    """What is said of the system behind an arm."""
 
-    id: Token = Field(description="The arm, as hypotheses call it.")
     model: ArmModel | None = Field(None, description="The model; null: not said.")
     prompt_sha256: str | None = Field(None, pattern=_SHA256, description="SHA-256 of the prompt's template.")
     decoding: Decoding | None = Field(None, description="How answers are drawn; null: not said.")
@@ -61,33 +63,59 @@ class ArmCard(StrictRecord):
     more: dict[Token, Line] | None = Field(
         None, min_length=1, max_length=MAX_MORE, description="Whatever else tells it from others."
     )
-    on_difference: OnDifference = Field(
-        "flag",
-        description="What results of another system do to the outcomes that rest on them: `invalid` or `flag`; `note`: "
-        "the verdict says it, and no outcome.",
-    )
 
     def facts(self) -> dict[str, Any]:
         """What is said, by dotted names such as `model.name`."""
-        said = self.model_dump(mode="json", exclude_none=True, exclude={"id", "on_difference"})
+        said = self.model_dump(mode="json", exclude_none=True, exclude=_NOT_SAID)
         return dict(_flat(said))
 
     def text(self) -> str:
         """What is said, in one line: `model.name gpt-4.1, decoding.temperature 0`."""
         return ", ".join(f"{name} {_quote(value)}" for name, value in self.facts().items())
 
-    def lacks(self) -> tuple[str, ...]:
-        """What somebody who runs the arm again has to know, and nothing here says."""
-        absent = [name for name in ASKED if getattr(self, name) is None]
-        if self.model is not None and self.model.revision is None and self.model.checkpoint_sha256 is None:
-            absent.insert(0, "model.revision")
-        return tuple(absent)
-
     def differs(self, told: Mapping[str, Any]) -> tuple[str, ...]:
         """The fields of which a file or a run says something else. What either leaves out is no difference."""
         return tuple(
             name for name, value in self.facts().items() if name in told and not _same(value, told[name])
         )
+
+
+class _Identified(StrictRecord):
+    id: Token = Field(description="The arm, as hypotheses call it.")
+
+
+class ArmCard(Described, _Identified):
+    """What stands behind an arm. What is said here is held against imported files and bound runs that say it too."""
+
+    criterion: Criterion | None = Field(
+        None,
+        description="In the place of a model that does not exist yet: which one it will be, so that two people would "
+        "name the same. It is named before the arm's results come in; null: nothing is left open.",
+    )
+    on_difference: OnDifference = Field(
+        "flag",
+        description="What results of another system do to the outcomes that rest on them: `invalid` or `flag`; `note`: "
+        "the verdict says it, and no outcome.",
+    )
+
+    def line(self) -> str:
+        """What is said and what is left open, in one line."""
+        criterion = () if self.criterion is None else (f'criterion "{one_line(self.criterion)}"',)
+        return ", ".join(filter(None, (*criterion, self.text())))
+
+    def lacks(self) -> tuple[str, ...]:
+        """What somebody who runs the arm again has to know, and nothing here says; a criterion says which model."""
+        absent = [name for name in ASKED if getattr(self, name) is None]
+        if self.criterion is not None and self.model is None:
+            absent.remove("model")
+        if self.model is not None and self.model.revision is None and self.model.checkpoint_sha256 is None:
+            absent.insert(0, "model.revision")
+        return tuple(absent)
+
+
+def one_line(text: str) -> str:
+    """A paragraph without its line breaks."""
+    return " ".join(text.split())
 
 
 def _flat(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

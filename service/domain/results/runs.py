@@ -134,6 +134,13 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
     return None if len(named) == len(hypotheses) else named
 
 
+def resting_on(plan: Plan, arm: str) -> tuple[str, ...] | None:
+    """The hypotheses about an arm; None where all of the plan are."""
+    hypotheses = plan.hypotheses or ()
+    named = tuple(hypothesis.id for hypothesis in hypotheses if arm in hypothesis.arms)
+    return None if len(named) == len(hypotheses) else named
+
+
 def _broken(
     plan: Plan, locked_at: datetime, batch: NamedBatch, runs: Mapping[str, BoundRun]
 ) -> Iterator[Violation]:

@@ -13,12 +13,16 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from service.domain.plans.arms import ArmCard, one_line
+from service.domain.plans.naming import NamedArm
 from service.domain.results.other_systems import OtherSystem
 from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record
 from service.words import say
 
-Code = Literal["unblinded", "closed_early", Violation, "arm_differs", "content_differs"]
+Code = Literal[
+    "unblinded", "closed_early", Violation, "arm_differs", "content_differs", "arm_named", "arm_unnamed"
+]
 """In the order in which their reasons are given. The words of each are `reasons` of the catalogue."""
 Effect = Literal["invalid", "flag", "note"]
 
@@ -105,6 +109,22 @@ def of_card(other: OtherSystem, hypotheses: tuple[str, ...] | None) -> Mark:
         runs=tuple(dict.fromkeys(batch.run for batch in other.batches if batch.run is not None)),
         hypotheses=hypotheses,
     )
+
+
+def of_criterion(card: ArmCard, named: NamedArm | None, hypotheses: tuple[str, ...] | None) -> Mark:
+    """An arm that was locked by a criterion: what it was named before its results, or that nobody named it."""
+    criterion = one_line(card.criterion or "")
+    if named is None:
+        says = say("reasons.arm_unnamed", arm=card.id, criterion=criterion)
+        return Mark(code="arm_unnamed", effect="note", says=says, hypotheses=hypotheses)
+    says = say(
+        "reasons.arm_named",
+        arm=card.id,
+        criterion=criterion,
+        card=one_line(named.card.text()),
+        evidence=named.evidence.line(),
+    )
+    return Mark(code="arm_named", effect="note", says=says, at=named.at, hypotheses=hypotheses)
 
 
 def of_contents(batches: Sequence[NamedBatch], hypotheses: tuple[str, ...] | None) -> Mark:

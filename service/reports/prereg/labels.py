@@ -155,6 +155,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
         "arms": _labels(
             "arms",
             {
+                "criterion": "text",
                 "model.name": "text",
                 "model.revision": "text",
                 "model.checkpoint_sha256": "token",

@@ -12,6 +12,7 @@ from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
+from service.domain.plans.arms import ArmCard, one_line
 from service.domain.plans.authors import Author
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
@@ -198,6 +199,7 @@ def report_of(
     plan: Plan,
     verdict: Verdict,
     *,
+    arms: Sequence[ArmCard] = (),
     version: int,
     locked_at: AwareDatetime | None,
     sentences: Sequence[HypothesisSentences],
@@ -224,11 +226,7 @@ def report_of(
             _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses
         ),
-        arms=tuple(
-            ArmLine(id=arm.id, says=" ".join(arm.text().split()))
-            for arm in plan.arm_cards or ()
-            if arm.text()
-        ),
+        arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
         warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
         deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.actions.plans import families
+from service.actions.plans import families, namings
 from service.actions.results import unblinding
 from service.actions.results.results import expected_total
 from service.actions.verdicts import reports
@@ -46,6 +46,7 @@ PICTURES = {
 }
 HAPPENED: Mapping[Kind, str] = {
     "plan_amended": record_view.AMENDED,
+    "arm_named": record_view.NAMED,
     "close": record_view.CLOSED,
     "withdrawal": record_view.WITHDRAWN,
 }
@@ -125,6 +126,7 @@ def page_of_record(
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
         links=elsewhere,
+        arms=namings.plan_of(session, record).arm_cards or (),
         say=say,
     )
 
@@ -150,7 +152,9 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
         return
     for entry in ledger.entries(session, record.id, *HAPPENED):
         what = say(HAPPENED[entry.receipt.kind])
-        yield views.Happened(time_view(what, entry.created_at), entry.body["reason"])
+        named = namings.named_of([entry])
+        reason = "; ".join(naming.line() for naming in named.values()) or entry.body["reason"]
+        yield views.Happened(time_view(what, entry.created_at), reason)
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:

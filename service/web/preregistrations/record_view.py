@@ -7,6 +7,7 @@ from datetime import date
 
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
+from service.domain.plans.arms import ArmCard
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -52,6 +53,7 @@ STATE_WORDS: Mapping[State, str] = {
 }
 FAILED = "pages.complete_every_planned_result_is"
 AMENDED, CLOSED, WITHDRAWN = "pages.amended", "pages.closed_early", "pages.withdrawn"
+NAMED = "pages.arm_named"
 KINDS: Mapping[LinkKind, str] = {
     "wandb": "Weights & Biases",
     "weave": "Weave",
@@ -77,9 +79,13 @@ def page_of(
     unblindings: Sequence[Unblinding] = (),
     erasure: Erasure | None = None,
     links: Sequence[Link] = (),
+    arms: Sequence[ArmCard] = (),
     say: Say = ENGLISH,
 ) -> Page:
-    """The page; `verdict` is None until the record is judged, `failed` that its computation failed."""
+    """The page; `verdict` is None until the record is judged, `failed` that its computation failed.
+
+    `arms` are the plan's cards with what was named of them; without any they are the plan's.
+    """
     plan = record.plan
     judged = {} if verdict is None else {hypothesis.id: hypothesis for hypothesis in verdict.hypotheses}
     marks = () if verdict is None else verdict.marks
@@ -92,7 +98,7 @@ def page_of(
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
-        arms=tuple((card.id, card.text()) for card in plan.arm_cards or () if card.text()),
+        arms=tuple((card.id, card.line()) for card in arms or plan.arm_cards or () if card.line()),
         hypotheses=tuple(
             hypothesis_view(plan, hypothesis, judged.get(hypothesis.id), marks, say)
             for hypothesis in plan.hypotheses or ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -174,6 +174,37 @@ def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
     ):
         assert exit_status(report) == 3
         assert "early look" in failures(report) or "not invalid" in failures(report)
+
+
+def test_an_arm_that_was_left_open_is_named_once_before_its_results_and_in_the_verdict() -> None:
+    card = {"model": {"name": "x-2"}, "tools": ["a", "b"], "decoding": {"temperature": 0}}
+    body = {"preregistration_id": ID, "arm": "B", "card": card, "evidence": {"text": "out on\n2027-02-11"}}
+    mark = {"code": "arm_named", "effect": "note", "says": "arm 'B' is x-2, a + b (out on 2027-02-11)"}
+
+    def told(*marks: dict[str, Any], named: Sequence[Any] = (body,), late: bool = False, **card: Any) -> str:
+        arms = [{"id": "B", "criterion": "the first", **card}]
+        world = collected(arms="A", sections={"arms": arms})
+        for each in () if late else named:
+            world.log("arm_named", each)
+        data = block(bytes([2] * 16), range(4), [1, 0, 1, 1])
+        world.log("batch", batch_body(2, "B", data, 4))
+        world.members["rows.bin"] += data
+        for each in named if late else ():
+            world.log("arm_named", each)
+        said = verdict(sha256(world.members["plans/1.json"]))
+        say(world, said | ({"marks": list(marks)} if marks else {}))
+        return failures(checked(world.bundle()))
+
+    assert told(mark) == ""
+    assert "before anybody named arm 'B'" in told(mark, late=True)
+    assert "before anybody named arm 'B'" in told(named=())
+    assert "was named before" in told(mark, named=(body, body))
+    assert "does not leave open" in told(mark, named=(body | {"arm": "A"},))
+    assert "does not leave open" in told(mark, criterion=None)
+    assert "something else of the arms" in told()
+    assert "something else of the arms" in told(mark | {"effect": "flag"})
+    for part in ("'B'", "x-2", "a + b", "2027-02-11"):
+        assert "something else of the arms" in told(mark | {"says": mark["says"].replace(part, "")})
 
 
 @pytest.mark.parametrize("effect", ["invalid", "flag", "note"])

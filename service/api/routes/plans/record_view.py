@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -11,14 +11,16 @@ from pydantic import Field, JsonValue
 from sqlalchemy.orm import Session
 
 from service.actions.ledger import proofs
-from service.actions.plans import families
+from service.actions.plans import families, namings
 from service.actions.results import unblinding
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, embedding
 from service.domain.ledger import Kind, Receipt
 from service.domain.outgoing import Link, links_tag
+from service.domain.plans.arms import Described
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
+from service.domain.plans.naming import Evidence, open_arms
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding
 from service.store.database import clock
@@ -43,6 +45,17 @@ class Withdrawal(View):
     at: datetime
     state: State = Field(description="Before it.")
     reason: str
+    receipt: Receipt
+
+
+class NamedArmView(View):
+    """What the criterion of an arm chose, as it was named before the arm's results."""
+
+    arm: str
+    criterion: str = Field(description="As it is locked.")
+    card: Described = Field(description="What was chosen.")
+    evidence: Evidence = Field(description="What shows that the criterion chose it.")
+    at: datetime
     receipt: Receipt
 
 
@@ -79,6 +92,9 @@ class PreregistrationView(View):
         [], description="Results were opened before the verdict: when, by whom and why."
     )
     erasure: Erasure | None = Field(None, description="The rows were destroyed: when, by whom and why.")
+    named_arms: list[NamedArmView] = Field(
+        [], description="Arms that were locked by a criterion and have been named, in that order."
+    )
     links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
 
 
@@ -124,11 +140,14 @@ def view_fields(
         "receipt": just_locked if lock is None else proofs.proven(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
+        "named_arms": list(_named(record, entries)),
         "links": [] if new else links.every(session, record.id),
     }
 
 
-_TOLD: tuple[Kind, ...] = ("plan_locked", "plan_amended", "close", "withdrawal", *unblinding.SEALS)
+_TOLD: tuple[Kind, ...] = (
+    "plan_locked", "plan_amended", "arm_named", "close", "withdrawal", *unblinding.SEALS
+)  # fmt: skip
 V = TypeVar("V", Closing, Withdrawal)
 
 
@@ -138,6 +157,20 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
         return None
     fields = {name: entry.body[name] for name in view.model_fields if name in entry.body}
     return view(at=entry.created_at, receipt=entry.receipt, **fields)
+
+
+def _named(record: Preregistration, entries: Sequence[ledger.Entry]) -> Iterator[NamedArmView]:
+    receipts = {entry.sequence: entry.receipt for entry in entries}
+    criteria = open_arms(record.plan)
+    for arm, naming in namings.named_of(entries).items():
+        yield NamedArmView(
+            arm=arm,
+            criterion=criteria[arm].criterion or "",
+            card=naming.card,
+            evidence=naming.evidence,
+            at=naming.at,
+            receipt=receipts[naming.sequence],
+        )
 
 
 def respond(
@@ -150,7 +183,7 @@ def respond(
     """The record's view with its ETag; a locked plan as it was locked."""
     record_shown = view(session, record, just_locked)
     seals = unblinding.Seals(tuple(record_shown.unblindings), record_shown.erasure)
-    tagged = {"ETag": _etag(record, seals, record_shown.links), **headers}
+    tagged = {"ETag": _etag(record, seals, record_shown.links, len(record_shown.named_arms)), **headers}
     if record.state == "draft":
         return answer(record_shown, status, tagged)
     return embedding(record_shown, "plan", preregistrations.locked_text(session, record), status, tagged)
@@ -158,10 +191,12 @@ def respond(
 
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
-    return _etag(record, unblinding.seals(session, record), links.every(session, record.id))
+    named = len(namings.named(session, record))
+    return _etag(record, unblinding.seals(session, record), links.every(session, record.id), named)
 
 
-def _etag(record: Preregistration, seals: unblinding.Seals, links_shown: Sequence[Link]) -> str:
-    """Of the record as it is shown: what became of its seals, and links, change the view and not the record."""
+def _etag(record: Preregistration, seals: unblinding.Seals, links_shown: Sequence[Link], named: int) -> str:
+    """Of the record as it is shown: what became of its seals, named arms and links change the view, not the record."""
     changes = f".{seals.changes}" if seals.changes else ""
+    changes += f".a{named}" if named else ""
     return f'{record.etag[:-1]}{changes}{links_tag(links_shown)}"'

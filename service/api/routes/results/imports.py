@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -11,6 +12,7 @@ from anyio import to_thread
 from fastapi import Depends, Query, Request, Response
 from pydantic import Field
 
+from service.actions.plans import namings
 from service.actions.results import imports as actions
 from service.actions.results import results
 from service.actions.results.posting import BatchReceipt
@@ -36,6 +38,7 @@ from service.api.http.shared import Services
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.imports import FORMATS
+from service.domain.plans.naming import open_arms
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State
 from service.domain.results.batches import OnDuplicate
@@ -208,7 +211,12 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     with shared.database.read() as session:
-        return shared.plans.read(session, caller, prereg_id)
+        terms = shared.plans.read(session, caller, prereg_id)
+        if not open_arms(terms.plan):
+            return terms
+        # What the criterion chose is what files are held against.
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        return replace(terms, plan=namings.plan_of(session, record))
 
 
 def _run(header: str | None) -> str | None:

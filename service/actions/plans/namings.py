@@ -1,0 +1,85 @@
+"""Naming what a criterion chose: one act for each arm, in the ledger before any result of the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from service.domain.access import Key
+from service.domain.ledger import Receipt
+from service.domain.moment import Moment
+from service.domain.plans.naming import (
+    NamedArm,
+    Naming,
+    as_named,
+    open_arms,
+    require_nameable,
+)
+from service.domain.plans.plan import Plan
+from service.domain.plans.preregistration import Preregistration
+from service.errors import InvalidData
+from service.store.ledger import ledger
+from service.store.ledger.ledger import Entry
+from service.store.projects import audit
+
+
+def name(
+    session: Session, caller: Key, record: Preregistration, arm: str, naming: Naming, moment: Moment
+) -> Receipt:
+    """Name what the criterion of an arm chose. Hold the record: results of the arm are refused until then.
+
+    Raises:
+        Conflict: the record takes no results; `arm_named` already.
+        InvalidData: the arm is not locked by a criterion, or the card contradicts what is locked.
+    """
+    record.require("locked", "collecting", action="naming an arm")
+    require_nameable(record.plan, named(session, record), arm, naming)
+    audit.record_act(session, caller, "arm.name", record.id, {"arm": arm}, now=moment.now)
+    said = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
+    return ledger.append_of(session, record, "arm_named", said, moment)
+
+
+def named(session: Session, record: Preregistration) -> dict[str, NamedArm]:
+    """The arms of a record that were named, by arm in that order."""
+    if record.state == "draft" or not open_arms(record.plan):
+        return {}
+    return named_of(ledger.entries(session, record.id, "arm_named"))
+
+
+def named_of(entries: Sequence[Entry]) -> dict[str, NamedArm]:
+    """The same, of the record's entries."""
+    said = ((entry, Naming.of(entry.body)) for entry in entries if entry.receipt.kind == "arm_named")
+    namings = (
+        NamedArm(
+            arm=entry.body["arm"],
+            card=naming.card,
+            evidence=naming.evidence,
+            at=entry.created_at,
+            sequence=entry.sequence,
+        )
+        for entry, naming in said
+    )
+    return {naming.arm: naming for naming in namings}
+
+
+def plan_of(session: Session, record: Preregistration) -> Plan:
+    """The locked plan with what is known now of its arms: for showing, and for holding files against."""
+    return as_named(record.plan, {arm: naming.card for arm, naming in named(session, record).items()})
+
+
+def require_kept(session: Session, record: Preregistration, amended: Plan) -> None:
+    """Refuse an amendment that changes an arm which was named under the plan as it is.
+
+    Raises:
+        InvalidData: naming the arm.
+    """
+    cards = {card.id: card for card in amended.arm_cards or ()}
+    before = open_arms(record.plan)
+    for arm in named(session, record):
+        if cards.get(arm) != before.get(arm):
+            raise InvalidData.field(
+                "changes.arms",
+                f"change arm '{arm}', which was named under the plan as it is",
+                "leave its card as it is, or withdraw the record and register anew",
+            )
