@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forelock.async_client import AsyncClient
     from forelock.client import Client
+    from forelock.notebooks import Comparison, Ranking, Score, gate, rank, score
     from forelock.problem import (
         Fault,
         FileFault,
@@ -22,16 +23,27 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncClient",
     "Client",
+    "Comparison",
     "Fault",
     "FileFault",
     "ForelockError",
     "ForelockProblem",
     "JobTimeout",
+    "Ranking",
     "Results",
+    "Score",
     "Unreachable",
     "VerdictTimeout",
+    "gate",
+    "rank",
+    "score",
 ]
-_PLACES = {"AsyncClient": "async_client", "Client": "client", "Results": "results"}
+_PLACES = {
+    "AsyncClient": "async_client",
+    "Client": "client",
+    "Results": "results",
+    **dict.fromkeys(("Comparison", "Ranking", "Score", "gate", "rank", "score"), "notebooks"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "noise": ("noise",),
     "resolution": ("resolve", "audit"),
     "plans": ("plan", "lock"),
-    "documents": ("report",),
+    "documents": ("report", "chart"),
     "states": ("amend", "name-arm", "close", "withdraw", "run-token", "runs", "family"),
     "results": ("submit", "progress", "batches", "void"),
     "labels": ("labels",),

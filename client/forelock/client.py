@@ -27,6 +27,7 @@ BATCH_SIZE = 10_000
 """Items per batch unless the caller says otherwise."""
 
 ReportForm = Literal["md", "html", "tex", "pdf", "json"]
+ChartForm = Literal["svg", "png", "pdf", "json"]
 """The forms of a verdict's report."""
 
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -135,6 +136,31 @@ class Client(AfterCalls):
         """The verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON."""
         path = f"{record(preregistration_id)}/report.{part(form)}"
         return self._send("GET", path, params={"lang": language}).content
+
+    def chart(
+        self,
+        preregistration_id: str,
+        name: str,
+        form: ChartForm = "svg",
+        *,
+        hypothesis: str | None = None,
+        language: Literal["en", "zh"] = "en",
+        width: int | None = None,
+        serif: bool = False,
+        mono: bool = False,
+    ) -> bytes:
+        """A picture of a record, such as `forest`; `width` in millimetres sets it for a column of a journal."""
+        said: dict[str, Any] = {
+            "hypothesis": hypothesis,
+            "width": width,
+            "serif": serif or None,
+            "mono": mono or None,
+        }
+        query = {
+            name: str(value).lower() if value is True else str(value) for name, value in said.items() if value
+        }
+        path = f"{record(preregistration_id)}/charts/{part(name)}.{part(form)}"
+        return self._send("GET", path, params={"lang": language, **query}).content
 
     def export(
         self, preregistration_id: str, name: str, *, hypothesis: str | None = None, **query: str

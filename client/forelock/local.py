@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
-from forelock.problem import ForelockProblem
+from forelock.problem import FileFault, ForelockProblem
 
 Json = dict[str, Any]
 GROUP = "forelock.local"
@@ -61,6 +61,22 @@ class Local:
             raise ForelockProblem.from_document(told["problem"])
         answer: Json = told["answer"]
         return answer
+
+
+def set_picture(svg: str, form: str, path: str) -> bytes:
+    """A picture as PDF or PNG.
+
+    Raises:
+        FileFault: the server package, which sets it, is not installed here.
+    """
+    draw: Callable[..., bytes] | None = next(
+        (entry.load() for entry in _entries() if entry.name == "draw"), None
+    )
+    if draw is None:
+        raise FileFault(
+            f"{path}: is not written: {form.upper()} takes the server package; --svg needs nothing"
+        )
+    return draw(svg, form)
 
 
 @cache

@@ -29,7 +29,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "verdicts": Topic(
         "Read what the locked rule says of the results.",
-        ("verdict", "wait", "verdicts", "report", "deviations", "multiverse", "calibrate"),
+        ("verdict", "wait", "verdicts", "report", "chart", "deviations", "multiverse", "calibrate"),
     ),
     "proof": Topic(
         "Check a verdict without trusting the service.",
@@ -80,6 +80,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "progress": ("progress ID",),
     "verdict": ("verdict ID --wait",),
     "report": ("report ID --form pdf --output verdict.pdf",),
+    "chart": ("chart ID forest --pdf forest.pdf --width 85 --serif",),
     "bundle": ("bundle ID -o verdict.zip",),
     "verify": ("verify verdict.zip --checkpoint kept.checkpoint",),
     "checkpoint": ("checkpoint kept.checkpoint",),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from service.errors import ForelockError
 
@@ -94,6 +94,13 @@ def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
         return of_pair(_read(AuditRequest, request))
 
     return _answer(answered, language)
+
+
+def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
+    """A picture on a page of its own size."""
+    from service.reports.charts.on_page import set_on_page
+
+    return set_on_page(svg, form)
 
 
 def _answer(compute: Callable[[], Any], language: Language = "en") -> Json:

@@ -83,3 +83,25 @@ def test_a_pdf_is_not_poured_onto_a_terminal(service, command, monkeypatch):
     status, output, errors = command("report", "p1", "--form", "pdf")
     assert (status, output, service.requests) == (2, "", [])
     assert "name a file with --output" in errors
+
+
+def test_a_picture_of_a_record_is_saved_in_every_form_that_is_named(service, command, tmp_path):
+    for content in (b"<svg/>", b"%PDF"):
+        service.answers.append(httpx.Response(200, content=content))
+    svg, pdf = tmp_path / "f.svg", tmp_path / "f.pdf"
+    status, _, errors = command(
+        *("chart", "p1", "cumulative", "--svg", str(svg), "--pdf", str(pdf)),
+        *("--width", "85", "--serif", "--hypothesis", "H2"),
+    )
+    assert (status, svg.read_bytes(), pdf.read_bytes()) == (0, b"<svg/>", b"%PDF")
+    assert f"{pdf} is written" in errors
+    for request, form in zip(service.requests, ("svg", "pdf"), strict=True):
+        assert request.url.path.endswith(f"/p1/charts/cumulative.{form}")
+        asked = dict(request.url.params)
+        assert asked == {"lang": "en", "hypothesis": "H2", "width": "85", "serif": "true"}
+
+
+def test_a_picture_without_a_file_is_refused_before_anything_is_asked(service, command):
+    status, _, errors = command("chart", "p1")
+    assert (status, service.requests) == (2, [])
+    assert "name its file with --svg, --pdf or --png" in errors

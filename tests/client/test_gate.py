@@ -235,7 +235,7 @@ def test_rank_takes_long_and_wide_tables(shell):
     Path("short.csv").write_text("\n".join(long[:-1]))
     status, output, _ = shell("rank", "short.csv")
     assert status == 0
-    assert "1 of 180 outcomes missing" in output
+    assert "missing     0.56% of the outcomes" in output
 
 
 def test_rank_says_it_plainly_where_there_is_no_leaderboard(shell, monkeypatch):

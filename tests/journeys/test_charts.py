@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -94,6 +95,24 @@ def test_a_picture_comes_in_every_form_and_need_not_be_sent_twice(service: Servi
         assert (again.status_code, again.content) == (304, b"")
     chinese = service.client.get(path(prereg_id, "forest", "svg"), params={"lang": "zh", "theme": "dark"})
     assert "差异及其区间" in "".join(ElementTree.fromstring(chinese.content).itertext())
+
+
+def test_a_picture_is_set_as_a_journal_asks_for_it(service: Service) -> None:
+    prereg_id = judged(service)
+    paper = {"width": 85, "serif": "true", "mono": "true"}
+    svg = service.client.get(path(prereg_id, "forest", "svg"), params=paper)
+    root = ElementTree.fromstring(svg.content)
+    assert root.get("width") == "85mm"
+    assert b"Libertinus Serif" in svg.content
+    assert not {b"#0072b2", b"#d55e00"} & set(re.findall(rb"#[0-9a-f]{6}", svg.content))
+    pdf = service.client.get(path(prereg_id, "forest", "pdf"), params={"width": 180})
+    (wide,) = re.findall(rb"/MediaBox ?\[0 0 ([\d.]+) ", pdf.content)
+    assert float(wide) == pytest.approx(180 / 25.4 * 72, abs=0.01)
+    screen = service.client.get(path(prereg_id, "forest", "svg"))
+    assert len({each.headers["etag"] for each in (svg, pdf, screen)}) == 3
+    refused = service.client.get(path(prereg_id, "forest", "svg"), params={"serif": "true"})
+    assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "query.width")
+    assert service.client.get(path(prereg_id, "forest", "svg"), params={"width": 5}).status_code == 422
 
 
 def test_another_project_other_scopes_and_unknown_pictures(service: Service) -> None:

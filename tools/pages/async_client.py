@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal, Self
 
 import httpx
 
-from forelock.client import ReportForm, Sendable
+from forelock.client import ChartForm, ReportForm, Sendable
 from forelock.connection import Json
 from forelock.results import OnDuplicate, Results
 

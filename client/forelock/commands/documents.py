@@ -12,6 +12,8 @@ from forelock.client import Client, ReportForm
 from forelock.commands.common import command
 from forelock.printing import show, tell
 from forelock.problem import FileFault
+from forelock.questions.options import FORMS, add_options
+from forelock.questions.paper import WIDE
 
 DOCUMENTS = ("prereg", "deviations", "evidence")
 
@@ -39,6 +41,39 @@ def add(commands: Any) -> None:
     )
     report.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the document")
     report.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
+
+    chart = command(
+        commands, "chart", _chart, "A picture of a record: power at any time, the others after the verdict."
+    )
+    chart.add_argument("id", help="the preregistration")
+    chart.add_argument(
+        "name",
+        nargs="?",
+        default="forest",
+        help="power, forest (default), cumulative, arms, discordance, pareto or multiverse",
+    )
+    chart.add_argument("--hypothesis", metavar="ID", help="where a picture is of one; else the first")
+    chart.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the picture")
+    add_options(chart, "pictures")
+
+
+def _chart(options: argparse.Namespace, client: Client) -> int:
+    paths = {form: path for form in FORMS if (path := getattr(options, form)) is not None}
+    if not paths:
+        raise FileFault("a picture is no text for a terminal: name its file with --svg, --pdf or --png")
+    for form, path in paths.items():
+        content = client.chart(
+            options.id,
+            options.name,
+            form,
+            hypothesis=options.hypothesis,
+            language=options.lang,
+            width=round(options.width or WIDE) if options.width or options.serif or options.mono else None,
+            serif=options.serif,
+            mono=options.mono,
+        )
+        _save(Path(path), content)
+    return 0
 
 
 def _report(options: argparse.Namespace, client: Client) -> int:

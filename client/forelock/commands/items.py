@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         "inputs", nargs="+", metavar="FILE", help="one file that holds all systems, or a file for each"
     )
     parser.add_argument("--arms", metavar="A,B,…", help="which systems (default: all)")
-    add_options(parser, without=("cluster", "slice", "lower", "alpha", "svg"))
+    add_options(parser, without=("cluster", "slice", "lower", "alpha"))
 
 
 def _items(options: argparse.Namespace, asked_of: Client | Local) -> int:

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--arms", metavar="BASE,CAND", help="which systems, where a file holds several")
     _add_effect(parser)
-    add_options(parser, without=("slice", "lower", "svg", "ascii"))
+    add_options(parser, without=("slice", "lower"))
 
     parser = either(commands, "audit", _audit, "What two published accuracies on the same items can show.")
     parser.add_argument("-n", type=positive, required=True, help="items")
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--clusters", type=positive, metavar="G", help="conversations, documents or the like")
     parser.add_argument("--icc", type=proportion, help="how alike items of a cluster are (default 0.05)")
     _add_effect(parser)
-    add_options(parser, "alpha", "explain", "markdown")
+    add_options(parser, "alpha", "explain", "markdown", "pictures", "ascii")
 
 
 def _add_effect(parser: argparse.ArgumentParser) -> None:

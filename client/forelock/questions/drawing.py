@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from forelock.questions.paper import SCREEN, Paper
 from forelock.text import plain
 
 COLUMNS = 61
 LINES = ("├", "─", "●", "┤", "│", "┊")
 ASCII = ("[", "-", "o", "]", "|", ":")
 DIAMOND, ASCII_DIAMOND = ("╞", "═", "◆", "╡"), ("<", "=", "#", ">")
-_WIDTH, _ROW, _LEFT = 640, 28, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Picture:
 
     bars: Sequence[Bar]
     bounds: Sequence[Bound]
+    amount: Callable[[float], str] | None = None
+    """Says a value, for the scale of a picture in a paper."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -83,49 +86,106 @@ class Picture:
             taken = at + len(bound.label)
         return "\n".join([*lines, f"  {''.join(labels).rstrip()}"])
 
-    def svg(self, title: str) -> str:
-        """The same as a document of SVG, its title what a reader of screens says."""
+    def svg(self, title: str, paper: Paper = SCREEN) -> str:
+        """The same as a document of SVG."""
         least, most = self.ends
-        labelled = max((len(bar.label) for bar in self.bars), default=0)
-        room = _WIDTH - 2 * _LEFT - 7 * labelled
-        height = _ROW * len(self.bars) + 2 * _ROW
+        left, row_height = 1.7 * paper.letters, 2.3 * paper.letters
+        names = [paper.shortened(bar.label, 0.48 * paper.width) for bar in self.bars]
+        labelled = max((paper.room_of(name) for name in names), default=0.0)
+        room = paper.width - 2 * left - labelled
+        floor = row_height * (len(self.bars) + 0.6)
 
-        def at(value: float) -> str:
-            return f"{_LEFT + (value - least) / (most - least) * room:.2f}"
+        def at(value: float) -> float:
+            return left + (value - least) / (most - least) * room
 
-        parts = []
-        for bound in self.bounds:
-            if bound.kind != "none":
-                dash = "" if bound.kind == "zero" else ' stroke-dasharray="4 3"'
-                parts.append(
-                    f'<line x1="{at(bound.value)}" x2="{at(bound.value)}" y1="8" y2="{height - _ROW}" '
-                    f'stroke="#6b7280"{dash}/>'
-                )
+        parts, height = (
+            [_stroke(at(each.value), floor, each.kind, paper) for each in self.bounds if each.kind != "none"],
+            floor,
+        )
+        ticks = _ticks(least, most) if paper.mm is not None and self.amount is not None else []
+        near = 1e-6 * (most - least)
+        named = [each for each in self.bounds if not any(abs(each.value - tick) < near for tick in ticks)]
+        for bound, line in zip(named, _lines_of(named, at, paper), strict=True):
+            y = floor + paper.letters * (1.2 + 1.2 * line)
+            height = max(height, y)
             parts.append(
-                f'<text x="{at(bound.value)}" y="{height - 10}" text-anchor="middle" fill="#374151">'
+                f'<text x="{at(bound.value):.2f}" y="{y:.2f}" text-anchor="middle" fill="#374151">'
                 f"{escape(plain(bound.label))}</text>"
             )
-        for row, bar in enumerate(self.bars):
-            y = _ROW * (row + 1)
-            if bar.diamond:
-                corners = f"{at(bar.low)},{y} {at(bar.estimate)},{y - 8} {at(bar.high)},{y} {at(bar.estimate)},{y + 8}"
-                parts.append(f'<polygon points="{corners}" fill="#1d4ed8"/>')
-            else:
-                parts.append(
-                    f'<line x1="{at(bar.low)}" x2="{at(bar.high)}" y1="{y}" y2="{y}" stroke="#1d4ed8" '
-                    f'stroke-width="3"/><circle cx="{at(bar.estimate)}" cy="{y}" r="5" fill="#1d4ed8"/>'
-                )
-            if bar.label:
-                parts.append(
-                    f'<text x="{_WIDTH - _LEFT - 7 * labelled + 8}" y="{y + 4}" fill="#111827">'
-                    f"{escape(plain(bar.label))}</text>"
-                )
-        told = escape(plain(title), quote=True)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{told}" '
-            f'font-family="sans-serif" font-size="12">\n<title>{told}</title>\n'
-            f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>\n' + "\n".join(parts) + "\n</svg>\n"
+        if self.amount is not None and ticks:
+            height += 2 * paper.letters
+            parts += _scale(ticks, self.amount, at, height - 0.4 * paper.letters, paper)
+        for row, (bar, name) in enumerate(zip(self.bars, names, strict=True)):
+            y = row_height * (row + 1)
+            parts.append(_bar(at(bar.low), at(bar.estimate), at(bar.high), y, paper, diamond=bar.diamond))
+            if name:
+                x, baseline = paper.width - left - labelled + 8, y + paper.letters / 3
+                parts.append(f'<text x="{x:.2f}" y="{baseline:.2f}" fill="#111827">{escape(name)}</text>')
+        return paper.document(title, height + 0.6 * paper.letters, "\n".join(parts))
+
+
+def _lines_of(bounds: Sequence[Bound], at: Callable[[float], float], paper: Paper) -> list[int]:
+    """The line that each label stands in: the first where it does not run into the one before."""
+    ends: list[float] = []
+    lines = []
+    for bound in bounds:
+        half = paper.room_of(bound.label) / 2 + paper.letters / 3
+        start, stop = at(bound.value) - half, at(bound.value) + half
+        line = next((line for line, end in enumerate(ends) if end <= start), len(ends))
+        ends[line : line + 1] = [stop]
+        lines.append(line)
+    return lines
+
+
+def _stroke(x: float, floor: float, kind: str, paper: Paper) -> str:
+    """The line of a bound, from above to below."""
+    dash = "" if kind == "zero" else ' stroke-dasharray="4 3"'
+    return f'<line x1="{x:.2f}" x2="{x:.2f}" y1="8" y2="{floor:.2f}" stroke="{paper.soft}"{dash}/>'
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Three to six round values on a scale."""
+    rough = (most - least) / 4
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = size * next(round_one for round_one in (1, 2, 2.5, 5, 10) if size * round_one >= rough)
+    first = math.ceil(least / step)
+    return [step * tick for tick in range(first, math.floor(most / step) + 1)]
+
+
+def _scale(
+    ticks: Sequence[float],
+    amount: Callable[[float], str],
+    at: Callable[[float], float],
+    y: float,
+    paper: Paper,
+) -> list[str]:
+    """The numbers of a scale, as many as stand apart, with a stroke above each."""
+    top, parts, taken = y - 1.1 * paper.letters, [], -math.inf
+    parts.append(
+        f'<line x1="{at(ticks[0]):.2f}" x2="{at(ticks[-1]):.2f}" y1="{top:.2f}" y2="{top:.2f}" stroke="{paper.soft}"/>'
+    )
+    for tick in ticks:
+        x, said = at(tick), amount(tick)
+        parts.append(
+            f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{top:.2f}" y2="{top + 3:.2f}" stroke="{paper.soft}"/>'
         )
+        if x - paper.room_of(said) / 2 > taken:
+            taken = x + paper.room_of(said) / 2 + 4
+            parts.append(
+                f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="middle" fill="{paper.soft}">{escape(said)}</text>'
+            )
+    return parts
+
+
+def _bar(low: float, middle: float, high: float, y: float, paper: Paper, *, diamond: bool) -> str:
+    if diamond:
+        corners = f"{low:.2f},{y:.2f} {middle:.2f},{y - 8:.2f} {high:.2f},{y:.2f} {middle:.2f},{y + 8:.2f}"
+        return f'<polygon points="{corners}" fill="{paper.accent}"/>'
+    thick, dot = paper.letters / 4, 0.4 * paper.letters
+    return (
+        f'<line x1="{low:.2f}" x2="{high:.2f}" y1="{y:.2f}" y2="{y:.2f}" stroke="{paper.accent}" '
+        f'stroke-width="{thick:.2f}"/><circle cx="{middle:.2f}" cy="{y:.2f}" r="{dot:.2f}" fill="{paper.accent}"/>'
+    )
 
 
 def prints(encoding: str | None) -> bool:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from forelock import files
+from forelock.local import set_picture
 from forelock.printing import show
 from forelock.problem import FileFault
+from forelock.questions.options import paper_of
+from forelock.questions.paper import SCREEN, Paper
 from forelock.questions.table import Reading
 from forelock.text import hanging, plain
 from forelock.words import ENGLISH, Say, padded, say_of
@@ -28,7 +31,7 @@ class Drawn(Protocol):
     def drawn(self, encoding: str | None = "utf-8") -> str:
         """In characters that an encoding has."""
 
-    def svg(self, title: str) -> str:
+    def svg(self, title: str, paper: Paper = SCREEN) -> str:
         """As a document of SVG."""
 
 
@@ -177,10 +180,24 @@ def show_answer(
     )
     if getattr(options, "markdown", None) is not None:
         files.write_bytes(options.markdown, as_markdown(form, remarks, say).encode())
-    if getattr(options, "svg", None) is not None:
+    write_pictures(options, form)
+
+
+def write_pictures(options: argparse.Namespace, form: Form) -> None:
+    """Write the picture into the files that the options name, each in its own form.
+
+    Raises:
+        FileFault: there is nothing to draw, or this installation draws no PDF and no PNG.
+    """
+    paper = paper_of(options)
+    for kind in ("svg", "pdf", "png"):
+        path = getattr(options, kind, None)
+        if path is None:
+            continue
         if form.picture is None:
-            raise FileFault(f"{options.svg}: is not written: this answer has no interval to draw")
-        files.write_bytes(options.svg, form.picture.svg(form.headline).encode())
+            raise FileFault(f"{path}: is not written: this answer has no interval to draw")
+        drawn = form.picture.svg(form.headline, paper if kind == "svg" else paper.set_in_mm())
+        files.write_bytes(path, drawn.encode() if kind == "svg" else set_picture(drawn, kind, path))
 
 
 def _named(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, str]]:

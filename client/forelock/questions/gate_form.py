@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from forelock.questions.drawing import Bar, Bound, Picture
@@ -73,7 +74,8 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     bounds.sort(key=lambda bound: bound.value)
     if answer.get("suite"):
         return forest_of(answer, bounds, say)
-    return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds)
+    amount = partial(show_difference, points=answer["points"])
+    return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds, amount)
 
 
 def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:

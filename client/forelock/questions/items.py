@@ -10,6 +10,7 @@ from forelock.questions.form import Form
 from forelock.questions.headlines import of_items
 from forelock.questions.rank import request_of
 from forelock.questions.reading import read_for
+from forelock.questions.shares_drawing import Part, Shares
 from forelock.questions.systems import several
 from forelock.questions.table import Reading
 from forelock.text import plain
@@ -70,11 +71,25 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
             "reliability": analysis["reliability"],
             "items_needed": analysis["items_needed"],
         },
+        picture=_kinds(analysis, say),
         numbers=[*_numbers(analysis, say)],
         parts=[*_items(analysis, answer["item_ids"], say)],
         cautions=answer.get("warnings") or (),
         next=say("next_read_items"),
         status=say("exploratory"),
+    )
+
+
+def _kinds(analysis: Json, say: Say) -> Shares:
+    """How many items tell systems apart, and how many all get right or none does."""
+    best, worst = analysis["n_all_best"], analysis["n_all_worst"]
+    middle = "share_varies" if best + worst == analysis["n_dead"] else "share_other"
+    return Shares(
+        [
+            Part(best, say("share_best")),
+            Part(analysis["n"] - best - worst, say(middle)),
+            Part(worst, say("share_worst")),
+        ]
     )
 
 

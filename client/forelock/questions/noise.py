@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.asked import Asked, Opened
+from forelock.questions.drawing import Bar, Bound, Picture
+from forelock.questions.figures import has_ends
 from forelock.questions.form import Form
 from forelock.questions.headlines import of_noise
 from forelock.questions.rank import MOST_SLICES, labels_of
@@ -182,11 +184,23 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
         sentence=analysis["sentence"],
         mark="🎲",
         answer={"outcome": "estimate", "se": analysis["se"]},
+        picture=_picture(analysis, say),
         more=[*_variances(analysis, say)],
         cautions=answer.get("warnings") or (),
         next=_next(analysis, say),
         status=say("exploratory"),
     )
+
+
+def _picture(analysis: Mapping[str, Any], say: Say) -> Picture | None:
+    """The variances that were measured, each with its interval."""
+    bars = []
+    for name in COMPONENTS:
+        part = analysis["components"][name]
+        if part["variance"] is not None and has_ends(part):
+            low, high = min(part["low"], part["variance"]), max(part["high"], part["variance"])
+            bars.append(Bar(low, part["variance"], high, say(f"component_{name}")))
+    return Picture(bars, [Bound(0.0, say("variance_nil"), "zero")]) if bars else None
 
 
 def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[str]:

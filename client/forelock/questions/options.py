@@ -4,13 +4,61 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from forelock.arguments import proportion
+from forelock.problem import FileFault
+from forelock.questions.paper import SCREEN, WIDE, Paper, column
 
 ASPECTS = ("content", "task", "task_version", "dataset", "dataset_version", "scorer", "judge")
 """What makes another question of it where two results differ in it."""
 Adds = Callable[[argparse.ArgumentParser], Any]
+FORMS: tuple[Literal["svg", "pdf", "png"], ...] = ("svg", "pdf", "png")
+"""Files that a picture is written as."""
+
+
+def _add_pictures(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("pictures")
+    for form in FORMS:
+        group.add_argument(f"--{form}", metavar="FILE", help=f"also write the picture, as {form.upper()}")
+    group.add_argument(
+        "--width",
+        type=_millimetres,
+        metavar="MM",
+        help="set it this wide: 85 is one column of a journal, 180 both",
+    )
+    group.add_argument("--serif", action="store_true", help="letters with serifs, as in most papers")
+    group.add_argument("--mono", action="store_true", help="greys alone, for printers without colours")
+
+
+def _millimetres(text: str) -> float:
+    try:
+        mm = float(text.removesuffix("mm"))
+    except ValueError:
+        mm = 0.0
+    if not LEAST_MM <= mm <= MOST_MM:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no width: write millimetres from {LEAST_MM} to {MOST_MM}, such as 85"
+        )
+    return mm
+
+
+def paper_of(options: argparse.Namespace) -> Paper:
+    """What pictures are drawn on as the options say; without any, as wide as where they stand.
+
+    Raises:
+        FileFault: they are said of a picture that is not written.
+    """
+    said = {name: getattr(options, name, None) for name in ("width", "serif", "mono")}
+    named = [name for name, value in said.items() if value]
+    if not named:
+        return SCREEN
+    if not any(getattr(options, form, None) for form in FORMS):
+        raise FileFault(f"--{named[0]} is of a picture: name its file with --pdf, --svg or --png")
+    return column(said["width"] or WIDE, serif=bool(said["serif"]), mono=bool(said["mono"]))
+
+
+LEAST_MM, MOST_MM = 40, 400
 _OPTIONS: dict[str, Adds] = {
     "cluster": lambda parser: parser.add_argument(
         "--cluster", metavar="NAME", help="where the files say what items share, e.g. conversation or repo"
@@ -57,9 +105,7 @@ _OPTIONS: dict[str, Adds] = {
     "markdown": lambda parser: parser.add_argument(
         "--markdown", metavar="FILE", help="also write the answer as a pull-request comment"
     ),
-    "svg": lambda parser: parser.add_argument(
-        "--svg", metavar="FILE", help="also write the picture, as SVG"
-    ),
+    "pictures": _add_pictures,
     "ascii": lambda parser: parser.add_argument(
         "--ascii", action="store_true", help="draw with plain characters"
     ),

@@ -8,13 +8,13 @@ from html import escape
 from itertools import groupby
 
 from forelock.questions.drawing import ASCII, LINES, prints
+from forelock.questions.paper import SCREEN, Paper
 from forelock.text import plain
 
 COLUMNS = 36
 """Of the scale of ranks in a terminal."""
 NAME = 34
 """Letters of a name in a terminal, of which longer ones lose their middle."""
-_ROW, _TOP, _SCALE, _LETTER = 18, 34, 300, 6.6
 _SHADES = ("#ffffff", "#f3f4f6")
 
 
@@ -80,55 +80,55 @@ class Ladder:
                 lines.append(row.rstrip())
         return "\n".join(lines)
 
-    def svg(self, title: str) -> str:
-        """The same as a document of SVG, its title what a reader of screens says."""
-        most, told = len(self.places), escape(plain(title), quote=True)
-        name = _LETTER * max(len(plain(place.name)) for place in self.places)
-        mean = _LETTER * max(len(place.mean) for place in self.places)
-        left = 44 + name + 12 + mean + 18
-        width, height = left + _SCALE + 60, _TOP + _ROW * most + 14
+    def svg(self, title: str, paper: Paper = SCREEN) -> str:
+        """The same as a document of SVG."""
+        most, row_height, top = len(self.places), 1.5 * paper.letters, 2.8 * paper.letters
+        names = [paper.shortened(place.name, 0.35 * paper.width) for place in self.places]
+        first = 3.6 * paper.letters
+        mean = first + max(map(paper.room_of, names)) + paper.letters
+        mean += max(paper.room_of(place.mean) for place in self.places)
+        left, right = mean + 1.5 * paper.letters, paper.width - 5 * paper.letters
+        height = top + row_height * most + paper.letters
 
         def at(rank: int) -> float:
-            return left + (rank - 1) / max(most - 1, 1) * _SCALE
+            return left + (rank - 1) / max(most - 1, 1) * (right - left)
 
         step = 5 if most < 30 else 10
-        parts, row = (
-            [_tick(at(rank), rank, height) for rank in sorted({1, *range(step, most, step), most})],
-            0,
-        )
-        shades = []
+        ticks = sorted({1, *range(step, most, step), most})
+        parts = [_tick(at(rank), rank, top, height, paper) for rank in ticks]
+        shades, row = [], 0
         for number, (tier, places) in enumerate(self.tiers()):
-            top = _TOP + _ROW * row - 4
-            shade, tall = _SHADES[number % 2], _ROW * len(places)
-            shades.append(f'<rect x="0" y="{top}" width="{width:.0f}" height="{tall}" fill="{shade}"/>')
-            parts.append(f'<text x="12" y="{top + 14}" fill="#374151" font-weight="bold">{tier}</text>')
+            y = top + row_height * row - 0.3 * paper.letters
+            shade, tall = _SHADES[number % 2], row_height * len(places)
+            shades.append(
+                f'<rect x="0" y="{y:.1f}" width="{paper.width:.0f}" height="{tall:.1f}" fill="{shade}"/>'
+            )
+            baseline = y + (0.3 + 0.4 + 1 / 3) * paper.letters
+            parts.append(f'<text x="12" y="{baseline:.1f}" fill="#374151" font-weight="bold">{tier}</text>')
             for place in places:
-                y = _TOP + _ROW * row + 5
-                colour = "#1d4ed8" if place.tier == 1 else "#6b7280"
-                ends = f'x1="{at(place.low):.1f}" x2="{at(place.high):.1f}" y1="{y}" y2="{y}"'
+                y = top + row_height * row + 0.4 * paper.letters
+                baseline = y + paper.letters / 3
+                colour = paper.accent if place.tier == 1 else paper.soft
+                ends = f'x1="{at(place.low):.1f}" x2="{at(place.high):.1f}" y1="{y:.1f}" y2="{y:.1f}"'
                 parts += [
-                    f'<text x="44" y="{y + 4}" fill="#111827">{escape(plain(place.name))}</text>',
-                    f'<text x="{left - 18:.1f}" y="{y + 4}" text-anchor="end" fill="#111827">{place.mean}</text>',
+                    f'<text x="{first:.1f}" y="{baseline:.1f}" fill="#111827">{escape(names[row])}</text>',
+                    f'<text x="{mean:.1f}" y="{baseline:.1f}" text-anchor="end" fill="#111827">{place.mean}</text>',
                     f'<line {ends} stroke="{colour}" stroke-width="3"/>',
-                    f'<circle cx="{at(place.rank):.1f}" cy="{y}" r="4.5" fill="{colour}"/>',
-                    f'<text x="{left + _SCALE + 12:.1f}" y="{y + 4}" fill="#374151">{place.ranks}</text>',
+                    f'<circle cx="{at(place.rank):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>',
+                    f'<text x="{right + paper.letters:.1f}" y="{baseline:.1f}" fill="#374151">{place.ranks}</text>',
                 ]
                 row += 1
-        heads = f'<text x="12" y="{_TOP - 14}" fill="#374151">tier</text>'
-        heads += f'<text x="{left + _SCALE + 12:.1f}" y="{_TOP - 14}" fill="#374151">ranks</text>'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" '
-            f'aria-label="{told}" font-family="sans-serif" font-size="12">\n<title>{told}</title>\n'
-            f'<rect width="{width:.0f}" height="{height}" fill="#ffffff"/>\n'
-            + "\n".join([*shades, heads, *parts])
-            + "\n</svg>\n"
-        )
+        line = top - 1.2 * paper.letters
+        heads = f'<text x="12" y="{line:.1f}" fill="#374151">tier</text>'
+        heads += f'<text x="{right + paper.letters:.1f}" y="{line:.1f}" fill="#374151">ranks</text>'
+        return paper.document(title, height, "\n".join([*shades, heads, *parts]))
 
 
-def _tick(x: float, rank: int, height: float) -> str:
+def _tick(x: float, rank: int, top: float, height: float, paper: Paper) -> str:
     """A line of the scale of ranks, and its number."""
-    line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 8}" y2="{height - 8}" stroke="#d1d5db"/>'
-    return f'{line}<text x="{x:.1f}" y="{_TOP - 14}" text-anchor="middle" fill="#374151">{rank}</text>'
+    above = top - 1.2 * paper.letters
+    line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 8:.1f}" y2="{height - 8:.1f}" stroke="#d1d5db"/>'
+    return f'{line}<text x="{x:.1f}" y="{above:.1f}" text-anchor="middle" fill="#374151">{rank}</text>'
 
 
 def _short(name: str) -> str:

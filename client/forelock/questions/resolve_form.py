@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from forelock.questions.figures import show_p
+from forelock.questions.drawing import Bar, Bound, Picture
+from forelock.questions.figures import show_difference, show_p
 from forelock.questions.form import Form
 from forelock.words import ENGLISH, Say, padded
 
@@ -39,6 +41,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
             "unit": "share" if points else "score",
             "n": answer["n"],
         },
+        picture=_told_from(answer["reach"], say, points=points),
         numbers=[*_numbers(answer["reach"], say, points=points), ("arms", spread)],
         next=answer["next"],
         status=say("exploratory"),
@@ -68,10 +71,35 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
             "unit": "share",
             "n": answer["n"],
         },
+        picture=_of_both_ends(answer, say),
         more=more[1:],
         next=answer["next"],
         status=say("exploratory"),
     )
+
+
+def _told_from(reaches: Sequence[Json], say: Say, *, points: bool) -> Picture | None:
+    """By unit the differences that are told in 80 to 90 of 100 studies, against 0 and those that are asked about."""
+    ends = [(reach, reach["detectable_80"], reach["detectable_90"]) for reach in reaches]
+    bars = [
+        Bar(least, least, most, say("told_from", units=say.count(reach["unit"], reach["units"])))
+        for reach, least, most in ends
+        if least is not None and most is not None
+    ]
+    if not bars:
+        return None
+    effects = dict.fromkeys(one["effect"] for reach in reaches for one in reach["power"])
+    bounds = [Bound(0.0, "0", "zero"), *(Bound(effect, _amount(effect, points)) for effect in effects)]
+    return Picture(bars, sorted(bounds, key=lambda bound: bound.value), lambda value: _amount(value, points))
+
+
+def _of_both_ends(answer: Json, say: Say) -> Picture:
+    """The difference with its interval, with as few and with as many discordant items as the accuracies allow."""
+    bars = [
+        Bar(end["low"], answer["delta"], end["high"], say("discordant", n=end["n_discordant"]))
+        for end in (answer["least"], answer["most"])
+    ]
+    return Picture(bars, [Bound(0.0, "0", "zero")], partial(show_difference, points=True))
 
 
 def _numbers(reaches: Sequence[Json], say: Say, *, points: bool) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from forelock.questions.drawing import Bar, Bound, Picture
@@ -71,10 +72,18 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     if answer["against"] is not None:
         threshold = answer["against"]["threshold"]
         bounds = [Bound(threshold, show_level(threshold, points=points))]
-        return forest_of(answer, bounds, say) if answer.get("suite") else Picture(bars, bounds)
+        return (
+            forest_of(answer, bounds, say)
+            if answer.get("suite")
+            else Picture(bars, bounds, partial(show_level, points=points))
+        )
     ends = sorted({ci["low"], ci["high"]})
     bounds = [Bound(end, show_level(end, points=points), "none") for end in ends]
-    return forest_of(answer, bounds, say) if answer.get("suite") else Picture(bars, bounds)
+    return (
+        forest_of(answer, bounds, say)
+        if answer.get("suite")
+        else Picture(bars, bounds, partial(show_level, points=points))
+    )
 
 
 def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:

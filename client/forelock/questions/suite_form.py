@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from forelock.questions.drawing import Bar, Bound, Picture
@@ -28,7 +29,9 @@ def forest_of(answer: Json, bounds: Sequence[Bound], say: Say = ENGLISH) -> Pict
         if has_ends(task["simultaneous"])
     ]
     bars = bars if len(bars) <= MOST_DRAWN else []
-    return Picture([*bars, Bar(ci["low"], estimate, ci["high"], say.name("suite"), diamond=True)], bounds)
+    show = show_difference if "delta" in answer else show_level
+    whole = Bar(ci["low"], estimate, ci["high"], say.name("suite"), diamond=True)
+    return Picture([*bars, whole], bounds, partial(show, points=answer["points"]))
 
 
 def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,7 @@ from service.ingest.documents.files import Files
 from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
+from service.reports.charts.on_page import draw_in_mm
 from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.run_series import RunStanding
@@ -191,10 +192,11 @@ CHART_SECONDS = 20.0
 """A picture may take so long, the start of its engine included."""
 
 
-def picture(body: bytes, form: Form) -> bytes:
-    """A Vega-Lite spec as SVG, PNG or PDF."""
+def picture(body: bytes, form: Form, mm: float | None = None) -> bytes:
+    """A Vega-Lite spec as SVG, PNG or PDF; with `mm` that wide."""
     begin(CHART_SECONDS)
-    return draw(json.loads(body), form)
+    spec = json.loads(body)
+    return draw(spec, form) if mm is None else draw_in_mm(spec, form, mm)
 
 
 def pdf(body: bytes) -> bytes:

@@ -76,7 +76,7 @@ def label(text: object, most: int = MOST_LABEL) -> str:
 
 def themed(spec: Spec, theme: Theme) -> Spec:
     """The same picture on dark paper."""
-    return spec if theme == "light" else _turned(spec)
+    return spec if theme == "light" else turned(spec, _DARK)
 
 
 def for_both(svg: bytes) -> bytes:
@@ -88,12 +88,13 @@ def for_both(svg: bytes) -> bytes:
     return head + close + f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>".encode() + rest
 
 
-def _turned(value: Any) -> Any:
+def turned(value: Any, colours: Mapping[str, str]) -> Any:
+    """The same with other colours; what the data say stays."""
     if isinstance(value, dict):
-        return {key: member if key == "values" else _turned(member) for key, member in value.items()}
+        return {key: member if key == "values" else turned(member, colours) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_turned(member) for member in value]
-    return _DARK.get(value, value) if isinstance(value, str) else value
+        return [turned(member, colours) for member in value]
+    return colours.get(value, value) if isinstance(value, str) else value
 
 
 def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), color: str = SOFT) -> Spec:

@@ -16,6 +16,7 @@ from service.reports.charts import draw, narrow
 from service.reports.charts.cumulative import MOST_POINTS, cumulative, points_of
 from service.reports.charts.forest import MOST_INTERVALS, Panel, forest, rows_of
 from service.reports.charts.narrow import folded, narrowed
+from service.reports.charts.on_page import for_paper, sized
 from service.reports.charts.pareto import frontier, pareto
 from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
@@ -217,3 +218,23 @@ def test_what_loads_anything_is_not_drawn(spec: dict[str, Any]) -> None:
 
 def test_words_of_others_stay_words_where_they_look_like_references() -> None:
     draw.refuse_references({"data": {"values": [{"url": "file:///etc/passwd", "type": "image"}]}})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_picture_for_paper_is_valid_and_has_no_colour_where_that_is_asked(
+    validator: Any, name: str
+) -> None:
+    for mm in (85, 180):
+        spec = json.loads(json.dumps(for_paper(specs()[name], mm, serif=True, mono=True), allow_nan=False))
+        assert [error.message for error in validator.iter_errors(spec)][:3] == []
+        assert spec["config"]["font"] == "Libertinus Serif"
+        drawn = {key: value for key, value in spec.items() if key != "data"}
+        assert not set(SERIES) & set(re.findall("#[0-9a-f]{6}", json.dumps(drawn)))
+    assert specs()[name] == json.loads(json.dumps(specs()[name]))
+
+
+def test_a_drawn_picture_keeps_its_proportion_in_millimetres() -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="640" height="320" viewBox="0 0 640 320"></svg>'
+    assert 'width="85mm" height="42.50mm" viewBox="0 0 640 320"' in sized(svg, 85)
+    with pytest.raises(ValueError, match="begins with its size"):
+        sized("<svg></svg>", 85)

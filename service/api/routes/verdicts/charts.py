@@ -11,7 +11,15 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from service.actions.verdicts import charts as actions
 from service.api.examples import charts as examples
-from service.api.http.answers.drawing import MEDIA, ON_PAPER, ChartForm, pictured, shows_picture
+from service.api.http.answers.drawing import (
+    MEDIA,
+    ON_COLUMN,
+    ON_PAPER,
+    SCREEN,
+    ChartForm,
+    pictured,
+    shows_picture,
+)
 from service.api.http.requests.body import SMALL_BODY, StrictBody
 from service.api.http.requests.deps import Reader, RecordId, Shared, Tester
 from service.api.http.serving.route import audited, refuses, router
@@ -71,6 +79,7 @@ async def get_chart(
     hypothesis: Hypothesis = None,
     lang: Lang = "en",
     theme: ON_PAPER = "light",
+    column: ON_COLUMN = SCREEN,
 ) -> Response:
     """Draw a picture of a record.
 
@@ -79,7 +88,7 @@ async def get_chart(
     """
     name, wanted = known_chart(chart, form)
     spec = await to_thread.run_sync(spec_of_record, shared, caller, prereg_id, name, hypothesis, lang)
-    return await pictured(request, spec, wanted, theme)
+    return await pictured(request, spec, wanted, theme, column=column)
 
 
 def known_chart(chart: str, form: str) -> tuple[actions.Name, ChartForm]:
@@ -136,6 +145,7 @@ async def draw_chart(
     hypothesis: Hypothesis = None,
     lang: Lang = "en",
     theme: ON_PAPER = "light",
+    column: ON_COLUMN = SCREEN,
 ) -> Response:
     """Draw the answer of a statistical test.
 
@@ -143,7 +153,7 @@ async def draw_chart(
     rate, arms in order, the fourfold table. Nothing is stored, and no plan is behind it.
     """
     spec = await to_thread.run_sync(spec_of_answer, test, body, picture, unit, hypothesis, lang)
-    return await pictured(request, spec, format, theme)
+    return await pictured(request, spec, format, theme, column=column)
 
 
 def spec_of_answer(
