@@ -140,6 +140,10 @@ def case_of(
     apart, own = [], dict[Key, Cell]()
     if any(hypothesis.baseline is None for hypothesis in plan.hypotheses or ()):
         raise Conflict("a calibration swaps the labels of two arms, and this plan has a claim about one arm")
+    if any(plan.suite(hypothesis.population) is not None for hypothesis in plan.hypotheses or ()):
+        raise Conflict(
+            "a calibration swaps labels within one population, and this plan has a claim about a suite"
+        )
     for index, hypothesis in enumerate(plan.hypotheses or ()):
         renamed = own_arms(hypothesis, index)
         for arm, name in zip(hypothesis.pair, renamed.pair, strict=True):

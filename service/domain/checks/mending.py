@@ -188,7 +188,9 @@ def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
     clustered = population.clusters is not None
     if test.plan.positive and not endpoint.positive:
         return False
-    if (test.plan.arms == 1) != (setting.reference is not None):
+    if test.plan.arms not in ("either", 2 if setting.reference is None else 1):
+        return False
+    if test.plan.tasks != (setting.suite is not None):
         return False
     return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
 

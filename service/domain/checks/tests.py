@@ -15,9 +15,11 @@ from service.domain.rules.feeding import (
     design_of,
     margin_for,
     of_one_arm,
+    of_tasks,
     parameter,
     parameters_model,
     read_parameters,
+    suite_design,
     takes_clusters,
     takes_runs,
 )
@@ -38,6 +40,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         fits = [
             *_other(plan, setting, use),
             *_arms(setting, use, where),
+            *_tasks(setting, use, where),
             *_endpoint(setting, use, where),
             *_runs(setting, use, where),
             *_amounts(setting, use, where),
@@ -83,12 +86,29 @@ def _parameters(use: Use) -> Iterator[Finding]:
 
 def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """A test of one arm for a claim about one, and of two for a claim about two."""
-    if use.test.plan is None or (use.test.plan.arms == 1) == (setting.reference is not None):
+    if use.test.plan is None or use.test.plan.arms in ("either", 2 if setting.reference is None else 1):
         return
     key = "takes_one_arm" if use.test.plan.arms == 1 else "compares_two_arms"
     instead = " or ".join(f"'{test.name}'" for test in registry.latest().values() if of_one_arm(test))
     message = say(f"findings.{key}", test=use.test.name, name=setting.hypothesis.id, instead=instead)
     yield error("TEST_ARMS", where, message)
+
+
+def _tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A test of tasks for a suite and no other, and of its fields those that go with the arms there are."""
+    plan_use, suite = use.test.plan, setting.suite
+    if plan_use is None:
+        return
+    if plan_use.tasks != (suite is not None):
+        key = "takes_no_tasks" if suite is not None else "takes_tasks"
+        instead = " or ".join(f"'{test.name}'" for test in registry.latest().values() if of_tasks(test))
+        message = say(f"findings.{key}", test=use.test.name, name=setting.hypothesis.id, instead=instead)
+        yield error("TEST_SUITE", where, message)
+    asked = [clause for clause in setting.clauses if clause.field.test == use.use.id]
+    for clause in asked if setting.reference is not None else ():
+        if clause.field.path[0] in plan_use.of_two_arms:
+            message = say("findings.told_of_two_arms", field=str(clause.field), name=setting.hypothesis.id)
+            yield error("TEST_ARMS", where, message)
 
 
 def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
@@ -188,7 +208,7 @@ def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             path,
             say("findings.unknown_name", noun=say("findings.endpoint"), name=name, known=known),
         )
-    elif setting.population is not None and not use.endpoint.measured_on(setting.population.id):
+    elif setting.population is not None and not plan.measures(use.endpoint, setting.population.id):
         yield error(
             "UNKNOWN_NAME",
             path,
@@ -245,7 +265,12 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             if takes_clusters(use.test, setting.population)
             else None,
             design=_trial_design(plan, use, endpoint, setting),
-            margin=None if sesoi is None else margin_for(sesoi, endpoint, binary),
+            one_arm=setting.reference is not None,
+            margin=None
+            if sesoi is None
+            else margin_for(
+                sesoi, endpoint, binary and (setting.suite is None or setting.suite.rescale is None)
+            ),
         )
         if use.test.cost(request) < TRIAL_SECONDS:
             use.test.compute(request)
@@ -278,6 +303,11 @@ def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) ->
     clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})
     small = population.model_copy(update={"n": TRIAL_ITEMS, "clusters": clusters})
     design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS, setting.reference)
+    if setting.suite is not None:
+        tasks = setting.suite.populations
+        labels = [tasks[item % len(tasks)] for item in range(TRIAL_ITEMS)]
+        sizes = dict.fromkeys(tasks, TRIAL_ITEMS)
+        design |= suite_design(use.test, setting.suite, sizes, labels, setting.reference)
     if "bound" in design:
         design["bound"] = max(design["bound"], 2.0)
     if "range" in design:

@@ -28,7 +28,7 @@ def holding_up(plan: Plan) -> tuple[str, ...]:
     )
 
 
-P_FIELDS = ("p_value", "p_meets")
+P_FIELDS = ("p_value", "p_meets", "p_above", "p_below")
 """Fields that hold the p-value of what a claim says: of a difference, or of one arm against its reference."""
 
 

@@ -29,6 +29,7 @@ from service.domain.deviations.threshold_sweep import (
 )
 from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
 from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.suite_items import manifest_of
 from service.domain.verdicts.records import Outcome
 from service.records import Record
 
@@ -106,7 +107,9 @@ def consequences(
 
 def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
     """The items of a population that deviations leave out or dispute."""
-    manifest = rows.manifests[population]
+    manifest = manifest_of(rows.plan, population, rows.manifests)
+    if manifest is None:
+        return Doubts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_))
     left_out, disputed = np.zeros(manifest.n, dtype=np.bool_), np.zeros(manifest.n, dtype=np.bool_)
     for change in changes:
         if isinstance(change, ExcludedItems | ExcludedClusters) and change.population == population:

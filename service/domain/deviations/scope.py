@@ -25,10 +25,14 @@ def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
             | changes.ExcludedClusters()
             | changes.DisputedItems()
         ):
-            return tuple(hypothesis for hypothesis in every if hypothesis.population == change.population)
+            return tuple(
+                hypothesis for hypothesis in every if change.population in plan.tasks(hypothesis.population)
+            )
         case changes.ThresholdChange():
             return tuple(
-                hypothesis for hypothesis in every if change.population in (None, hypothesis.population)
+                hypothesis
+                for hypothesis in every
+                if change.population in (None, *plan.tasks(hypothesis.population))
             )
         case changes.EndpointChange() | changes.RuleChange() | changes.HypothesisChange():
             return tuple(hypothesis for hypothesis in every if hypothesis.id == change.hypothesis)

@@ -38,6 +38,7 @@ from service.domain.verdicts.validity import invalidating
 from service.domain.verdicts.worst_case import Extremes, against, fill
 from service.records import Record
 from service.stats.shared.declaring import registry
+from service.words import say
 
 Key = tuple[str, str, str]
 """Population, arm and endpoint."""
@@ -432,6 +433,8 @@ def _refusal(rows: Rows, setting: Setting) -> TippingPoint | None:
     reason = None
     if mark is not None:
         reason = f"the outcome is invalid whatever the doubtful items would have been: {mark.says}"
+    elif setting.suite is not None:
+        reason = say("reasons.tipping_of_suite")
     elif len(rows.plan.endpoints_asked(hypothesis)) > 1:
         reason = "the search fills in one endpoint, and the rule speaks of several"
     elif endpoint is None or endpoint.kind != "binary" or endpoint.replicates != 1:

@@ -18,12 +18,13 @@ from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.suite_items import measured
 from service.domain.power.lead import half_at_most, name_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, opened_message
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import WANTED
-from service.domain.rules.feeding import of_one_arm, parameter
+from service.domain.rules.feeding import parameter, takes_one_arm
 from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
@@ -204,7 +205,7 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
 def _p_tests(setting: Setting) -> list[Use]:
     """Tests that the rule asks for a p-value; of one arm a bound against its reference is that test turned around."""
     if setting.reference is not None:
-        return [use for use in setting.uses.values() if of_one_arm(use.test)]
+        return [use for use in setting.uses.values() if takes_one_arm(use.test)]
     names = {clause.field.test for clause in setting.clauses if clause.field.path[-1] in P_FIELDS}
     return [use for name, use in setting.uses.items() if name in names]
 
@@ -298,7 +299,7 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
 
 def _respects(setting: Setting, use: Use) -> bool:
     """An interval for clusters where there are clusters; any interval of a paired test where there are none."""
-    intervals = "ci" in use.test.analysis.model_fields or of_one_arm(use.test)
+    intervals = "ci" in use.test.analysis.model_fields or takes_one_arm(use.test)
     if not intervals or setting.population is None or not _is_paired(use):
         return False
     takes = use.test.plan is not None and use.test.plan.clusters != "never"
@@ -352,7 +353,7 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
         power, words = known.powers.get(hypothesis.id), sentences.get(hypothesis.id)
         lead = None if power is None or power.lead is None else power.lead
         at = None if lead is None else lead.reference
-        population = plan.population(hypothesis.population)
+        population = measured(plan, hypothesis.population)
         yield HypothesisCard(
             hypothesis=hypothesis.id,
             about=in_words(message(f"verdicts.about_{hypothesis.about or 'mean'}")),

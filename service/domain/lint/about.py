@@ -10,7 +10,7 @@ from service.domain.rules.claims.about import about_of, effect_of, named_in
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.settings import Setting
-from service.stats.shared.declaring.shows import Bounded, Covers
+from service.stats.shared.declaring.shows import Bounded, Covers, PValue
 from service.words import say
 
 
@@ -50,7 +50,7 @@ def _about(setting: Setting, name: str) -> About:
     """What a test, or one of its fields, bears out."""
     test, _, path = name.partition(".")
     meaning = meaning_of(setting.uses[test], tuple(path.split(".")))[0] if path else None
-    own = meaning.effect if isinstance(meaning, Covers | Bounded) else None
+    own = meaning.effect if isinstance(meaning, Covers | Bounded | PValue) else None
     return about_of(own or effect_of(setting.uses[test]))
 
 

@@ -31,6 +31,7 @@ from service.domain.lint.power import power_findings
 from service.domain.lint.prose import word_findings
 from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
+from service.domain.lint.suites import of_suite_findings, suite_findings
 from service.domain.nearest import nearest
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
@@ -61,6 +62,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *label_findings(plan),
         *stopping_findings(plan),
         *population_findings(plan, facts),
+        *suite_findings(plan, facts),
         *parameter_findings(plan),
         *assumption_findings(plan),
         *amounts_findings(plan),
@@ -71,6 +73,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:
         findings += _hypothesis_names(plan, setting)
+        findings += of_suite_findings(plan, setting)
         findings += use_findings(plan, setting)
         findings += rule_findings(setting)
         findings += claim_findings(plan, setting)
@@ -159,6 +162,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
     tests = {test.id for test in plan.tests or ()}
+    populations |= {suite.id for suite in plan.suites or ()}
     yield from _known("population", hypothesis.population, populations, f"{setting.path}.population")
     yield from _known("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
     for name in dict.fromkeys(clause.field.test for clause in setting.clauses):
@@ -172,7 +176,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
             f"{setting.path}.candidate",
             say("findings.same_arm", arm=hypothesis.candidate),
         )
-    if setting.endpoint and setting.population and not setting.endpoint.measured_on(setting.population.id):
+    if setting.endpoint and setting.population and not plan.measures(setting.endpoint, setting.population.id):
         yield error(
             "UNKNOWN_NAME",
             f"{setting.path}.endpoint",

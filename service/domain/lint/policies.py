@@ -160,7 +160,7 @@ def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     if endpoint is None or endpoint.judge is None or not close:
         return
     audit = audit_of(plan, endpoint)
-    if audit is None or not audit.measured_on(hypothesis.population):
+    if audit is None or not plan.measures(audit, hypothesis.population):
         yield warning(
             "JUDGE_NOT_AUDITED",
             f"{setting.path}.endpoint",

@@ -10,9 +10,10 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
+from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.lead import misses_half, name_effect, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
-from service.domain.power.rule_power import enumerated, power_at_reference
+from service.domain.power.rule_power import REFUSED, enumerated, power_at_reference
 from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import Setting
 from service.words import say
@@ -25,6 +26,15 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
     """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
     power = power_at_reference(plan, facts, setting)
     path = f"{setting.path}.rule"
+    if setting.suite is not None and power.can_pass is False:
+        yield error("RULE_NEVER_PASSES", path, say("findings.suite_never_passes"))
+        return
+    if (
+        setting.suite is not None
+        and power.reference is None
+        and power.reason not in (None, NOT_READY, REFUSED)
+    ):
+        yield warning("POWER_UNKNOWN", path, say("findings.suite_power_unknown", why=str(power.reason)))
     if setting.reference is not None:
         yield from one_arm_findings(setting, facts, power)
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from service.domain.plans.findings import Finding, error, warning
-from service.domain.rules.claims.about import OF_ONE_ARM
+from service.domain.rules.claims.about import OF_ONE_ARM, OF_TWO_ARMS
 from service.domain.rules.claims.words import level
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData
@@ -23,7 +23,7 @@ def reference_findings(setting: Setting) -> Iterator[Finding]:
     one_arm = hypothesis.reference is not None
     if one_arm and about not in OF_ONE_ARM:
         yield error("ABOUT_DIFFERS", f"{setting.path}.about", say("findings.about_two_arms", about=about))
-    elif not one_arm and about in OF_ONE_ARM - {"mean"}:
+    elif not one_arm and about not in OF_TWO_ARMS:
         message = say("findings.about_one_arm", about=about, name=hypothesis.id)
         yield error("ABOUT_DIFFERS", f"{setting.path}.about", message)
     if hypothesis.reference is None or endpoint is None or endpoint.kind == "counts":

@@ -16,6 +16,7 @@ from scipy import special
 from service.domain.decision.members import asks_small_p
 from service.domain.notes.next_test import open_step
 from service.domain.plans.plan import Plan
+from service.domain.plans.suite_items import measured
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.recent import remembered
 from service.domain.rules.answers import Analysis, Answer
@@ -61,7 +62,7 @@ class Bound:
 
 def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     """The observed spread; None where the tests tell none."""
-    population, endpoint = plan.population(verdict.population), plan.endpoint(verdict.endpoint)
+    population, endpoint = measured(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None
     answers = [
@@ -263,7 +264,7 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
 
 def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> Message:
     """A size in words, beside the one that was."""
-    population, total = plan.population(verdict.population), about(size)
+    population, total = measured(plan, verdict.population), about(size)
     more = about(total - spread.units) if size > spread.units and total > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:

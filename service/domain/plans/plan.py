@@ -21,6 +21,7 @@ from service.domain.plans.imports import ImportMapping
 from service.domain.plans.population import ManifestFacts
 from service.domain.plans.slices import Slices
 from service.domain.plans.strings import Line, Name, Paragraph, Token
+from service.domain.plans.suites import Suite
 from service.errors import InvalidData
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
@@ -168,7 +169,7 @@ class Runs(StrictRecord):
 
 
 T = TypeVar("T")
-E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse, ArmCard)
+E = TypeVar("E", Population, Hypothesis, Endpoint, TestUse, ArmCard, Suite)
 
 
 def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
@@ -197,6 +198,9 @@ class Plan(StrictRecord):
         None, min_length=1, max_length=MAX_AUTHORS, description="Who wrote it, in order; null: not said."
     )
     populations: _Listed[Population] | None = Field(None, description="The items the hypotheses speak of.")
+    suites: _Listed[Suite] | None = Field(
+        None, description="Populations that are tasks of one benchmark, under locked weights."
+    )
     hypotheses: _Listed[Hypothesis] | None = Field(None, description="The claims and their rules.")
     arm_cards: _Listed[ArmCard] | None = Field(
         None, alias="arms", description="What stands behind the arms: model, prompt, decoding, harness."
@@ -258,6 +262,19 @@ class Plan(StrictRecord):
         """The population of that id."""
         return _by_id(self.populations, population_id)
 
+    def suite(self, suite_id: str) -> Suite | None:
+        """The suite of that id."""
+        return _by_id(self.suites, suite_id)
+
+    def tasks(self, name: str) -> tuple[str, ...]:
+        """The populations that a name stands for: the tasks of a suite, or the one population."""
+        suite = self.suite(name)
+        return (name,) if suite is None else suite.populations
+
+    def measures(self, endpoint: Endpoint, name: str) -> bool:
+        """True when items of that population, or of every task of that suite, have the endpoint."""
+        return all(endpoint.measured_on(task) for task in self.tasks(name))
+
     def endpoint(self, endpoint_id: str) -> Endpoint | None:
         """The endpoint of that id."""
         return _by_id(self.endpoints, endpoint_id)
@@ -271,11 +288,11 @@ class Plan(StrictRecord):
         return _by_id(self.hypotheses, hypothesis_id)
 
     def arms(self, population_id: str) -> tuple[str, ...]:
-        """The arms that hypotheses compare on a population, in order of mention."""
+        """The arms that hypotheses compare on a population, or on a suite that it is in, in order of mention."""
         named = (
             arm
             for hypothesis in self.hypotheses or ()
-            if hypothesis.population == population_id
+            if population_id in self.tasks(hypothesis.population)
             for arm in hypothesis.arms
         )
         return tuple(dict.fromkeys(named))
@@ -292,8 +309,8 @@ class Plan(StrictRecord):
         return hypothesis_endpoint if use is None or use.endpoint is None else use.endpoint
 
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
-        """The endpoints measured on a population."""
-        return tuple(endpoint for endpoint in self.endpoints or () if endpoint.measured_on(population_id))
+        """The endpoints measured on a population, or on every task of a suite."""
+        return tuple(endpoint for endpoint in self.endpoints or () if self.measures(endpoint, population_id))
 
     def with_items(self, facts: Mapping[str, ManifestFacts]) -> Plan:
         """The plan with the hash of every population's manifest filled in, as the lock stores it."""

@@ -57,7 +57,7 @@ def worked_out(
 def _part(plan: Plan, together: set[str]) -> Plan:
     """The plan with these hypotheses and their populations; its family keeps all its members."""
     kept = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
-    populations = {setting.population for setting in kept}
+    populations = {task for hypothesis in kept for task in plan.tasks(hypothesis.population)}
     return plan.model_copy(
         update={
             "hypotheses": kept,

@@ -25,6 +25,7 @@ from service.domain.power.one_arm.power import one_arm_level
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.shapes import shape_of_pilot
 from service.domain.power.simulated_level import fixed_level, sequential_level
+from service.domain.power.suites.power import suite_level
 from service.domain.power.worlds import KNOWN, plausible
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Target
@@ -89,6 +90,8 @@ def _level(
     endpoint, population = setting.endpoint, setting.population
     if endpoint is None or population is None or not ready(plan, setting):
         return base.model_copy(update={"reason": NOT_READY})
+    if setting.suite is not None:
+        return _of_suite(base, plan, facts, setting)
     if setting.reference is not None:
         return one_arm_level(base, plan, facts, setting)
     if other_endpoints(setting) or asks_amounts(setting):
@@ -105,6 +108,15 @@ def _level(
     # what is proven of every shape goes before what is drawn from a few of them
     proven = bounded_level(base, setting, known, truths)
     return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
+
+
+def _of_suite(base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
+    if other_endpoints(setting):
+        return base.model_copy(update={"reason": "the rule speaks of several endpoints of a suite"})
+    truths = () if setting.reference is not None else tuple(_truths(setting))
+    if setting.reference is None and not truths:
+        return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
+    return suite_level(base, plan, facts, setting, truths)
 
 
 def _of_several(

@@ -16,6 +16,7 @@ from service.domain.decision.family import places, two_places
 from service.domain.decision.members import asks_small_p, is_secondary, members
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.plans.suite_items import measured
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
 from service.domain.power.attainability import attainable, field_bounds
 from service.domain.power.divided import not_drawn
@@ -33,6 +34,7 @@ from service.domain.power.records import EquivalenceReach, LeadPower, LeastP, Po
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.slices import slices_power
+from service.domain.power.suites.power import suite_power
 from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import ResolvedPlan, Setting, other_endpoints, own_part, parts_of, resolve
@@ -122,7 +124,7 @@ def _of(
 
 def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
     plan, facts, setting, whole = request.plan, request.facts, request.setting, request.whole
-    if other_endpoints(setting) or asks_amounts(setting):
+    if setting.suite is None and (other_endpoints(setting) or asks_amounts(setting)):
         return _several(request)
     hypothesis, population, endpoint = setting.hypothesis, setting.population, setting.endpoint
     if population is None or endpoint is None or not ready(plan, setting):
@@ -137,10 +139,11 @@ def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
         sesoi=None if sesoi is None else float(sesoi.exact()),
         least_p=tuple(_least(setting, size)) if whole else (),
     )
-    if setting.reference is not None:
+    if setting.suite is not None or setting.reference is not None:
         if request.refused:
             return base.model_copy(update={"reason": REFUSED})
-        return one_arm_power(base, plan, facts, setting, whole=whole)
+        of_rule = one_arm_power if setting.suite is None else suite_power
+        return of_rule(base, plan, facts, setting, whole=whole)
     changes: dict[str, object] = {}
     if endpoint.collapsed_kind == "binary":
         changes |= _reached(plan, setting, EnumeratedRule(setting, sesoi), size.n)
@@ -155,7 +158,10 @@ def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
     worlds = {
         one.hypothesis.id: known
         for one in setting.within.settings
-        if one.reference is None and ready(plan, one) and (known := worlds_of(plan, one)) is not None
+        if one.reference is None
+        and one.suite is None
+        and ready(plan, one)
+        and (known := worlds_of(plan, one)) is not None
     }
     if hypothesis.id not in worlds:
         return base.model_copy(update={**changes, "reason": "power needs a SESOI: give the endpoint one"})
@@ -277,7 +283,7 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
 
 def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
     hypothesis = plan.hypothesis(name)
-    population = None if hypothesis is None else plan.population(hypothesis.population)
+    population = None if hypothesis is None else measured(plan, hypothesis.population)
     if population is None or population.clusters is None:
         return False
     known = facts.get(population.id)

@@ -126,7 +126,8 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
         for hypothesis in hypotheses
         if cells
         & {
-            (hypothesis.population, arm, endpoint)
+            (population, arm, endpoint)
+            for population in plan.tasks(hypothesis.population)
             for arm in hypothesis.arms
             for endpoint in plan.endpoints_asked(hypothesis)
         }

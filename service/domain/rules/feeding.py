@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue, create_model
 
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.plan import GroupSequential, Plan, Population, TestUse
+from service.domain.plans.suites import Suite
 from service.domain.plans.unit_order import look_units
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry
@@ -97,18 +98,19 @@ def build_request(
     clusters: list[str] | None,
     margin: Margin | None,
     design: Mapping[str, Any] | None = None,
+    one_arm: bool = False,
 ) -> Request:
-    """The request a test is asked with; parameters of the plan come on top.
+    """The request a test is asked with; parameters of the plan come on top. `one_arm`: of the candidate alone.
 
     Raises:
         InvalidData, ValidationError: the test refuses these data.
     """
     values: dict[str, Any] = {"baseline": shaped(test, baseline), "candidate": shaped(test, candidate)}
-    if of_one_arm(test):
+    if one_arm or of_one_arm(test):
         values = {"values": values["candidate"]}
     if clusters is not None:
         values["clusters"] = clusters
-    if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use):
+    if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use, one_arm):
         values["margin"] = margin
     request: Request = test.request.model_validate({**values, **(design or {}), **read_parameters(use)})
     return request
@@ -122,6 +124,32 @@ def takes_runs(test: StatTest[Any, Any]) -> bool:
 def of_one_arm(test: StatTest[Any, Any]) -> bool:
     """True for a test that is given one arm, and no other to compare it with."""
     return test.plan is not None and test.plan.arms == 1
+
+
+def takes_one_arm(test: StatTest[Any, Any]) -> bool:
+    """True for a test that a claim about one arm may ask."""
+    return test.plan is not None and test.plan.arms in (1, "either")
+
+
+def of_tasks(test: StatTest[Any, Any]) -> bool:
+    """True for a test that is given items of several tasks."""
+    return test.plan is not None and test.plan.tasks
+
+
+def suite_design(
+    test: StatTest[Any, Any],
+    suite: Suite,
+    sizes: Mapping[str, int],
+    labels: list[str],
+    reference: Fraction | None,
+) -> dict[str, Any]:
+    """What a suite fills of a test of tasks. Its p-values are of no difference, or of one arm's reference."""
+    if not of_tasks(test):
+        return {}
+    design: dict[str, Any] = {"tasks": labels, "weights": suite.shares(sizes), "estimand": suite.estimand}
+    if suite.rescale is not None:
+        design["rescale"] = suite.scales()
+    return {**design, "threshold": 0.0 if reference is None else float(reference)}
 
 
 def reads_runs(test: StatTest[Any, Any], endpoint: Endpoint) -> bool:
@@ -149,8 +177,10 @@ def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: End
     return list((runs.mean(axis=2) if of_one_arm(test) else runs).tolist())
 
 
-def _takes_margin(test: StatTest[Any, Any], use: TestUse) -> bool:
+def _takes_margin(test: StatTest[Any, Any], use: TestUse, one_arm: bool) -> bool:
     ordered = ordered_of(test)
+    if one_arm:
+        return False
     return ordered is None or ordered.takes_margin(use.parameters)
 
 
@@ -183,7 +213,7 @@ def design_of(
 
 def filled_by(test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None) -> dict[str, Any]:
     """Fields of a test of one arm that the plan's reference fills, by name."""
-    if reference is None or test.plan is None or test.plan.arms == 2:
+    if reference is None or test.plan is None or test.plan.arms != 1:
         return {}
     good: Side = -1 if endpoint.better == "lower" else 1
     filled = test.plan.of_reference(float(reference), good, endpoint.kind == "binary")

@@ -14,6 +14,8 @@ from typing import Any
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan, Population, TestUse
+from service.domain.plans.suite_items import measured
+from service.domain.plans.suites import Suite
 from service.domain.rules.fields import Shape, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Rule, clauses, sentence
@@ -45,6 +47,7 @@ class Setting:
     index: int
     hypothesis: Hypothesis
     population: Population | None
+    """Of a suite the items of its tasks, put together."""
     endpoint: Endpoint | None
     rule: Rule | None
     rule_fault: str | None
@@ -71,6 +74,11 @@ class Setting:
         """The number that its arm is held against, a proportion or score units; None where two arms are compared."""
         reference = self.hypothesis.reference
         return None if reference is None else reference.exact()
+
+    @property
+    def suite(self) -> Suite | None:
+        """The suite that the hypothesis speaks of; None where it speaks of one population."""
+        return self.plan.suite(self.hypothesis.population)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -163,7 +171,7 @@ def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Settin
         within=within,
         index=index,
         hypothesis=hypothesis,
-        population=plan.population(hypothesis.population),
+        population=measured(plan, hypothesis.population),
         endpoint=plan.endpoint(hypothesis.endpoint),
         rule=rule,
         rule_fault=fault,

@@ -23,6 +23,7 @@ from service.domain.rules.feeding import (
     ordered_of,
     reads_runs,
     runs_of,
+    suite_design,
     takes_clusters,
 )
 from service.domain.rules.settings import ResolvedPlan, Setting
@@ -139,6 +140,8 @@ def _answer(setting: Setting, use: TestUse, paired: Paired) -> JsonObject:
     """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
     if paired.n == 0:
         return _no_answer(use, say("reasons.no_item_left"))
+    if paired.tasks is not None and paired.tasks.lacking:
+        return _no_answer(use, say("reasons.task_lacking", names=", ".join(paired.tasks.lacking)))
     try:
         test = registry.find(use.test, use.version)
         request = request_for(setting.plan, test, use, paired)
@@ -211,19 +214,28 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     columns = [baseline.tolist(), candidate.tolist()]
     if reads_runs(test, paired.endpoint):
         columns = [runs_of(test, rows, paired.endpoint) for rows in paired.rows]
+    design = design_of(
+        plan, use, paired.endpoint, paired.population, _largest(paired.manifest), paired.reference
+    )
+    if paired.tasks is not None:
+        tasks = paired.tasks
+        design |= suite_design(test, tasks.suite, tasks.sizes, tasks.labels, paired.reference)
     return build_request(
         test,
         use,
         baseline=columns[0],
         candidate=columns[1],
         clusters=labels,
-        design=design_of(
-            plan, use, paired.endpoint, paired.population, _largest(paired.manifest), paired.reference
-        ),
-        margin=None
-        if sesoi is None
-        else margin_for(sesoi, paired.endpoint, is_binary(paired.baseline, paired.candidate)),
+        one_arm=paired.reference is not None,
+        design=design,
+        margin=None if sesoi is None else margin_for(sesoi, paired.endpoint, _reads_shares(paired)),
     )
+
+
+def _reads_shares(paired: Paired) -> bool:
+    """True where a test takes the values for right and wrong; what is rescaled is a score to it."""
+    rescaled = paired.tasks is not None and paired.tasks.suite.rescale is not None
+    return not rescaled and is_binary(paired.baseline, paired.candidate)
 
 
 def _largest(manifest: Manifest) -> int | None:

@@ -55,12 +55,14 @@ def judge_noise(
         return None
     audit = audit_of(plan, endpoint)
     arms = hypothesis.arms
-    if audit is None or not audit.measured_on(hypothesis.population):
+    if audit is None or not plan.measures(audit, hypothesis.population):
         if endpoint.judge is None:
             return None
         return _without(None, NOT_AUDITED.format(endpoint=endpoint.id), None)
     if endpoint.kind != "binary" or audit.kind != "binary" or endpoint.replicates + audit.replicates != 2:
         return _without(audit.id, None, "the correction is for right and wrong, one result per item")
+    if plan.suite(hypothesis.population) is not None:
+        return _without(audit.id, None, say("reasons.judge_of_suite"))
     if len(arms) < 2:
         return _without(audit.id, None, say("reasons.judge_of_one_arm"))
     cells = [

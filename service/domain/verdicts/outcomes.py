@@ -20,6 +20,7 @@ from service.domain.exact_sums import exact_sum
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import Manifest
+from service.domain.plans.suite_items import Tasks, manifest_of
 from service.domain.results.batches import ExpectedCell, PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
@@ -150,6 +151,8 @@ class Paired:
     excluded: Excluded = field(repr=False)
     reference: Fraction | None = None
     """What one arm is held against; None where two are compared."""
+    tasks: Tasks | None = None
+    """Of a suite: which task every item is of. Columns are as they were posted, `delta` is under weights and scales."""
 
     @property
     def n(self) -> int:
@@ -176,11 +179,9 @@ def pair_up(
     """
     population, endpoint, manifest = _require_described(setting, manifests)
     plan, hypothesis = setting.plan, setting.hypothesis
-    shape = (manifest.n, endpoint.replicates)
-    inside = outcomes.counting(population.id, manifest.n)
-    per_arm = [
-        _cell(outcomes, (population.id, arm, endpoint.id), shape).of(inside) for arm in hypothesis.arms
-    ]
+    parts = [(task, manifests[task].n) for task in plan.tasks(population.id)]
+    inside = np.concatenate([outcomes.counting(task, n) for task, n in parts])
+    per_arm = [_cells(outcomes, parts, arm, endpoint).of(inside) for arm in hypothesis.arms]
     for arm, cell in zip(hypothesis.arms, per_arm, strict=True):
         lacking = int(np.count_nonzero(cell.statuses != OK))
         if lacking and plan.missing == "fail":
@@ -199,8 +200,10 @@ def pair_up(
     among = inside.copy()
     # `kept` is over the items that count, `among` over all of the manifest.
     among[inside] = kept
+    suite = setting.suite
+    tasks = None if suite is None else Tasks.of(plan, suite, manifest.strata or (), among)
     before, after = (
-        _worst(setting, endpoint, tuple(cell.of(kept) for cell in cells), way)
+        _worst(setting, endpoint, tuple(cell.of(kept) for cell in cells), way, tasks)
         if worst and not usable[kept].all()
         else (baseline.values[kept], candidate.values[kept])
     )
@@ -214,7 +217,9 @@ def pair_up(
         candidate=collapse(after, endpoint),
         rows=(before, after),
         kept=among,
-        delta=_from_reference(_delta(before, after, endpoint), setting.reference),
+        delta=_from_reference(
+            _over_tasks(before, after, endpoint, tasks, setting.reference), setting.reference
+        ),
         excluded=Excluded(
             pairs=int(np.count_nonzero(~kept)),
             filled=int(np.count_nonzero(kept & ~usable)),
@@ -222,6 +227,7 @@ def pair_up(
             candidate=_counts(candidate),
         ),
         reference=setting.reference,
+        tasks=tasks,
     )
 
 
@@ -255,7 +261,7 @@ def why_no_worst_case(setting: Setting) -> str | None:
 
 
 def _worst(
-    setting: Setting, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None
+    setting: Setting, endpoint: Endpoint, cells: tuple[Cell, ...], way: Way | None, tasks: Tasks | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both arms with the worst value for what is not ok."""
     ends, why = extremes(endpoint), why_no_worst_case(setting)
@@ -267,18 +273,23 @@ def _worst(
     filled = [fill(baseline.values, candidate.values, ok, way=way, ends=ends) for way in ways]
     # For equivalence both ways are against the claim: the larger difference is the harder one, compared without
     # rounding.
-    return max(filled, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
+    if tasks is None:
+        return max(filled, key=lambda arms: abs(exact_sum(arms[1]) - exact_sum(arms[0])))
+    far = [abs(_over_tasks(before, after, endpoint, tasks, None) or Fraction(0)) for before, after in filled]
+    return filled[far.index(max(far))]
 
 
 def _require_described(
     setting: Setting, manifests: Mapping[str, Manifest]
 ) -> tuple[Population, Endpoint, Manifest]:
     population, endpoint = setting.population, setting.endpoint
-    manifest = manifests.get(setting.hypothesis.population)
+    plan = setting.plan
+    manifest = manifest_of(plan, setting.hypothesis.population, manifests)
     if population is None or endpoint is None or manifest is None:
         raise PlanViolatedError(say("reasons.undescribed"))
-    if population.items_sha256 not in (None, manifest.sha256()):
-        raise PlanViolatedError(say("reasons.another_manifest", population=population.id))
+    for task in map(plan.population, plan.tasks(population.id)):
+        if task is not None and task.items_sha256 not in (None, manifests[task.id].sha256()):
+            raise PlanViolatedError(say("reasons.another_manifest", population=task.id))
     return population, endpoint, manifest
 
 
@@ -306,6 +317,29 @@ def _from_reference(delta: Fraction | None, reference: Fraction | None) -> Fract
     return delta if delta is None or reference is None else delta - reference
 
 
+def _over_tasks(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    endpoint: Endpoint,
+    tasks: Tasks | None,
+    reference: Fraction | None,
+) -> Fraction | None:
+    """The difference of the means, of a suite that of its tasks under their weights; None where one has no item.
+
+    Of one arm, whose baseline is zeros, a task counts from its floor.
+    """
+    if tasks is None:
+        return _delta(before, after, endpoint)
+    total = Fraction(0)
+    for at, (weight, (floor, length)) in enumerate(zip(tasks.weights, tasks.scales, strict=True)):
+        inside = tasks.codes == at
+        delta = _delta(before[inside], after[inside], endpoint)
+        if delta is None:
+            return None
+        total += weight * (delta if reference is None else delta - floor) / length
+    return total
+
+
 def _delta(before: NDArray[np.float64], after: NDArray[np.float64], endpoint: Endpoint) -> Fraction | None:
     """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
     if len(before) == 0:
@@ -327,6 +361,17 @@ def _all_alike(values: NDArray[np.float64], endpoint: Endpoint) -> int:
     ones, counts = np.unique(values.sum(axis=1).astype(np.int64), return_counts=True)
     picked = zip(ones.tolist(), counts.tolist(), strict=True)
     return sum(count * math.comb(right, endpoint.k or 1) for right, count in picked)
+
+
+def _cells(outcomes: Outcomes, parts: list[tuple[str, int]], arm: str, endpoint: Endpoint) -> Cell:
+    """The results of an arm on a population, or on the tasks of a suite one after the other."""
+    cells = [
+        _cell(outcomes, (task, arm, endpoint.id), (n_items, endpoint.replicates)) for task, n_items in parts
+    ]
+    if len(cells) == 1:
+        return cells[0]
+    values, statuses = ([getattr(cell, name) for cell in cells] for name in ("values", "statuses"))
+    return Cell(np.concatenate(values), np.concatenate(statuses))
 
 
 def _cell(outcomes: Outcomes, key: tuple[str, str, str], shape: tuple[int, int]) -> Cell:

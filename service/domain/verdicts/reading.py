@@ -15,8 +15,8 @@ from service.stats.shared.declaring.shows import TIE, Covers
 
 Reading = Literal["positive", "negative", "equivalent", "inconclusive"]
 
-INTERVALS = ("ci", "intervals")
-"""Where analyses keep intervals of the difference itself."""
+INTERVALS = ("ci", "intervals", "every")
+"""Where analyses keep intervals of the difference itself, or of every task's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class SlicesFound(Record):
 def section_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
     """What the plan asks of the slices of a hypothesis; None where it asks nothing."""
     slices = plan.slices
-    if slices is None or hypothesis.baseline is None:
+    if slices is None or hypothesis.baseline is None or plan.suite(hypothesis.population) is not None:
         return None
     if slices.hypotheses is None:
         return None if is_secondary(plan, hypothesis) else slices

@@ -6,6 +6,7 @@ items: it cannot have a sign that no stratum has. It can have one that few of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
 
@@ -33,6 +34,7 @@ def by_stratum(paired: Paired) -> Strata | None:
     labels = paired.manifest.strata
     if labels is None:
         return None
+    paired = _rescaled(paired)
     names = tuple(dict.fromkeys(labels))
     binary = is_binary(paired.baseline, paired.candidate) and paired.endpoint.collapsed_kind == "binary"
     by_score = binary and paired.population.clusters is None
@@ -52,6 +54,15 @@ def by_stratum(paired: Paired) -> Strata | None:
         sign_depends_on_weights=mean is not None and mean * pooled < 0,
         reason=None if enough else say("reasons.too_many_to_list", count=len(names), most=MOST),
     )
+
+
+def _rescaled(paired: Paired) -> Paired:
+    """On the scale of a suite, whose tasks may have one each; the reference of one arm is on it already."""
+    tasks = paired.tasks
+    if tasks is None or tasks.suite.rescale is None:
+        return paired
+    before = paired.baseline if paired.reference is not None else tasks.rescaled(paired.baseline)
+    return replace(paired, baseline=before, candidate=tasks.rescaled(paired.candidate))
 
 
 def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool) -> StratumEffect:

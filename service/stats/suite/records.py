@@ -17,6 +17,10 @@ class SuiteAnalysis(Analysis):
         description="The suite's mean: its tasks' means (of two arms, their differences) under the weights."
     )
     ci: Interval | None = Field(description="Of the suite's mean, at 1 - alpha; `method` names it.")
+    every: Interval | None = Field(
+        description="Of every task: each lies above `low`, and each below `high`, with chance alpha / 2 of error each. "
+        "The outermost of the tasks' own ends (intersection-union: no correction is needed)."
+    )
     se: float | None = Field(description="Its standard error.")
     df: float | None = Field(description="Its degrees of freedom, Satterthwaite's.")
     p_value: float | None = Field(

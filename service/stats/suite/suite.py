@@ -24,6 +24,7 @@ from service.stats.shared.methods.sliced import Standing
 from service.stats.shared.methods.slicing import overall, standings
 from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses, SuiteTask, TaskArms
 from service.stats.shared.methods.weighing import Weighed, seen_ends
+from service.stats.suite.in_plans import IN_PLANS
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
 from service.words import Value, listed, message, speak
@@ -135,6 +136,7 @@ def _cost(request: SuiteRequest) -> float:
         "candidate": [1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0],
     },
     cost=_cost,
+    plan=IN_PLANS,
     serves=frozenset({"weighted"}),
 )
 def suite(request: SuiteRequest) -> SuiteAnalysis:
@@ -148,6 +150,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
         ci: each end the further of Student's t with CR2 and Satterthwaite's degrees of freedom, and of bounds that know
             of losses too rare to have been seen (gamma, one more event of the largest weight), within what the task's
             scores were seen to span where no range is known. `new_tasks`: t on the tasks' values.
+        every: between what all tasks lie, by the outermost ends of their own intervals (intersection-union).
         item_weighted: the mean over items whatever their task, which is another quantity.
         tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks).
         losses: tasks that lost or gained, stepwise over all tasks; whether no task loses more than the margin.
@@ -219,6 +222,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     analysis = SuiteAnalysis(
         estimate=weighed.mean,
         ci=ci,
+        every=_every(tasks, 1 - request.alpha, reasons),
         se=se,
         df=df,
         p_value=p,
@@ -342,6 +346,17 @@ def _task(working: Working, at: int, arms: list[TaskArms | None], reasons: dict[
         simultaneous=simultaneous,
         arms=arms[at],
     )
+
+
+def _every(tasks: tuple[SuiteTask, ...], level: float, reasons: dict[str, str]) -> Interval | None:
+    """Between what all tasks lie. It misses below only where the interval of the least task does, and so above."""
+    known = [task.ci for task in tasks if task.ci is not None]
+    lows = [interval.low for interval in known if interval.low is not None]
+    highs = [interval.high for interval in known if interval.high is not None]
+    if len(lows) < len(tasks) or len(highs) < len(tasks):
+        reasons["every"] = "some task has no interval"
+        return None
+    return Interval(low=min(lows), high=max(highs), level=level, method="intersection_union")
 
 
 def _heterogeneity(working: Working, reasons: dict[str, str], floors: dict[str, str]) -> Heterogeneity | None:

@@ -48,6 +48,7 @@ def test_an_empty_draft_lists_every_missing_section():
         "results_due",
         "runs",
         "slices",
+        "suites",
         "visibility",
     }
     assert {each.path for each in found} == set(Plan.model_fields) - optional

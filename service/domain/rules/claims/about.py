@@ -9,7 +9,7 @@ from functools import cache, partial
 from service.domain.plans.hypothesis import About
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Use
-from service.stats.shared.declaring.shows import Bounded, Covers, Effect, EffectKind
+from service.stats.shared.declaring.shows import Bounded, Covers, Effect, EffectKind, PValue
 
 KINDS: Mapping[About, frozenset[EffectKind]] = {
     "mean": frozenset({"means", "cluster_means"}),
@@ -18,6 +18,7 @@ KINDS: Mapping[About, frozenset[EffectKind]] = {
     "rank": frozenset({"ranks", "shift"}),
     "pass_hat_k": frozenset({"pass_hat_k"}),
     "every_item": frozenset({"every_item"}),
+    "every_task": frozenset({"every_task"}),
 }
 """The effects of tests that bear out a claim about each."""
 
@@ -36,8 +37,10 @@ def effect_of(use: Use) -> Effect:
     return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
 
 
-OF_ONE_ARM: frozenset[About] = frozenset({"mean", "pass_hat_k", "every_item"})
-"""What a claim about one arm can be about; claims about two arms can be about the mean and what these are not."""
+OF_ONE_ARM: frozenset[About] = frozenset({"mean", "pass_hat_k", "every_item", "every_task"})
+"""What a claim about one arm can be about."""
+OF_TWO_ARMS: frozenset[About] = frozenset({"mean", "median", "quantile", "rank", "every_task"})
+"""What a claim that compares two arms can be about."""
 
 
 def names_of(use: Use, about: About) -> Iterator[str]:
@@ -45,7 +48,7 @@ def names_of(use: Use, about: About) -> Iterator[str]:
     if bears_on(effect_of(use), about):
         yield use.use.id
     for path, meaning in ({} if use.test.plan is None else use.test.plan.shows).items():
-        effect = meaning.effect if isinstance(meaning, Covers | Bounded) else None
+        effect = meaning.effect if isinstance(meaning, Covers | Bounded | PValue) else None
         if effect is not None and bears_on(effect, about):
             yield f"{use.use.id}.{path}"
 

@@ -239,7 +239,7 @@ class _Clause:
 
     @property
     def _of(self) -> str | None:
-        if isinstance(self.meaning, Covers | Bounded) and self.meaning.effect is not None:
+        if isinstance(self.meaning, Covers | Bounded | PValue) and self.meaning.effect is not None:
             return f"{self.use.use.id}.{'.'.join(self.clause.field.path[: -1 if self.end else None])}"
         return None if effect_of(self.use).of_means else self.use.use.id
 

@@ -28,6 +28,7 @@ from service.domain.verdicts.words.numbers import amount, both_ways, percentage,
 from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_arm
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.slices import slice_messages
+from service.domain.verdicts.words.suites import SuiteShown, suite_messages
 from service.words import Language, Listed, Message, Value, listed, message
 
 ASKS_MORE = ("superiority", "minimum_effect")
@@ -53,7 +54,8 @@ def sentence(
     flagged = (
         message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
     )
-    messages = [*_messages(verdict, read, facts_of(plan, verdict, read)), *flagged]
+    facts = facts_of(plan, verdict, read)
+    messages = [*_messages(verdict, read, facts, SuiteShown.of(plan, verdict, facts.good)), *flagged]
     return listed(messages, "lists.sentences").text(language)
 
 
@@ -76,7 +78,9 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     return message(f"{key}{signed}", policy=policy, family=family).text("en")
 
 
-def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
+def _messages(
+    verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts, suite: SuiteShown | None
+) -> Iterator[Message]:
     """The sentences in their order."""
     hypothesis, outcome = verdict.id, message(f"verdicts.{verdict.outcome}")
     yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(verdict))
@@ -93,6 +97,8 @@ def _messages(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Fact
             yield message("verdicts.otherwise")
         yield from (_effect(effect, facts) for effect in facts.effects)
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
+    if suite is not None and verdict.delta is not None:
+        yield from suite_messages(suite, verdict, facts)
     for p_value in facts.p_values:
         yield _compared(p_value, verdict, facts)
     if facts.estimand is not None and verdict.delta is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.stats.shared.declaring.cells import CellFields
     from service.stats.shared.declaring.one_arm import Floats, OneArmSets
     from service.stats.shared.declaring.simulated import Simulated
+    from service.stats.shared.declaring.suite_sets import SuiteSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +174,15 @@ class PlanUse:
     takes: Literal["values", "runs", "either"] = "values"
     """What it is given of an item: one value, into which replicates collapse, or its runs, each with its judgements.
     `either`: the runs where their mean is the item's value."""
-    arms: Literal[1, 2] = 2
-    """How many it is given; of one the plan's `reference` is what it is held against."""
+    arms: Literal[1, 2, "either"] = 2
+    """How many it is given; of one the plan's `reference` is what it is held against. `either`: as many as the claim is
+    about."""
+    tasks: bool = False
+    """It is given the task of every item, with the weights and scales of the plan's suite: it judges suites alone."""
+    of_tasks: Callable[[SuiteSets, Parameter, Path, float], Floats | None] | None = None
+    """Fields on many data sets of a suite, as `of_sets` has them of one arm."""
+    of_two_arms: frozenset[str] = frozenset()
+    """First names of the fields that it tells of two arms alone, where it takes either number."""
     fills: frozenset[str] = frozenset()
     """Fields of its request that other parts of the plan fill."""
     of_reference: Callable[[float, Side, bool], dict[str, Any]] = lambda _value, _good, _binary: {}

@@ -79,12 +79,14 @@ class PValue:
     """Small where the data reject that the effect lies outside these bounds: one of several ways.
 
     `fixes`: the observed difference then lies inside them too. `lean`: the field of the analysis whose sign tells
-    which of several ways it is; without one it is that of the observed difference.
+    which of several ways it is; without one it is that of the observed difference. `effect`: what it is about, where
+    that is not what the test's other numbers are about.
     """
 
     ways: Callable[[Parameter], tuple[Bounds, ...]]
     fixes: Callable[[Parameter], bool] = lambda _: True
     lean: Path | None = None
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,11 @@ EffectKind = Literal[
     "quantile_of_differences",
     "pass_hat_k",
     "every_item",
+    "every_task",
 ]
 """What a test's numbers are about: means, the mean of the clusters' means, ranks of items' differences, the order of
 two independent arms, quantiles of the arms, or a quantile of items' differences; of one arm how often all of k runs of
-an item are right, or how often the least of the items is."""
+an item are right, or how often the least of the items is; of a suite each of its tasks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,339 @@
+"""How often a rule about a suite holds, and how often at most where its claim is false.
+
+Simulated with a fixed seed, the tasks with the sizes that they have. In power every task has the same true difference,
+or mean, on the scale of the suite. A claim about every task is false as soon as one task is: its level is that of each
+task at the margin while no other comes near it (intersection-union: Berger 1982, Technometrics 24:295).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from service.domain.decision.family import places
+from service.domain.decision.members import members, p_clauses
+from service.domain.plans.assumptions import Assumed, MissingByArm
+from service.domain.plans.plan import Plan
+from service.domain.plans.population import ManifestFacts
+from service.domain.power.divided import divided
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
+from service.domain.power.shapes import every_shape
+from service.domain.power.suites.drawn import Drawn
+from service.domain.power.suites.truths import asks_for_more, holding
+from service.domain.power.worlds import ICCS, Corner, Worlds, worlds_of
+from service.domain.rules.settings import Setting
+from service.stats.shared.declaring.suite_sets import SuiteSets
+
+NOT_SIMULATED = "the rule has a field that is not simulated of suites"
+NEVER = "no outcome makes the rule true"
+NO_SESOI = "power needs a SESOI: give the endpoint one"
+FILLED = "what is filled in of the tasks of a suite is not simulated"
+COUNTED, SETS, LEVEL_SETS, FEWEST, MOST_VALUES = 4000, 1000, 2000, 200, 2_000_000
+"""Data sets of counts and of items, the same of a level, the fewest, and the most values that are drawn."""
+SPREADS: Mapping[Corner, float] = {"low": 0.9, "reference": 0.5, "high": 0.25}
+"""SD of one arm's scores in units of the largest there can be."""
+LEVEL_ICCS = (0.05, 0.2)
+LEVEL_SHARES = (0.05, 0.3)
+LEVEL_SPREADS = (0.1, 0.3)
+"""SD of the differences of scores in units of the scale."""
+MOST_TASKS = 6, 3
+"""Tasks that are put at the margin one by one, where counts are drawn and where items are: those of the least and the
+most items, and some between."""
+TENTH, ANEW = 10, 2
+"""Of the data sets every world is drawn with first, and worlds that are drawn anew with all of them."""
+FAMILIES = ("none", "bonferroni", "holm")
+SEED = 20_270_301
+
+
+@dataclass(frozen=True)
+class SuitePower:
+    """One hypothesis about a suite, within its plan."""
+
+    plan: Plan
+    setting: Setting
+    drawn: Drawn
+    assumed: Assumed
+    worlds: Worlds | None
+    """Of two arms."""
+
+    def sets(self, most: int) -> int:
+        """How many data sets of `most` are drawn within the bound on values."""
+        return int(
+            min(most, max(MOST_VALUES // max(self.drawn.n * self.drawn.endpoint.replicates, 1), FEWEST))
+        )
+
+    @property
+    def n_sets(self) -> int:
+        """Data sets of an entry."""
+        return COUNTED if self.drawn.counted else self.sets(SETS)
+
+    @cached_property
+    def _missing(self) -> tuple[float, float]:
+        stated = self.assumed.missing or 0.0
+        return (stated.baseline, stated.candidate) if isinstance(stated, MissingByArm) else (stated, stated)
+
+    @property
+    def _complete(self) -> float:
+        """The chance that an item has all of its results."""
+        before, after = self._missing
+        whole = (1 - after) * ((1 - before) if self.drawn.paired else 1.0)
+        return float(whole**self.drawn.endpoint.replicates)
+
+    def icc(self, corner: Corner) -> float | None:
+        """As the plan assumes, or a plausible one; None without clusters."""
+        if not any(self.drawn.clustered):
+            return None
+        return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
+
+    def at(self, truth: float, corner: Corner = "reference") -> PowerAt:
+        """The chance that the rule holds where every task has this true difference, or of one arm this mean."""
+        drawn, icc = self.drawn, self.icc(corner)
+        scale = self._scale(corner, truth)
+        missing = sum(self._missing) / (2 if drawn.paired else 1)
+        where = PowerAt(
+            discordance=scale if drawn.paired and drawn.right_or_wrong else None,
+            spread=None if drawn.right_or_wrong else scale if drawn.paired else scale * self._room(truth),
+            icc=icc,
+            missing=missing or None,
+            truth=truth - drawn.threshold,
+            mean=None if drawn.paired else truth,
+            power=None,
+        )
+        if missing and self.plan.missing == "worst_case":
+            return where.model_copy(update={"reason": FILLED})
+        kept = drawn.kept(self._complete) if missing and self.plan.missing == "exclude_pair" else drawn
+        intact = self._complete**drawn.n if self.plan.missing == "fail" else 1.0
+        generator, truths = np.random.default_rng([SEED, 1]), [truth] * len(drawn.sizes)
+        draw = kept.two_arms if drawn.paired else kept.one_arm
+        held = holding(self.setting, draw(generator, self.n_sets, truths, icc or 0.0, scale))
+        if held is None:
+            return where.model_copy(update={"reason": NOT_SIMULATED})
+        share, error = _share(held)
+        return where.model_copy(update={"power": intact * share, "standard_error": intact * error})
+
+    def _scale(self, corner: Corner, truth: float) -> float:
+        if self.worlds is not None:
+            return self.worlds.at(corner, truth).scale
+        if self.assumed.sd is not None and (room := self._room(truth)) > 0:
+            return float(np.clip(self.assumed.sd / room, 0.02, 0.98))
+        return SPREADS[corner]
+
+    def _room(self, mean: float) -> float:
+        """The largest SD that scores of this mean can have, in the middle task's own units."""
+        scale = self.drawn.scale
+        raw = float(np.clip(mean, scale.low, scale.high))
+        return math.sqrt(max((raw - scale.low) * (scale.high - raw), 0.0))
+
+    @property
+    def best(self) -> float:
+        """The greatest mean there can be of one arm, or the least where less is better."""
+        ends = self.drawn.high if self.drawn.good > 0 else self.drawn.low
+        return float(self.drawn.weights @ ends)
+
+    @property
+    def lead(self) -> tuple[LeadEffect, float]:
+        """The true value at which power is told first, and what it is."""
+        if self.worlds is not None:
+            return self.worlds.lead
+        reference, good, sesoi = self.drawn.threshold, self.drawn.good, self.drawn.margin
+        room = self.best - reference
+        effect, gap = "halfway", room / 2
+        if self.assumed.effect is not None:
+            effect = "assumed"
+            gap = self.assumed.effect.for_endpoint(binary=self.drawn.endpoint.kind == "binary")
+        elif sesoi is not None and sesoi <= abs(room):
+            effect, gap = "sesoi", good * sesoi
+        return effect, reference + gap  # type: ignore[return-value]
+
+    def listed(self) -> tuple[float, ...]:
+        """True values that power is told at beside the first."""
+        if self.worlds is not None:
+            return tuple(truth for truth in self.worlds.listed if abs(truth) <= 1 or not self.worlds.binary)
+        room = self.best - self.drawn.threshold
+        return tuple(round(self.drawn.threshold + share * room, 12) for share in (0.0, 0.2, 0.5, 0.8))
+
+    @property
+    def stated(self) -> bool:
+        """The plan's assumptions leave nothing to a range."""
+        known = self.drawn.right_or_wrong or self.assumed.sd is not None
+        if self.worlds is not None:
+            known = self.worlds.scale_stated
+        return known and (not any(self.drawn.clustered) or self.assumed.icc is not None)
+
+    def words(self) -> str:
+        """What the numbers take for granted."""
+        drawn = self.drawn
+        said = ["every task has the same true " + ("difference" if drawn.paired else "mean")]
+        if any(drawn.clustered):
+            said.append("no cluster spans tasks")
+        if not drawn.right_or_wrong:
+            said.append("differences are normal" if drawn.paired else "scores follow a beta distribution")
+        policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
+        if policy == "holm" and self.setting.hypothesis.id in members(self.plan):
+            said.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
+        said.append(f"{self.n_sets} data sets per entry")
+        return "; ".join(said)
+
+
+def _share(held: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[float, float]:
+    share, n = float(held.mean()), len(held)
+    return share, math.sqrt(max(share * (1 - share), 1 / n) / n)
+
+
+def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
+    drawn = Drawn.of(setting, facts)
+    if isinstance(drawn, str):
+        return drawn
+    worlds = worlds_of(plan, setting) if drawn.paired else None
+    if drawn.paired and worlds is None:
+        return NO_SESOI
+    assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
+    return SuitePower(plan, setting, drawn, assumed, worlds)
+
+
+def suite_power(
+    base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
+) -> RulePower:
+    """What the rule of a hypothesis about a suite can show."""
+    power = _of(plan, facts, setting)
+    if isinstance(power, str):
+        return base.model_copy(update={"reason": power})
+    best = holding(setting, power.drawn.best())
+    if best is not None and not best.any() and asks_for_more(setting):
+        return base.model_copy(update={"can_pass": False, "reason": NEVER})
+    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    shared = setting.hypothesis.id in members(plan) and places(plan) > 1
+    if setting.rule is not None and shared and p_clauses(setting.rule):
+        if policy not in FAMILIES:
+            why = f"p-values of suites are not simulated in a family that `{policy}` adjusts"
+            return base.model_copy(update={"reason": why})
+        if policy != "none":
+            setting = replace(setting, rule=divided(setting.rule, places(plan)))
+            power = replace(power, setting=setting)
+    effect, truth = power.lead
+    reference = power.at(truth)
+    lead = LeadPower(effect=effect, reference=reference)
+    changes: dict[str, object] = {"reference": reference, "lead": lead, "reason": reference.reason}
+    if reference.power is None:
+        return base.model_copy(update=changes)
+    changes |= {"method": "simulated", "stated": power.stated}
+    if not power.stated:
+        ends = sorted(
+            (power.at(truth, "low"), power.at(truth, "high"), reference), key=lambda row: row.power or 0.0
+        )
+        changes |= {"low": ends[0], "high": ends[-1]}
+        lead = lead.model_copy(update={"low": ends[0], "high": ends[-1]})
+    curve = tuple(
+        row
+        for other in power.listed()
+        if abs(other - truth) > 1e-12 and (row := power.at(other)).power is not None
+    )
+    changes["lead"] = lead.model_copy(update={"curve": curve})
+    if whole:
+        changes["power"] = tuple(sorted((reference, *curve), key=lambda row: row.truth))
+        changes["assumptions"] = power.words()
+    return base.model_copy(update=changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """A world in which the claim only just fails."""
+
+    truths: Sequence[float]
+    truth: float
+    """Where it fails."""
+    scale: float
+    icc: float | None
+    shape: str | None = None
+
+
+def suite_level(
+    base: RuleLevel,
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    truths: Sequence[float],
+) -> RuleLevel:
+    """The greatest chance that the rule of a hypothesis about a suite holds where its claim is false.
+
+    `truths`: the differences at which a claim about two arms only just fails; of one arm it is the reference.
+    """
+    power = _of(plan, facts, setting)
+    if isinstance(power, str):
+        return base.model_copy(update={"reason": power})
+    drawn, known = power.drawn, []
+    nulls = list(_nulls(power, truths if drawn.paired else (drawn.threshold,)))
+    n_sets = COUNTED if drawn.counted else power.sets(LEVEL_SETS)
+    few = n_sets if drawn.counted else max(n_sets // TENTH, min(FEWEST, n_sets))
+    for null in nulls:
+        held = holding(setting, _draw(drawn, null, few, 0))
+        if held is None:
+            return base.model_copy(update={"reason": NOT_SIMULATED})
+        known.append((_share(held), null))
+    known.sort(key=lambda row: row[0][0], reverse=True)
+    if few < n_sets:  # the worst anew, so that the level that is told is not the luckiest of many
+        anew = [(holding(setting, _draw(drawn, null, n_sets, 1)), null) for _, null in known[:ANEW]]
+        known = [(_share(held), null) for held, null in anew if held is not None]
+    (level, error), null = max(known, key=lambda row: row[0][0])
+    paired = drawn.paired
+    spread = null.scale if paired else null.scale * power._room(null.truth)
+    return base.model_copy(
+        update={
+            "level": level,
+            "method": "simulated",
+            "standard_error": error,
+            "discordance": null.scale if paired and drawn.right_or_wrong else None,
+            "spread": None if drawn.right_or_wrong else spread,
+            "icc": null.icc,
+            "truth": null.truth - drawn.threshold,
+            "mean": None if paired else null.truth,
+            "world": null.shape,
+        }
+    )
+
+
+def _draw(drawn: Drawn, null: _Null, n_sets: int, stream: int) -> SuiteSets:
+    generator = np.random.default_rng([SEED, 2, stream])
+    if drawn.paired:
+        return drawn.two_arms(generator, n_sets, null.truths, null.icc or 0.0, null.scale, null.shape)  # type: ignore[arg-type]
+    return drawn.one_arm(generator, n_sets, null.truths, null.icc or 0.0, null.scale)
+
+
+def _nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
+    drawn = power.drawn
+    iccs: tuple[float | None, ...] = LEVEL_ICCS if any(drawn.clustered) else (None,)
+    shapes: tuple[str | None, ...] = (None,)
+    if not drawn.paired:
+        scales: tuple[float, ...] = (0.0,) if drawn.right_or_wrong else (0.5, 0.9)
+    elif drawn.right_or_wrong:
+        least = 2 * max(drawn.margin or 0.0, *map(abs, truths))
+        scales = tuple(dict.fromkeys(min(max(share, least), 1.0) for share in LEVEL_SHARES))
+    else:
+        scales = tuple(share * drawn.scale.length for share in LEVEL_SPREADS)
+        shapes = tuple(shape.name for shape in every_shape())
+    every = power.setting.hypothesis.about == "every_task"
+    for truth in truths:
+        places_ = _one_by_one(drawn, truth) if every else ([truth] * len(drawn.sizes),)
+        for tasks in places_:
+            for scale in scales:
+                for icc in iccs:
+                    for shape in shapes:
+                        yield _Null(tasks, truth, scale, icc, shape)
+
+
+def _one_by_one(drawn: Drawn, truth: float) -> Iterator[list[float]]:
+    """One task at the margin and every other as good as can be; tasks of like sizes are alike."""
+    count, far, most = len(drawn.sizes), 0.5 if drawn.paired else None, MOST_TASKS[0 if drawn.counted else 1]
+    by_size = sorted(range(count), key=lambda at: len(drawn.sizes[at]))
+    places_ = dict.fromkeys(by_size[round(at)] for at in np.linspace(0, count - 1, min(most, count)))
+    ends = drawn.high if drawn.good > 0 else drawn.low
+    for place in places_:
+        others = [drawn.good * far * drawn.scale.length / length for length in drawn.lengths] if far else ends
+        tasks = [float(other) for other in others]
+        tasks[place] = truth
+        yield tasks

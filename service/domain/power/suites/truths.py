@@ -1,0 +1,86 @@
+"""The truth of a rule about a suite on many data sets at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.domain.rules.claims.clauses import meaning_of
+from service.domain.rules.feeding import parameter
+from service.domain.rules.rule import AnyOf, Clause, Comparison, Not, Rule
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import (
+    HIGH,
+    TRUE,
+    Sets,
+    combine_sets,
+    compared,
+    comparisons,
+    join_truths,
+    sides_of,
+)
+from service.stats.shared.declaring.shows import TIE, Covers, Estimate, PValue
+from service.stats.shared.declaring.suite_sets import SuiteSets
+
+
+def holding(setting: Setting, sets: SuiteSets) -> NDArray[np.bool_] | None:
+    """Where the rule holds, (D,); None where one of its fields is not known on such data."""
+    if setting.rule is None:
+        return None
+    truths: dict[Clause, Sets] = {}
+    for clause in dict.fromkeys(setting.clauses):
+        truth = _truth(setting, clause, sets)
+        if truth is None:
+            return None
+        truths[clause] = truth
+    return np.asarray(combine_sets(setting.rule, truths) == TRUE)
+
+
+def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
+    use, path = setting.use_of(clause), clause.field.path
+    interval = setting.shape(clause) == "interval"
+    sides: list[Sets] = []
+    for end, limit, operator in comparisons(clause):
+        if clause.field.test is None:
+            value = sets.sets.means - sets.threshold
+        elif use is None or use.beside or use.test.plan is None or use.test.plan.of_tasks is None:
+            return None
+        else:
+            asked = (*path, "high" if end == HIGH else "low") if interval else path
+            known = use.test.plan.of_tasks(sets, partial(parameter, use.use), asked, float(limit))
+            if known is None:
+                return None
+            value = known
+        tie = 0.0 if use is not None and isinstance(meaning_of(use, path)[0], PValue) else TIE
+        sides.append(compared(sides_of(value, limit, tie), operator))
+    return join_truths(clause, sides)
+
+
+def asks_for_more(setting: Setting) -> bool:
+    """True where better data never make the rule false: every clause asks for a bound, or a small p, on its side."""
+    good = -1 if setting.endpoint is not None and setting.endpoint.better == "lower" else 1
+    return setting.rule is not None and _asks(setting, setting.rule, good)
+
+
+def _asks(setting: Setting, rule: Rule, good: int) -> bool:
+    if isinstance(rule, Not | AnyOf):
+        return False
+    if not isinstance(rule, Comparison):
+        return hasattr(rule, "parts") and all(_asks(setting, part, good) for part in rule.parts)
+    use = setting.use_of(rule)
+    more = rule.operator in ((">", ">=") if good > 0 else ("<", "<="))
+    if rule.field.test is None:
+        return more
+    meaning, end = (None, None) if use is None else meaning_of(use, rule.field.path)
+    match meaning:
+        case Estimate():
+            return more
+        case Covers():
+            return more and end is not None
+        case PValue():
+            one_sided = rule.field.path[-1] == ("p_above" if good > 0 else "p_below")
+            return one_sided and rule.operator in ("<", "<=")
+        case _:
+            return False

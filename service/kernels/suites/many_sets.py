@@ -1,0 +1,191 @@
+"""The bounds of a suite and of its tasks on many data sets at once, for power and level.
+
+The arithmetic is that of `design` and `rare`, for suites whose clusters each lie within one task and whose scores have
+a known range: what a data set tells is then a few numbers for each of its tasks. Arrays are (D, T): data sets by tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+ENOUGH_EVENTS = 5.0
+WIDEST = 1e100
+DUST = 1e-13
+"""A variance below this share of the squared range is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Means of what is lost, or of what is gained, with their variances; (D,) or (D, T)."""
+
+    mean: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TaskUnits:
+    """Items and clusters of the tasks, (T,), and what follows for the error of their means."""
+
+    items: Floats
+    units: Floats
+    trace: Floats
+    """Of B, by unit of spread: `design.Design.df` has the formula."""
+    square: Floats
+    """Of B squared."""
+
+    @classmethod
+    def of(cls, sizes: list[NDArray[np.int64]]) -> TaskUnits:
+        """From the sizes of the clusters of every task; ones where items are independent."""
+        rows = []
+        for task in sizes:
+            size, n = task.astype(np.float64), float(task.sum())
+            share = size / n
+            factor = 1 / (n**2 * np.maximum(1 - share, np.finfo(float).tiny))
+            own = factor * size
+            square = float(own**2 @ (1 - 2 * share)) + float(own @ share) ** 2
+            rows.append((n, float(len(task)), float(own @ (1 - share)), square))
+        items, units, trace, square_ = np.array(rows).T
+        return cls(items, units, trace, square_)
+
+    @property
+    def task_df(self) -> Floats:
+        """Degrees of freedom of every task alone, (T,)."""
+        return np.asarray(self.trace**2 / self.square)
+
+
+def sums_by_unit(sums: Floats, sizes: NDArray[np.int64]) -> Side:
+    """Mean (D,) and CR2 variance (D,) of one task, from sums by cluster (D, G)."""
+    n = float(sizes.sum())
+    mean = sums.sum(axis=1) / n
+    residual = sums - mean[:, None] * sizes
+    factor = 1 / (n**2 * (1 - sizes / n))
+    return Side(mean, np.asarray(residual**2 @ factor))
+
+
+def counts(ones: Floats, n: int) -> Side:
+    """The same of independent items that are 0 or 1, from how many are 1, (D,)."""
+    mean = ones / n
+    return Side(mean, mean * (1 - mean) / (n - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ManySuites:
+    """D data sets of one suite. `column` and `spread` (D, T) are of what is averaged, `spread` over items.
+
+    `low`, `high` (T,): between what outcomes of one arm lie. `sides`: what is lost and what is gained, of two arms.
+    """
+
+    units: TaskUnits
+    weights: Floats
+    column: Side
+    spread: Floats
+    low: Floats
+    high: Floats
+    sides: tuple[Side, Side] | None = None
+
+    @property
+    def means(self) -> Floats:
+        """Of the suite, (D,)."""
+        return np.asarray(self.column.mean @ self.weights)
+
+    @cached_property
+    def _length(self) -> Floats:
+        return np.asarray(self.high - self.low)
+
+    @cached_property
+    def _variance(self) -> Floats:
+        """Of the tasks' means, (D, T); rounding is 0."""
+        return np.where(self.column.variance <= DUST * self._length**2, 0.0, self.column.variance)
+
+    @cached_property
+    def _unseen(self) -> Floats:
+        """What one more item could move its task by, (D, T)."""
+        units = self.units
+        clustered = units.items / units.units
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = self._variance / (self.spread / units.items)
+        effect = np.clip(np.nan_to_num(effect, posinf=np.inf), 1.0, clustered)
+        return np.asarray(self._length / units.items * np.where(self._variance > 0, effect, clustered))
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Both bounds of the suite's mean, (D,), each at level `tail`."""
+        w, units = self.weights, self.units
+        variance = self._variance @ w**2
+        weighed = self.spread * w**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = (weighed @ units.trace) ** 2 / (weighed**2 @ units.square)
+        df = np.where(np.isfinite(df) & (df > 0), df, 1.0)
+        item = w * self._length
+        whole = max(float(item.sum() / units.units.sum()), float(np.max(item / units.units)))
+        independent = (self.spread / units.items) @ w**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(independent > 0, variance / independent, 1.0)
+        tied = float(np.max(item / units.items)) * np.maximum(effect, 1.0)
+        event = np.minimum(np.maximum(np.max(w * self._unseen, axis=1), tied), whole)
+        sides = None
+        if self.sides is not None:
+            lost, gained = (Side(side.mean @ w, side.variance @ w**2) for side in self.sides)
+            sides = lost, gained
+        ends = float(w @ self.low), float(w @ self.high)
+        return _ends(Side(self.means, variance), df, sides, (event, np.asarray(whole)), ends, tail)
+
+    def task_ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Both bounds of every task's mean, (D, T), each at level `tail`."""
+        units = self.units
+        column = Side(self.column.mean, self._variance)
+        events = self._unseen, self._length / units.units
+        return _ends(column, units.task_df, self.sides, events, (self.low, self.high), tail)
+
+
+def _ends(
+    column: Side,
+    df: Floats,
+    sides: tuple[Side, Side] | None,
+    events: tuple[Floats, Floats],
+    ends: tuple[Floats | float, Floats | float],
+    tail: float,
+) -> tuple[Floats, Floats]:
+    """The further of t and of what was not seen, at each end; `events` are an item's and a whole cluster's."""
+    quantile, z = -special.stdtrit(df, tail), -float(special.ndtri(tail))
+    widened: Floats = np.asarray(quantile / z, dtype=np.float64)
+    se = np.sqrt(column.variance)
+    low, high = ends
+    if sides is not None:
+        lost, gained = sides
+        least, most = low - high, high - low
+    else:
+        # one arm can only fall from the top of its range, and rise from the bottom
+        lost = Side(np.maximum(high - column.mean, 0.0), column.variance)
+        gained = Side(np.maximum(column.mean - low, 0.0), column.variance)
+        least, most = low, high
+    paired = sides is not None
+    down = _reach(lost, gained if paired else None, _event(lost, events, paired=paired), tail, widened)
+    up = _reach(gained, lost if paired else None, _event(gained, events, paired=paired), tail, widened)
+    down, up = np.maximum(quantile * se, down), np.maximum(quantile * se, up)
+    return np.maximum(column.mean - down, least), np.minimum(column.mean + up, most)
+
+
+def _event(rate: Side, events: tuple[Floats, Floats], *, paired: bool) -> Floats:
+    item, whole = events
+    return item if paired else np.where(rate.mean >= ENOUGH_EVENTS * item, item, whole)
+
+
+def _reach(down: Side, up: Side | None, unseen: Floats, tail: float, widened: Floats) -> Floats:
+    """How far the mean may lie beyond the estimate: `rare.Rare.reach`."""
+    more, event = down.mean + unseen, unseen**2
+    variance = down.variance + event
+    far = special.gammainccinv(more**2 / variance, tail) * (variance / more) - down.mean
+    far = far * np.sqrt((down.variance * np.minimum(widened, WIDEST) ** 2 + event) / variance)
+    near: Floats = np.zeros_like(far)
+    if up is not None:
+        there = (up.mean > 0) & (up.variance > 0)
+        mean, spread = np.where(there, up.mean, 1.0), np.where(there, up.variance, 1.0)
+        least = special.gammaincinv(mean**2 / spread, tail) * (spread / mean)
+        near = np.where(there, np.minimum((mean - least) * widened, mean), 0.0)
+    return np.asarray(np.hypot(np.maximum(far, 0.0), np.maximum(near, 0.0)))
