@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Literal, Protocol
 
-from forelock.after import AfterCalls
 from forelock.connection import LONGEST_POLL, Json, header, objects, read_object
+from forelock.documents import DocumentCalls
 from forelock.incoming import read_text
 from forelock.paths import part, record
 from forelock.problem import ForelockProblem, VerdictTimeout
@@ -26,14 +26,10 @@ class Sendable(Protocol):
 BATCH_SIZE = 10_000
 """Items per batch unless the caller says otherwise."""
 
-ReportForm = Literal["md", "html", "tex", "pdf", "json"]
-ChartForm = Literal["svg", "png", "pdf", "json"]
-"""The forms of a verdict's report."""
-
 GZIPPED = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
 
-class Client(AfterCalls):
+class Client(DocumentCalls):
     """What one service offers to one API key, as calls."""
 
     language = "en"
@@ -124,53 +120,6 @@ class Client(AfterCalls):
         """Delete a draft. A locked preregistration stays."""
         path = record(preregistration_id)
         self._send("DELETE", path, headers={"If-Match": etag or self._etag(path)})
-
-    def document(self, preregistration_id: str, name: str, *, language: Literal["en", "zh"] = "en") -> str:
-        """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
-        path = f"{record(preregistration_id)}/{part(name)}.md"
-        return read_text(self._send("GET", path, params={} if language == "en" else {"lang": language}))
-
-    def report(
-        self, preregistration_id: str, form: ReportForm = "md", *, language: Literal["en", "zh"] = "en"
-    ) -> bytes:
-        """The verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON."""
-        path = f"{record(preregistration_id)}/report.{part(form)}"
-        return self._send("GET", path, params={"lang": language}).content
-
-    def chart(
-        self,
-        preregistration_id: str,
-        name: str,
-        form: ChartForm = "svg",
-        *,
-        hypothesis: str | None = None,
-        language: Literal["en", "zh"] = "en",
-        width: int | None = None,
-        serif: bool = False,
-        mono: bool = False,
-    ) -> bytes:
-        """A picture of a record, such as `forest`; `width` in millimetres sets it for a column of a journal."""
-        said: dict[str, Any] = {
-            "hypothesis": hypothesis,
-            "width": width,
-            "serif": serif or None,
-            "mono": mono or None,
-        }
-        query = {
-            name: str(value).lower() if value is True else str(value) for name, value in said.items() if value
-        }
-        path = f"{record(preregistration_id)}/charts/{part(name)}.{part(form)}"
-        return self._send("GET", path, params={"lang": language, **query}).content
-
-    def export(
-        self, preregistration_id: str, name: str, *, hypothesis: str | None = None, **query: str
-    ) -> bytes:
-        """A record for the tools of others: `lock.intoto.json`, `verdict.dsse.json`, `prml` or another of that list.
-
-        `query` has what an export of a score asks for, such as `dataset`, `task` and `model`.
-        """
-        parameters = query if hypothesis is None else {**query, "hypothesis": hypothesis}
-        return self._send("GET", f"{record(preregistration_id)}/{part(name)}", params=parameters).content
 
     def stamps(self, preregistration_id: str) -> list[Json]:
         """What outside witnesses gave for the lock and the verdict."""

@@ -66,6 +66,22 @@ def test_the_report_of_a_verdict_is_printed_in_a_form(service, command, form):
     assert (url.path, url.params["lang"]) == (f"/v1/preregistrations/p1/report.{form}", "zh")
 
 
+@pytest.mark.parametrize(
+    ("options", "form"), [((), "md"), (("--form", "html"), "html"), (("--json",), "json")]
+)
+def test_the_checklist_of_a_standard_is_printed_in_a_form(service, command, options, form):
+    service.answers.append(httpx.Response(200, text="A checklist\n"))
+    assert command("report", "p1", "--standard", "nist", *options)[:2] == (0, "A checklist\n")
+    url = service.requests[0].url
+    assert (url.path, url.params["form"]) == (f"/v1/preregistrations/p1/report.{form}", "nist")
+
+
+def test_a_checklist_is_no_other_document(service, command):
+    status, _, errors = command("report", "p1", "--standard", "nist", "--document", "evidence")
+    assert (status, service.requests) == (2, [])
+    assert "leave --document out" in errors
+
+
 def test_a_report_goes_into_a_file_byte_for_byte(service, command, tmp_path):
     service.answers.append(httpx.Response(200, content=b"%PDF-1.7\xff\x00"))
     status, output, errors = command("report", "p1", "--form", "pdf", "--output", str(tmp_path / "r.pdf"))

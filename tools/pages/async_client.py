@@ -7,17 +7,18 @@ from pathlib import Path
 
 CLIENT = Path(__file__).resolve().parents[2] / "client" / "forelock"
 STUB = CLIENT / "async_client.pyi"
-SOURCES = ("client.py", "after.py", "outside.py")
+SOURCES = ("client.py", "documents.py", "after.py", "outside.py")
 """Where the calls are: the class, and those that it is made of."""
-CLASSES = ("Connection", "Client", "AfterCalls", "OutsideCalls")
+CLASSES = ("Connection", "Client", "DocumentCalls", "AfterCalls", "OutsideCalls")
 _HEAD = """# Made by `python -m tools.pages.async_client` from Client; change that.
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, BinaryIO, Literal, Self
 
 import httpx
 
-from forelock.client import ChartForm, ReportForm, Sendable
+from forelock.client import Sendable
 from forelock.connection import Json
+from forelock.documents import ChartForm, ReportForm, StandardName
 from forelock.results import OnDuplicate, Results
 
 class AsyncClient:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from forelock import files, text
-from forelock.client import Client, ReportForm
+from forelock.client import Client
 from forelock.commands.common import command
+from forelock.documents import ReportForm, StandardName
 from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
@@ -38,6 +39,12 @@ def add(commands: Any) -> None:
         "--form",
         choices=get_args(ReportForm),
         help="the statistical report of the verdict, in this form",
+    )
+    report.add_argument(
+        "--standard",
+        choices=get_args(StandardName),
+        help="in place of the report the checklist of this standard, filled from the record; as Markdown where no "
+        "--form says otherwise",
     )
     report.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the document")
     report.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
@@ -77,6 +84,10 @@ def _chart(options: argparse.Namespace, client: Client) -> int:
 
 
 def _report(options: argparse.Namespace, client: Client) -> int:
+    if options.standard is not None and options.document != "prereg":
+        raise FileFault("--standard is a checklist of its own: leave --document out")
+    if options.standard is not None and options.form is None:
+        options.form = "json" if options.json else "md"
     if options.form is None:
         document = client.document(options.id, options.document, language=options.lang)
         if options.output is not None:
@@ -87,7 +98,7 @@ def _report(options: argparse.Namespace, client: Client) -> int:
         raise FileFault("a PDF is no text for a terminal: name a file with --output")
     if options.json and options.form != "json":
         raise FileFault("--json prints the report as --form json does; leave out one of them")
-    content = client.report(options.id, options.form, language=options.lang)
+    content = client.report(options.id, options.form, standard=options.standard, language=options.lang)
     if options.output is not None:
         return _save(options.output, content)
     if options.form == "pdf":

@@ -35,6 +35,7 @@ from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.charts.on_page import draw_in_mm
+from service.reports.forms.pdf import set_checklist
 from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.run_series import RunStanding
@@ -197,6 +198,12 @@ def picture(body: bytes, form: Form, mm: float | None = None) -> bytes:
     begin(CHART_SECONDS)
     spec = json.loads(body)
     return draw(spec, form) if mm is None else draw_in_mm(spec, form, mm)
+
+
+def checklist_pdf(body: bytes) -> bytes:
+    """The PDF of a checklist, from its content."""
+    begin(CHART_SECONDS)
+    return set_checklist(json.loads(body))
 
 
 def pdf(body: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from service.reports.quoting import pieces
@@ -13,7 +13,7 @@ from service.reports.verdict.content import Report
 from service.words import Language, punctuation
 
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
+    loader=FileSystemLoader(Path(__file__).parent.parent),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -32,9 +32,14 @@ def _quoted(text: str) -> Markup:
 _TEMPLATES.filters["quoted"] = _quoted
 
 
+def template(name: str) -> Template:
+    """A template of the reports, by its room and name."""
+    return _TEMPLATES.get_template(name)
+
+
 def print_html(report: Report, pictures: tuple[str, ...] = (), language: Language = "en") -> str:
     """The whole report. `pictures` are SVG documents that this service drew: they go in as they are."""
-    return _TEMPLATES.get_template("report.html").render(
+    return template("verdict/report.html").render(
         report=report,
         language=language,
         words=words,

@@ -34,14 +34,14 @@ from service.words.punctuation import colon, pause, sentences, stop
 TEMPLATE = Path(__file__).parent / "report.typ"
 
 
-def set_pdf(content: dict[str, Any], pictures: dict[str, str]) -> bytes:
+def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = TEMPLATE) -> bytes:
     """The PDF of `pdf_content`, with pictures as SVG by name (`forest`, `cumulative`)."""
     import typst
 
     inputs = {"report": json.dumps(content, ensure_ascii=False), **pictures}
     engine: Any = typst
     compiler = engine.Compiler(
-        TEMPLATE.read_bytes(), font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs=inputs
+        template.read_bytes(), font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs=inputs
     )
     page: bytes = compiler.compile(format="pdf")
     return page
@@ -57,28 +57,28 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "authors": [author.text() for author in report.authors],
         "lead": [
             {
-                "line": _sentence(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
-                "open": _sentence(_of(hypothesis.open, language)),
+                "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
+                "open": in_pieces(_of(hypothesis.open, language)),
             }
             for hypothesis in report.hypotheses
         ],
-        "marks": [_sentence(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
+        "marks": [in_pieces(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
         "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
             *([{
                 "heading": say("arms", language),
-                "lines": [_sentence(f"{arm.id}{colon(language)}{arm.says}") for arm in report.arms],
+                "lines": [in_pieces(f"{arm.id}{colon(language)}{arm.says}") for arm in report.arms],
             }] if report.arms else []),
             *([{
                 "heading": say("acknowledged", language),
                 "lines": [
-                    _sentence(f"`{warning.code}` {warning.says.zh if zh else warning.says.en}")
+                    in_pieces(f"`{warning.code}` {warning.says.zh if zh else warning.says.en}")
                     for warning in report.warnings
                 ],
             }] if report.warnings else []),
             {
                 "heading": say("deviations", language),
-                "lines": [*map(_sentence, [
+                "lines": [*map(in_pieces, [
                     f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
                     for deviation in report.deviations
                 ] + effect_lines(report, language) or [say("no_deviation", language)])],
@@ -86,7 +86,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "heading": f"{say('evidence', language)}{colon(language)}"
                 f"{report.evidence_score} / {report.evidence_most}",
-                "lines": [_sentence(
+                "lines": [in_pieces(
                     "  ·  ".join(
                         f"{piece.title.zh if zh else piece.title.en} {'–' if piece.score is None else piece.score}"
                         for piece in report.evidence
@@ -96,7 +96,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "heading": say("timeline", language),
                 "lines": [
-                    _sentence(f"{entry.at:%Y-%m-%d %H:%M:%S} {kind_word(entry.kind, language)}{pause(language)}"
+                    in_pieces(f"{entry.at:%Y-%m-%d %H:%M:%S} {kind_word(entry.kind, language)}{pause(language)}"
                     f"{say('leaf', language)} {entry.sequence} {entry.leaf_sha256}")
                     for entry in report.ledger
                 ],
@@ -133,7 +133,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "head": (say("test", language), say("difference", language), say("interval", language),
                      say("method", language), "p"),
             "rows": [*arms, *rows_of_tests(hypothesis, language)],
-            "said": [_sentence(f"`{test.id}` {test.sentence}") for test in hypothesis.tests],
+            "said": [in_pieces(f"`{test.id}` {test.sentence}") for test in hypothesis.tests],
         },
         "rule": hypothesis.rule,
         "clauses": {
@@ -141,9 +141,9 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "rows": clause_rows(hypothesis, language),
         },
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
-                   "line": _sentence(slices_line(hypothesis, language))},
-        "sentence": _sentence(_of(hypothesis.sentences, language)),
-        "note": _sentence(sentences((judged, then, reason_text(hypothesis, language)), language)),
+                   "line": in_pieces(slices_line(hypothesis, language))},
+        "sentence": in_pieces(_of(hypothesis.sentences, language)),
+        "note": in_pieces(sentences((judged, then, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
 
 
@@ -151,6 +151,6 @@ def _of(words: Words, language: Language) -> str:
     return words.zh if language == "zh" else words.en
 
 
-def _sentence(text: str) -> list[dict[str, Any]]:
+def in_pieces(text: str) -> list[dict[str, Any]]:
     """A sentence of ours in pieces, so that the template sets as code what stands between backticks."""
     return [{"text": part, "code": is_code} for part, is_code in pieces(text)]

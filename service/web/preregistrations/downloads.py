@@ -6,13 +6,14 @@ from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from service.api.http.answers.checklists import checklisted, require_checklist
 from service.api.http.answers.drawing import pictured
 from service.api.http.answers.reporting import reported
 from service.api.http.shared import services
 from service.api.routes.results.rows import rows_file
 from service.api.routes.verdicts import bundles
 from service.api.routes.verdicts.charts import known_chart, spec_of_record
-from service.api.routes.verdicts.reports import known_report, report_of_record
+from service.api.routes.verdicts.reports import Asked, checklist_of_record, known_report, report_of_record
 from service.web.html.rendering import PageRoute
 from service.web.html.speech import language_of
 from service.web.preregistrations.record_page import ONE
@@ -50,10 +51,17 @@ async def chart(
 
 
 @routes.get(ONE + "/report.{form}")
-async def report(request: Request, preregistration_id: str, form: str) -> Response:
-    """The report of a verdict, from its page."""
+async def report(request: Request, preregistration_id: str, form: str, standard: Asked = None) -> Response:
+    """The report of a verdict, or the checklist of a standard, from its page."""
     wanted, language = known_report(form), language_of(request)
     key = await to_thread.run_sync(signed_in, request)
+    if standard is not None:
+        require_checklist(wanted)
+        filled = await to_thread.run_sync(
+            checklist_of_record, services(request), key, known(preregistration_id), standard
+        )
+        services(request).reads.note(key, "report.read", preregistration_id)
+        return await checklisted(request, filled, wanted, language)
     gathered = await to_thread.run_sync(
         report_of_record, services(request), key, known(preregistration_id), language
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import Path, Request, Response
+from fastapi import Path, Query, Request, Response
 
+from service.actions.verdicts import checklists
 from service.api.examples import charts as examples
+from service.api.http.answers.checklists import checklisted, require_checklist
 from service.api.http.answers.reporting import REPORTS, Gathered, ReportForm, gather, reported
 from service.api.http.requests.deps import Reader, RecordId, Shared
 from service.api.http.serving.route import audited, refuses, router
@@ -16,6 +18,8 @@ from service.api.parsing.markdown import Lang
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.access import Key
 from service.errors import NotFound
+from service.reports.forms.checklist import Checklist
+from service.reports.forms.standards import StandardName
 from service.reports.verdict.content import Report
 from service.store.plans import preregistrations
 from service.words import Language
@@ -23,6 +27,13 @@ from service.words import Language
 routes = router("verdicts")
 
 Printed = Annotated[str, Path(max_length=8, description="`md`, `html`, `tex`, `pdf` or `json`.")]
+Asked = Annotated[
+    StandardName | None,
+    Query(
+        alias="form",
+        description="The checklist of a standard in place of the report: `gpai`, `neurips`, `nist` or `reforms`.",
+    ),
+]
 _SHOWN: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {
@@ -41,17 +52,37 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 )
 @audited("report.read")
 async def get_report(
-    request: Request, caller: Reader, shared: Shared, prereg_id: RecordId, form: Printed, lang: Lang = "en"
+    request: Request,
+    caller: Reader,
+    shared: Shared,
+    prereg_id: RecordId,
+    form: Printed,
+    lang: Lang = "en",
+    standard: Asked = None,
 ) -> Response:
-    """Read the verdict as a statistical report.
+    """Read the verdict as a statistical report, or the checklist of a reporting standard.
 
     Basic statistics of both arms, every test with its statistic, p and effect size, the intervals, the clauses of the
     rule, the conclusion in the verdict's own words, deviations and what they do, the evidence, and where the ledger has
     it. Before the verdict it is refused as the verdict is.
+
+    With `form`, the items of that standard instead, in any state of the record: what the record says of each, word for
+    word, and what is not in it.
     """
     wanted = known_report(form)
+    if standard is not None:
+        require_checklist(wanted)
+        filled = await to_thread.run_sync(checklist_of_record, shared, caller, prereg_id, standard)
+        return await checklisted(request, filled, wanted, lang)
     gathered = await to_thread.run_sync(report_of_record, shared, caller, prereg_id, lang)
     return await reported(request, gathered, wanted, lang)
+
+
+def checklist_of_record(shared: Services, caller: Key, prereg_id: str, standard: StandardName) -> Checklist:
+    """The checklist of a record that the caller may read."""
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        return checklists.of_record(session, record, standard)
 
 
 def known_report(form: str) -> ReportForm:

@@ -1,0 +1,1 @@
+"""Checklists of reporting standards, filled from what a record knows."""

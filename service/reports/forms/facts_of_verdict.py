@@ -1,0 +1,159 @@
+"""The facts that a record has once it is judged, and those of its evidence card, which has some before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from service.domain.notes.notes import Words
+from service.reports.forms.known import Fact, Known, same, worded
+from service.reports.verdict.content import HypothesisReport
+from service.reports.verdict.words import (
+    interval_rows,
+    kind_word,
+    rows_of_tests,
+    slices_line,
+    standing_line,
+    value,
+)
+
+
+def _hypotheses(known: Known) -> tuple[HypothesisReport, ...]:
+    return () if known.report is None else known.report.hypotheses
+
+
+def _after(hypothesis: HypothesisReport, words: Words) -> Words:
+    return Words(en=f"{hypothesis.id}: {words.en}", zh=f"{hypothesis.id}：{words.zh}")
+
+
+def _outcomes(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        yield _after(hypothesis, hypothesis.headline)
+
+
+def _not_shown(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        if hypothesis.open.en:
+            yield _after(hypothesis, hypothesis.open)
+    if known.report is not None and not any(hypothesis.open.en for hypothesis in _hypotheses(known)):
+        yield worded("forms.nothing_open")
+
+
+def _scores(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        for arm in hypothesis.arms:
+            mean = value(arm.mean, binary=hypothesis.binary)
+            yield same(f"{hypothesis.id}, `{arm.arm}`: {mean}, n = {arm.n}")
+
+
+def _intervals(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        rows = zip(interval_rows(hypothesis, "en"), interval_rows(hypothesis, "zh"), strict=True)
+        for en, zh in rows:
+            yield Words(en=_row(hypothesis.id, *en), zh=_row(hypothesis.id, *zh))
+
+
+def _row(hypothesis: str, what: str, span: str, how: str) -> str:
+    return f"{hypothesis}, {what}: {span} ({how})"
+
+
+def _p_values(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        for test, estimate, _ends, _how, p in rows_of_tests(hypothesis, "en"):
+            if p:
+                yield same(f"{hypothesis.id}, {test}: {estimate}, p {p}")
+
+
+def _judged_on(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        said = {"n": str(hypothesis.n), "planned": str(hypothesis.n_planned)}
+        yield _after(hypothesis, worded("reports.judged_on", **said))
+
+
+def _results(known: Known) -> Iterator[Words]:
+    if known.report is not None:
+        counts = {"received": str(known.card.results_received), "expected": str(known.card.results_expected)}
+        yield worded("forms.results_in", **counts)
+
+
+def _slices(known: Known) -> Iterator[Words]:
+    for hypothesis in _hypotheses(known):
+        if hypothesis.slices is not None:
+            yield _after(
+                hypothesis, Words(en=slices_line(hypothesis, "en"), zh=slices_line(hypothesis, "zh"))
+            )
+
+
+def _deviations(known: Known) -> Iterator[Words]:
+    if known.report is None:
+        return
+    if not known.report.deviations:
+        yield worded("reports.no_deviation")
+    for deviation in known.report.deviations:
+        en, zh = standing_line(deviation, "en"), standing_line(deviation, "zh")
+        head = f"{deviation.number}. {deviation.title}"
+        yield Words(en=f"{head}: {en}", zh=f"{head}：{zh}")
+
+
+def _marks(known: Known) -> Iterator[Words]:
+    if known.report is None:
+        return
+    if not known.report.marks:
+        yield worded("forms.no_mark")
+    yield from known.report.marks
+
+
+def _versions(known: Known) -> Iterator[Words]:
+    if known.report is not None:
+        yield same(", ".join(f"{name} {version}" for name, version in sorted(known.report.versions.items())))
+
+
+def _ledger(known: Known) -> Iterator[Words]:
+    for line in () if known.report is None else known.report.ledger:
+        leaf = worded("reports.leaf")
+        at = f"{line.at:%Y-%m-%d %H:%M}"
+        yield Words(
+            en=f"{at} {kind_word(line.kind, 'en')}, {leaf.en} {line.sequence}",
+            zh=f"{at} {kind_word(line.kind, 'zh')}，{leaf.zh} {line.sequence}",
+        )
+
+
+def _recomputed(known: Known) -> Iterator[Words]:
+    if known.report is not None:
+        yield worded("forms.bundle", id=known.record.id)
+
+
+def _power(known: Known) -> Iterator[Words]:
+    for hypothesis in known.card.hypotheses:
+        if hypothesis.power is not None and hypothesis.power_at is not None:
+            at = hypothesis.power_at
+            yield Words(
+                en=f"{hypothesis.hypothesis}: {hypothesis.power:.3f} ({at.en})",
+                zh=f"{hypothesis.hypothesis}：{hypothesis.power:.3f}（{at.zh}）",
+            )
+
+
+def _limits(known: Known) -> Iterator[Words]:
+    yield known.card.limits
+
+
+OF_VERDICT: Mapping[str, Fact] = MappingProxyType(
+    {
+        "power": Fact(("card.hypotheses.power", "card.hypotheses.power_at"), _power),
+        "limits": Fact(("card.limits",), _limits),
+        "outcomes": Fact(("report.hypotheses.headline",), _outcomes),
+        "not_shown": Fact(("report.hypotheses.open",), _not_shown),
+        "scores": Fact(("report.hypotheses.arms.mean", "report.hypotheses.arms.n"), _scores),
+        "intervals": Fact(("report.hypotheses.tests.ci", "report.hypotheses.arms.low"), _intervals),
+        "p_values": Fact(("report.hypotheses.tests.p_value",), _p_values),
+        "judged_on": Fact(("report.hypotheses.n", "report.hypotheses.n_planned"), _judged_on),
+        "results": Fact(("card.results_received", "card.results_expected"), _results),
+        "slices": Fact(("report.hypotheses.slices",), _slices),
+        "deviations": Fact(("report.deviations",), _deviations),
+        "marks": Fact(("report.marks",), _marks),
+        "versions": Fact(("report.versions",), _versions),
+        "ledger": Fact(("report.ledger.sequence",), _ledger),
+        "recomputed": Fact(("report.versions", "report.plan_sha256"), _recomputed),
+    }
+)
+"""By name."""

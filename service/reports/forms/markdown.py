@@ -1,0 +1,89 @@
+"""A filled checklist as Markdown, and the lines that every form of it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.domain.notes.notes import Words
+from service.reports.forms.checklist import Answered, Checklist
+from service.reports.prereg.text import sentence, written
+from service.words import Language, say
+from service.words.punctuation import colon, in_parentheses
+
+MARKS = {"in_record": "✓", "partly": "◐", "not_in_record": "✗"}
+
+
+def print_checklist(checklist: Checklist, language: Language = "en") -> str:
+    """The whole checklist."""
+    parts = [f"# {head_of(checklist, language)}"]
+    if checklist.title:
+        parts.append(f"**{_line(checklist.title)}**")
+    if checklist.authors:
+        parts.append("\n".join(f"- {_line(author)}" for author in checklist.authors))
+    parts.append("\n\n".join(sentence(line) for line in about(checklist, language)))
+    for section in checklist.sections:
+        parts.append(f"## {of(section.title, language)}")
+        parts.append("\n".join(line for item in section.items for line in _item(item, language)))
+    parts.append(foot_of(checklist, language))
+    return "\n\n".join(parts) + "\n"
+
+
+def head_of(checklist: Checklist, language: Language) -> str:
+    """The title of the page."""
+    return say("forms.checklist", language, standard=checklist.standard)
+
+
+def about(checklist: Checklist, language: Language) -> Iterator[str]:
+    """What stands above the items: how many are answered, which they are, and what the list is not."""
+    yield say(
+        "forms.counts",
+        language,
+        whole=str(checklist.in_record),
+        partly=str(checklist.partly),
+        none=str(checklist.not_in_record),
+    )
+    yield of(checklist.scope, language)
+    if checklist.state != "judged":
+        yield say("forms.before_verdict", language)
+    yield of(checklist.limits, language)
+
+
+def head_of_item(item: Answered, language: Language) -> str:
+    """Its number, what it asks for, and whether the record answers it."""
+    standing = in_parentheses(say(f"forms.standing_{item.standing}", language), language)
+    return f"{item.id}{colon(language)}{of(item.item, language)}{standing}"
+
+
+def lines_of(item: Answered, language: Language) -> Iterator[str]:
+    """What the record says of an item, and what it does not."""
+    for fact in item.facts:
+        label = of(fact.label, language)
+        for words in fact.says:
+            yield f"{label}{colon(language)}{of(words, language)}"
+        if not fact.says:
+            fields = ", ".join(f"`{name}`" for name in fact.fields)
+            yield say("forms.absent", language, what=label, fields=fields)
+    if item.rest is not None:
+        yield say("forms.beyond", language, what=of(item.rest, language))
+
+
+def foot_of(checklist: Checklist, language: Language) -> str:
+    """Where the items come from, and of which plan they were answered."""
+    source = say("forms.source", language, version=checklist.version, url=checklist.url)
+    plan = f"`{checklist.preregistration_id}`"
+    return f"{source}\n\n{plan}" + (f", SHA-256 `{checklist.plan_sha256}`" if checklist.plan_sha256 else "")
+
+
+def of(words: Words, language: Language) -> str:
+    """What is said in two languages, in one of them."""
+    return words.zh if language == "zh" else words.en
+
+
+def _item(item: Answered, language: Language) -> Iterator[str]:
+    yield f"- {MARKS[item.standing]} **{head_of_item(item, language)}**"
+    for line in lines_of(item, language):
+        yield f"  - {sentence(' '.join(line.split()))}"
+
+
+def _line(text: str) -> str:
+    return written(" ".join(text.split()))
