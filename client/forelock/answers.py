@@ -67,9 +67,9 @@ def _value(value: Any, depth: int) -> str:
     if isinstance(value, Mapping) and value and depth < MOST_DEPTH:
         return _members(value, depth)
     if isinstance(value, list) and value and depth < MOST_DEPTH:
-        shown = "".join(f"<li>{_value(element, depth + 1)}</li>" for element in value[:MOST_ROWS])
+        items = "".join(f"<li>{_value(element, depth + 1)}</li>" for element in value[:MOST_ROWS])
         more = f"<li>and {len(value) - MOST_ROWS} more</li>" if len(value) > MOST_ROWS else ""
-        return f"<ul>{shown}{more}</ul>"
+        return f"<ul>{items}{more}</ul>"
     if isinstance(value, float):
         return f"{value:.6g}"
     return "" if value is None else _text(value)

@@ -46,10 +46,10 @@ class AsyncClient:
             raise AttributeError(f"'AsyncClient' has no call '{name}'")
         call = getattr(self._client, name)
         if inspect.isgeneratorfunction(call):
-            return lambda *given, **options: _each(call(*given, **options))
+            return lambda *given, **options: _iterate(call(*given, **options))
         return partial(asyncio.to_thread, call)
 
 
-async def _each(items: Iterator[Any]) -> AsyncIterator[Any]:
+async def _iterate(items: Iterator[Any]) -> AsyncIterator[Any]:
     while (item := await asyncio.to_thread(next, items, _END)) is not _END:
         yield item

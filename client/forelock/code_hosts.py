@@ -27,7 +27,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Standing:
     """What is known of a record when somebody asks for its verdict."""
 
     preregistration_id: str
@@ -60,73 +60,87 @@ class Shown:
         )
 
 
-def junit(shown: Shown) -> bytes:
+def junit(standing: Standing) -> bytes:
     """JUnit XML: a test for every hypothesis, passed where it is supported; one that is skipped before the verdict."""
-    verdict = shown.verdict
+    verdict = standing.verdict
     hypotheses = verdict["hypotheses"] if verdict is not None else ()
     counts = {"failures": 0, "errors": 0, "skipped": 0}
     suite = ElementTree.Element("testsuite", name=_xml((verdict or {}).get("title") or "forelock"))
     for hypothesis in hypotheses:
         case = _case(
             suite,
-            shown,
+            standing,
             f"{hypothesis['id']}: {hypothesis.get('statement') or hypothesis.get('claim') or ''}",
         )
         if hypothesis["outcome"] == "supported":
             continue
         kind, count = ("error", "errors") if hypothesis["outcome"] == "invalid" else ("failure", "failures")
         counts[count] += 1
-        said = {
+        attributes = {
             "type": _xml(hypothesis["outcome"]),
             "message": _xml(
-                shown.headline(hypothesis["id"])[0]
+                standing.headline(hypothesis["id"])[0]
                 or text.OUTCOMES.get(hypothesis["outcome"], hypothesis["outcome"])
             ),
         }
-        element = ElementTree.SubElement(case, kind, said)
+        element = ElementTree.SubElement(case, kind, attributes)
         element.text = _xml(text.verdict_text({"hypotheses": [hypothesis]}))
     if verdict is None:
         counts["skipped"] += 1
-        ElementTree.SubElement(_case(suite, shown, "verdict"), "skipped", message=_xml(shown.waiting))
+        ElementTree.SubElement(_case(suite, standing, "verdict"), "skipped", message=_xml(standing.waiting))
     if verdict is not None and verdict.get("marks"):
         marks = ElementTree.SubElement(suite, "system-out")
         marks.text = _xml(text.verdict_text({"hypotheses": [], "marks": verdict["marks"]}))
     suite.attrib |= {"tests": str(len(hypotheses) or 1)} | {name: str(n) for name, n in counts.items()}
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    found_: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return found_ + b"\n"
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
-def _case(suite: ElementTree.Element, shown: Shown, name: str) -> ElementTree.Element:
-    said = {"classname": _xml(f"forelock.{shown.preregistration_id}"), "name": _xml(name)}
-    return ElementTree.SubElement(suite, "testcase", said)
+def _case(suite: ElementTree.Element, standing: Standing, name: str) -> ElementTree.Element:
+    attributes = {"classname": _xml(f"forelock.{standing.preregistration_id}"), "name": _xml(name)}
+    return ElementTree.SubElement(suite, "testcase", attributes)
 
 
-def markdown(shown: Shown) -> str:
+def markdown(standing: Standing) -> str:
     """A summary in Markdown. Its first line is a comment by which a later one finds and replaces it."""
-    verdict = shown.verdict
-    title = (verdict or {}).get("title") or shown.preregistration_id
-    lines = [f"<!-- forelock {_word(shown.preregistration_id)} -->", f"### Forelock: {_escaped(title)}", ""]
+    verdict = standing.verdict
+    title = (verdict or {}).get("title") or standing.preregistration_id
+    lines = [
+        f"<!-- forelock {_word(standing.preregistration_id)} -->",
+        f"### Forelock: {_escaped(title)}",
+        "",
+    ]
     if verdict is None:
-        lines += [shown.waiting, ""]
+        lines += [standing.waiting, ""]
     else:
         lines += [
             f"**{text.MARKED.get(mark['effect'], 'MARKED')}**: {_escaped(mark['says'])}\n"
             for mark in verdict.get("marks") or ()
         ]
-        lines += _outcomes(shown, verdict["hypotheses"])
-        told = text.verdict_text(verdict).replace("```", "` ` `")
-        lines += ["", "<details><summary>Clauses</summary>", "", "```text", told, "```", "", "</details>", ""]
-    lines += [f"Locked before the results: [{_word(shown.preregistration_id)}]({_word(shown.page)})"]
+        lines += _outcomes(standing, verdict["hypotheses"])
+        whole = text.verdict_text(verdict).replace("```", "` ` `")
+        lines += [
+            "",
+            "<details><summary>Clauses</summary>",
+            "",
+            "```text",
+            whole,
+            "```",
+            "",
+            "</details>",
+            "",
+        ]
+    lines += [f"Locked before the results: [{_word(standing.preregistration_id)}]({_word(standing.page)})"]
     if verdict is not None and verdict.get("plan_sha256"):
         lines[-1] += f", plan SHA-256 `{_word(verdict['plan_sha256'])}`"
     return "\n".join(lines) + "\n"
 
 
-def _outcomes(shown: Shown, hypotheses: Sequence[Json]) -> Iterator[str]:
+def _outcomes(standing: Standing, hypotheses: Sequence[Json]) -> Iterator[str]:
     """A headline for every hypothesis, or where there is none a table of their sentences."""
-    if not all(shown.headline(hypothesis["id"])[0] for hypothesis in hypotheses):
+    if not all(standing.headline(hypothesis["id"])[0] for hypothesis in hypotheses):
         yield from ("| Hypothesis | Outcome | |", "|---|---|---|")
         for hypothesis in hypotheses:
             outcome = SIGNS.get(hypothesis["outcome"], _escaped(hypothesis["outcome"]))
@@ -134,26 +148,26 @@ def _outcomes(shown: Shown, hypotheses: Sequence[Json]) -> Iterator[str]:
             yield f"| {_escaped(hypothesis['id'])} | {outcome} | {sentence} |"
         return
     for hypothesis in hypotheses:
-        line, rest = shown.headline(hypothesis["id"])
+        line, rest = standing.headline(hypothesis["id"])
         sign = SIGNS.get(hypothesis["outcome"], "").partition(" ")[0]
         yield f"**{sign} {_escaped(hypothesis['id'])}: {_escaped(line)}**"
         yield from ("", _escaped(rest), "") if rest else ("",)
 
 
-def _escaped(said: object) -> str:
+def _escaped(value: object) -> str:
     """Text as it stands: no markup, no link, no mention of anybody."""
-    plain = SPECIAL.sub(r"\\\1", text.plain(said))
+    plain = SPECIAL.sub(r"\\\1", text.plain(value))
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
 
 
-def _word(said: object) -> str:
+def _word(value: object) -> str:
     """An id, hash or address: what else it holds is left out."""
-    return re.sub(r"[^A-Za-z0-9._~:/%-]", "", str(said))
+    return re.sub(r"[^A-Za-z0-9._~:/%-]", "", str(value))
 
 
-def _xml(said: object) -> str:
+def _xml(value: object) -> str:
     """Text that XML 1.0 can hold."""
     return "".join(
         letter if letter == "\n" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Cn") else "?"
-        for letter in str(said)
+        for letter in str(value)
     )

@@ -168,13 +168,13 @@ class Connection:
 
 def _pause(response: httpx.Response, attempt: int) -> float:
     """Seconds to wait before the next attempt: `Retry-After` (seconds or a date), within bounds."""
-    said = response.headers.get("Retry-After", "")
+    header = response.headers.get("Retry-After", "")
     try:
-        if said.isdigit():
-            wait = float(said)
+        if header.isdigit():
+            wait = float(header)
         else:
             now = parsedate_to_datetime(response.headers["Date"])
-            wait = (parsedate_to_datetime(said) - now).total_seconds()
+            wait = (parsedate_to_datetime(header) - now).total_seconds()
     except (KeyError, ValueError, TypeError, OverflowError):
         return _backoff(attempt)
     return min(max(wait, 0.0), LONGEST_PAUSE)

@@ -105,12 +105,12 @@ def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
     cards = _cards([survey.get("system") or {} for survey in surveys], [table["arm"] for table in tables])
-    contents, said = pins(item_ids, tables)
+    contents, remark = pins(item_ids, tables)
     return Draft(
         plan | ({"arms": cards} if cards else {}),
         _items(item_ids, clusters, contents),
         _pilot(both, arms, clusters),
-        (*_remarks(item_ids, both, section), said),
+        (*_remarks(item_ids, both, section), remark),
     )
 
 
@@ -157,11 +157,11 @@ def _nested(system: Json) -> Json:
         if name in _OF_THE_PILOT:
             continue
         outer, _, inner = name.partition(".")
-        said = str(value) if outer == "more" or inner in _TEXTS else value
+        cell = str(value) if outer == "more" or inner in _TEXTS else value
         if inner:
-            card.setdefault(outer, {})[inner] = said
+            card.setdefault(outer, {})[inner] = cell
         else:
-            card[outer] = said
+            card[outer] = cell
     return card
 
 
@@ -177,8 +177,8 @@ def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] |
     """Every item's cluster, where all have one and the files agree."""
     clusters: dict[str, str] = {}
     for item_id in item_ids:
-        told = {arm.clusters[item_id] for arm in arms if item_id in arm.clusters}
-        (cluster,) = told if len(told) == 1 else (None,)
+        known = {arm.clusters[item_id] for arm in arms if item_id in arm.clusters}
+        (cluster,) = known if len(known) == 1 else (None,)
         if cluster is None:
             return None
         clusters[item_id] = cluster

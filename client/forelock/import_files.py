@@ -103,9 +103,9 @@ def format_of(paths: Sequence[Path]) -> str:
     for pattern, form in NAMES.items():
         if any(fnmatchcase(path.name, pattern) for path in paths):
             return form
-    told = {found for path in paths if (found := _format_of(path)) is not None}
-    if len(told) == 1:
-        return told.pop()
+    forms = {file_form for path in paths if (file_form := _format_of(path)) is not None}
+    if len(forms) == 1:
+        return forms.pop()
     packed = next((path for path in paths if path.suffix.lower() in _PACKED), None)
     if packed is not None:
         raise FileFault(f"{packed}: {_PACKED[packed.suffix.lower()]}")

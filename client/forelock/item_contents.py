@@ -26,8 +26,8 @@ class Pinned:
     def of(cls, items: Items) -> Pinned:
         """What a file of items says."""
         ids = [unicodedata.normalize("NFC", item_id) for item_id in items.columns["item_ids"]]
-        said = items.columns.get("content_sha256")
-        return cls(frozenset(ids), None if said is None else dict(zip(ids, said, strict=True)))
+        hashes = items.columns.get("content_sha256")
+        return cls(frozenset(ids), None if hashes is None else dict(zip(ids, hashes, strict=True)))
 
 
 def compared(tables: Sequence[Json], items: Pinned | None) -> Json:
@@ -45,7 +45,7 @@ def compared(tables: Sequence[Json], items: Pinned | None) -> Json:
     return {"content_differs": list(others), "content_unknown": len(unknown)}
 
 
-def said_of(surveys: Sequence[Json], *, allowed: bool) -> Iterator[str]:
+def describe_contents(surveys: Sequence[Json], *, allowed: bool) -> Iterator[str]:
     """Once for all files: what an import would be refused for, or would note."""
     others = list(
         dict.fromkeys(item_id for survey in surveys for item_id in survey.get("content_differs", ()))
@@ -80,5 +80,5 @@ def pins(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[str, str
 
 def named(item_ids: Sequence[str]) -> str:
     """The first of them."""
-    shown = ", ".join(text.plain(item_id) for item_id in item_ids[:NAMED])
-    return shown + (", …" if len(item_ids) > NAMED else "")
+    quoted = ", ".join(text.plain(item_id) for item_id in item_ids[:NAMED])
+    return quoted + (", …" if len(item_ids) > NAMED else "")

@@ -52,14 +52,14 @@ class Local:
 
     def _spoken(self, name: str, *arguments: Any) -> Json:
         """An answer with sentences; English is what a server of an earlier version speaks without being asked."""
-        asked = {} if self.language == "en" else {"language": self.language}
-        return self._answer(name, *arguments, **asked)
+        language = {} if self.language == "en" else {"language": self.language}
+        return self._answer(name, *arguments, **language)
 
-    def _answer(self, name: str, *arguments: Any, **asked: str) -> Json:
-        told = _functions()[name](*arguments, **asked)
-        if "problem" in told:
-            raise ForelockProblem.from_document(told["problem"])
-        answer: Json = told["answer"]
+    def _answer(self, name: str, *arguments: Any, **options: str) -> Json:
+        outcome = _functions()[name](*arguments, **options)
+        if "problem" in outcome:
+            raise ForelockProblem.from_document(outcome["problem"])
+        answer: Json = outcome["answer"]
         return answer
 
 
@@ -90,7 +90,7 @@ def _entries() -> EntryPoints:
     return entry_points(group=GROUP)
 
 
-def asked_here(url: str | None, key_file: Path | None) -> bool:
+def answers_here(url: str | None, key_file: Path | None) -> bool:
     """True where nobody named a service or a key, and the tests are installed beside the client."""
     named = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
     return not named and bool(_entries())

@@ -63,21 +63,21 @@ def forest(
     Example:
         A row from -1 to 3 around 1 crosses the line at 0; its dot stands half way between its ends.
     """
-    shown = [row for row in rows[:MOST_ROWS] if all(map(_finite, (row.delta, row.low, row.high)))]
-    if not shown:
+    drawn = [row for row in rows[:MOST_ROWS] if all(map(_finite, (row.delta, row.low, row.high)))]
+    if not drawn:
         return ""
     marks = _ASCII if ascii else _BOXES
-    told = [_told(row, points=points, ascii=ascii) for row in shown]
-    labels = [_cut(plain(row.label), ascii=ascii) for row in shown]
+    labels_beside = [_format_row(row, points=points, ascii=ascii) for row in drawn]
+    labels = [_cut(plain(row.label), ascii=ascii) for row in drawn]
     name = max(map(_columns, labels))
-    room = max(20, max(60, width) - name - max(map(len, told)) - 6)
-    low, high = _ends(shown, sesoi)
+    room = max(20, max(60, width) - name - max(map(len, labels_beside)) - 6)
+    low, high = _ends(drawn, sesoi)
 
     def at(value: float) -> int:
         return min(room - 1, max(0, round((value - low) / (high - low) * (room - 1))))
 
     lines = []
-    for row, label, number in zip(shown, labels, told, strict=True):
+    for row, label, number in zip(drawn, labels, labels_beside, strict=True):
         cells = [" "] * room
         if sesoi is not None:
             cells[at(-sesoi)] = cells[at(sesoi)] = marks["edge"]
@@ -146,7 +146,7 @@ def _ends(rows: Sequence[Row], sesoi: float | None) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _told(row: Row, *, points: bool, ascii: bool) -> str:
+def _format_row(row: Row, *, points: bool, ascii: bool) -> str:
     ends = ("-inf" if ascii else "−∞") if row.low is None else _number(row.low, points)
     return f"{_number(row.delta, points)} [{ends}, {_high(row.high, points, ascii)}]{' pp' if points else ''}"
 

@@ -98,20 +98,20 @@ def _slices(answer: Json) -> Iterator[str]:
 
 def _at(entry: Json) -> str:
     error = "" if entry.get("standard_error") is None else f" ± {entry['standard_error']:.2g}"
-    said = [_effect(entry, entry["truth"]), _scale(entry)]
+    parts = [_effect(entry, entry["truth"]), _scale(entry)]
     if entry.get("icc") is not None:
-        said.append(f"ICC {entry['icc']:g}")
+        parts.append(f"ICC {entry['icc']:g}")
     if entry.get("missing") is not None:
-        said.append(f"{entry['missing']:.1%} missing")
+        parts.append(f"{entry['missing']:.1%} missing")
     others = {"not_true": "no other hypothesis true", "at_goal": "the others true as well"}
     if entry.get("others") in others:
-        said.append(others[entry["others"]])
+        parts.append(others[entry["others"]])
     more = "" if entry.get("equivalent") is None else f"; equivalent {entry['equivalent']:.3f}"
     more += "" if entry.get("invalid") is None else f"; invalid {entry['invalid']:.3f}"
     more += (
         "" if entry.get("expected_n") is None else f"; ends after {entry['expected_n']:.0f} items on average"
     )
-    return f"{entry['power']:.3f}{error} at {', '.join(said)}{more}"
+    return f"{entry['power']:.3f}{error} at {', '.join(parts)}{more}"
 
 
 def _effect(entry: Json, value: float) -> str:

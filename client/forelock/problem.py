@@ -68,14 +68,14 @@ class ForelockProblem(ForelockError):
         cls, document: Mapping[str, Any], status: int = 0, request_id: str | None = None
     ) -> ForelockProblem:
         """A problem from its JSON members."""
-        errors, said = document.get("errors"), document.get("status")
+        errors, stated = document.get("errors"), document.get("status")
         faults = tuple(
             Fault(str(error.get("path", "")), str(error.get("message", "")), str(error.get("fix", "")))
             for error in (errors[:MOST_FAULTS] if isinstance(errors, list) else ())
             if isinstance(error, dict)
         )
         return cls(
-            said if type(said) is int and said else status,
+            stated if type(stated) is int and stated else status,
             str(document.get("code") or f"http_{status}"),
             str(document.get("detail") or document.get("title") or "the service gave no reason"),
             faults,

@@ -198,20 +198,20 @@ def _require_columns(row: Row, path: str, column: str | None) -> None:
         raise FileFault(f"{path} {row.place}: there is no '{column}'; it has {', '.join(names[:12])}")
     if column is None and "value" not in row.cells and _text(row.cells.get("status")) in (None, "ok"):
         others = [name for name in names if name not in KNOWN]
-        said = f"name the one that holds it, such as --column {others[0]}" if others else "add a column value"
-        raise FileFault(f"{path} {row.place}: there is no value; {said}")
+        fix = f"name the one that holds it, such as --column {others[0]}" if others else "add a column value"
+        raise FileFault(f"{path} {row.place}: there is no value; {fix}")
 
 
 def _scalar(row: Row, name: str, given: str | None, path: str) -> str | None:
-    said = row.cells.get(name)
-    if said is None:
+    cell = row.cells.get(name)
+    if cell is None:
         return given
-    if given is not None and said != given:
+    if given is not None and cell != given:
         raise FileFault(
-            f"{path} {row.place}: names another {name} ('{_short(said)}') than --{name} does ('{given}'); "
+            f"{path} {row.place}: names another {name} ('{_short(cell)}') than --{name} does ('{given}'); "
             "leave one of them out"
         )
-    return str(said)
+    return str(cell)
 
 
 def _has(rows: Sequence[Row], name: str) -> bool:

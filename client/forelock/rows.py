@@ -73,8 +73,8 @@ def require_item_id(row: Row, path: str) -> None:
     if "item_id" not in row.cells:
         names = [str(name) for name in row.cells]
         likely = [name for name in names if name.lower() in IDS]
-        said = f"rename '{likely[0]}' to item_id" if likely else f"it has {', '.join(names[:12])}"
-        raise FileFault(f"{path} {row.place}: there is no item_id; {said}")
+        fix = f"rename '{likely[0]}' to item_id" if likely else f"it has {', '.join(names[:12])}"
+        raise FileFault(f"{path} {row.place}: there is no item_id; {fix}")
 
 
 def _delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
@@ -111,8 +111,8 @@ def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> 
         raise FileFault(f"{path} line 1: names the column '{twice}' twice")
     if known and not set(header) & set(known):
         likely = [name for name in header if name.lower() in IDS]
-        said = f"rename '{likely[0]}' to item_id" if likely else f"write one, such as {such_as}"
-        raise FileFault(f"{path} line 1: is no header with a column {such_as.split(',')[0]}; {said}")
+        fix = f"rename '{likely[0]}' to item_id" if likely else f"write one, such as {such_as}"
+        raise FileFault(f"{path} line 1: is no header with a column {such_as.split(',')[0]}; {fix}")
     return header
 
 
@@ -127,13 +127,13 @@ def _transposed(
         raise FileFault(
             f"{path}: unknown fields {', '.join(unknown)}; an object of columns has {', '.join(known)}"
         )
-    said = {name: body[name] for name in scalars if name in body}
+    scalar_cells = {name: body[name] for name in scalars if name in body}
     present = {name: body[plural] for name, plural in columns.items() if body.get(plural) is not None}
     lists = [column for column in present.values() if isinstance(column, list)]
     if not lists or len(lists) < len(present) or len({len(column) for column in lists}) > 1:
         raise FileFault(f"{path}: item_ids and the other columns are lists of one length")
     for cells in zip(*lists, strict=True):
-        yield {**said, **dict(zip(present, cells, strict=True))}
+        yield {**scalar_cells, **dict(zip(present, cells, strict=True))}
 
 
 def _row(value: object, place: str, path: str) -> Row:

@@ -79,15 +79,17 @@ class Submission:
 def _lines_of(piece: Piece) -> Iterator[None]:
     """Tells faults of a batch by the lines of its file."""
 
-    def said(message: str) -> str:
+    def name_line(message: str) -> str:
         return ROW.sub(lambda row: _place(piece, row), message, count=1)
 
     try:
         yield
     except ForelockProblem as problem:
-        faults = tuple(Fault(error.path, said(_named(error, piece)), error.fix) for error in problem.errors)
+        faults = tuple(
+            Fault(error.path, name_line(_named(error, piece)), error.fix) for error in problem.errors
+        )
         alone = len(faults) == 1 and problem.detail == problem.errors[0].sentence
-        detail = faults[0].sentence if alone else said(problem.detail)
+        detail = faults[0].sentence if alone else name_line(problem.detail)
         raise ForelockProblem(problem.status, problem.code, detail, faults, problem.request_id) from None
 
 

@@ -96,13 +96,15 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
     in_points = any(" pp" in clause["text"] for clause in clauses)
     for clause in clauses:
         seen = observed(clause, points=in_points and _is_effect(clause["text"]))
-        told = say("observed", value=seen)
+        shown_value = say("observed", value=seen)
         if clause.get("unadjusted") is not None:
             before = _number(clause["unadjusted"], False)
-            told = say("observed_unadjusted", value=seen, unadjusted=before)
+            shown_value = say("observed_unadjusted", value=seen, unadjusted=before)
         mark = say(MARKS[clause["holds"]])
-        said = f"  {' ' * max(7 - width_of(mark), 0)}{mark}  {plain(clause['text']):<{width}}  {told}"
-        lines.append(said + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
+        clause_line = (
+            f"  {' ' * max(7 - width_of(mark), 0)}{mark}  {plain(clause['text']):<{width}}  {shown_value}"
+        )
+        lines.append(clause_line + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
     if hypothesis.get("reason") and explain:
         lines.append(_wrapped(f"because {plain(hypothesis['reason'])}"))
     for test, answer in (hypothesis.get("analyses") or {}).items():

@@ -100,15 +100,15 @@ def _test(given: Answers, name: str, test: str, **parameters: Any) -> Json:
 
 
 def _superiority(given: Answers) -> tuple[list[Json], str]:
-    shown = "delta > 0" if given.better == "higher" else "delta < 0"
+    rule = "delta > 0" if given.better == "higher" else "delta < 0"
     if given.clusters is not None:
         tests = [
             _test(given, "flips", "clustered-mcnemar", method="sign_flip"),
             _test(given, "robust", "clustered-mcnemar", method="cr2_t"),
         ]
-        return tests, f"{shown} and flips.p_value < {given.alpha:g} and robust.ci excludes 0"
+        return tests, f"{rule} and flips.p_value < {given.alpha:g} and robust.ci excludes 0"
     name, test, method = ("mcnemar", "mcnemar", "exact") if given.binary else ("t", "t-test", "paired")
-    return [_test(given, name, test, method=method)], f"{shown} and {name}.p_value < {given.alpha:g}"
+    return [_test(given, name, test, method=method)], f"{rule} and {name}.p_value < {given.alpha:g}"
 
 
 def _margin(given: Answers) -> tuple[list[Json], str]:
@@ -198,32 +198,32 @@ def _on_terminal(question: str) -> str:
 
 def _text(prompt: Ask, question: str, default: str) -> str:
     while True:
-        said = prompt(f"{question}{f' [{default}]' if default else ''} > ").strip() or default
-        if said:
-            return said
+        answer = prompt(f"{question}{f' [{default}]' if default else ''} > ").strip() or default
+        if answer:
+            return answer
         question = f"{question.removesuffix(NEEDED)}{NEEDED}"
 
 
 def _choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
     listed = ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, start=1))
-    asked = question
+    prompt_text = question
     while True:
-        said = prompt(f"{asked} {listed} [1] > ").strip().lower() or "1"
-        if said.isdigit() and 1 <= int(said) <= len(choices):
-            return choices[int(said) - 1]
-        if said in choices:
-            return said
-        asked = f"{question} Write a number from 1 to {len(choices)}:"
+        answer = prompt(f"{prompt_text} {listed} [1] > ").strip().lower() or "1"
+        if answer.isdigit() and 1 <= int(answer) <= len(choices):
+            return choices[int(answer) - 1]
+        if answer in choices:
+            return answer
+        prompt_text = f"{question} Write a number from 1 to {len(choices)}:"
 
 
 def _number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
-    kind, asked = "a whole number" if whole else "a number", question
+    kind, prompt_text = "a whole number" if whole else "a number", question
     while True:
-        said = prompt(f"{asked} [{default:g}] > ").strip() or f"{default:g}"
+        answer = prompt(f"{prompt_text} [{default:g}] > ").strip() or f"{default:g}"
         try:
-            number = float(int(said)) if whole else float(said)
+            number = float(int(answer)) if whole else float(answer)
         except ValueError:
             number = 0.0
         if 0 < number < 1e9:
             return number
-        asked = f"{question} ({kind} above 0, such as {default:g})"
+        prompt_text = f"{question} ({kind} above 0, such as {default:g})"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from cryptography.x509 import Certificate
 
 from forelock.witness.chain import read_certificates
-from forelock.witness.found import WitnessFault
+from forelock.witness.stamp import WitnessFault
 from service.config import Settings, UnusableSetting
 from service.jobs.witnessing import Witness
 from service.publish.addresses import UnusableEntry, read_allowed

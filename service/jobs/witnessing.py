@@ -15,7 +15,7 @@ from threading import Event
 from typing import Protocol
 
 from forelock.transparency.checkpoints import read_checkpoint
-from forelock.witness.found import Kind, WitnessFault
+from forelock.witness.stamp import Kind, WitnessFault
 from service.errors import Unavailable
 from service.publish.faults import OutgoingFault
 from service.store.database import clock

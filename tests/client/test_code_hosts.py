@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forelock.code_hosts import Shown, junit, markdown
+from forelock.code_hosts import Standing, junit, markdown
 from forelock.text import EXIT_CODES
 
 HYPOTHESIS = {
@@ -35,10 +35,10 @@ PROGRESS = {"state": "collecting", "received": 7, "expected": 20, "cells": []}
 
 
 def shown(**changes):
-    return Shown("p1", "http://s", **({"verdict": VERDICT} | changes))
+    return Standing("p1", "http://s", **({"verdict": VERDICT} | changes))
 
 
-def suite(of: Shown) -> ElementTree.Element:
+def suite(of: Standing) -> ElementTree.Element:
     (found,) = ElementTree.fromstring(junit(of))
     return found
 

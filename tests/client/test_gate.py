@@ -210,11 +210,11 @@ def test_run_answers_here_what_the_service_would(shell):
 def test_a_named_service_or_key_is_asked(monkeypatch):
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    assert local.asked_here(None, None)
-    assert not local.asked_here("http://s", None)
-    assert not local.asked_here(None, Path("key"))
+    assert local.answers_here(None, None)
+    assert not local.answers_here("http://s", None)
+    assert not local.answers_here(None, Path("key"))
     monkeypatch.setenv("FORELOCK_API_KEY", "flk_x")
-    assert not local.asked_here(None, None)
+    assert not local.answers_here(None, None)
 
 
 def test_rank_takes_long_and_wide_tables(shell):

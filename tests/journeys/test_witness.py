@@ -17,7 +17,7 @@ from forelock.transparency.notes import VerifierKey
 from forelock.transparency.tlog_proofs import TlogProof
 from forelock.witness import opentimestamps
 from forelock.witness.checking import verify
-from forelock.witness.found import Stamp
+from forelock.witness.stamp import Stamp
 from service.jobs.witnessing import Witnessing
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing

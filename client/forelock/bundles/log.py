@@ -124,12 +124,12 @@ def check_kept(reader: Reader, log: Log, name: str, note: bytes, report: Report,
         report.add("kept checkpoint", "fail", f"{name}: {fault}")
         return
     if old.size == new.size:
-        said = "and it is the bundle's own"
+        relation = "and it is the bundle's own"
     elif new is newest:
-        said = "and the bundle's log goes on from it"
+        relation = "and the bundle's log goes on from it"
     else:
-        said = "and it goes on from the bundle's log"
-    report.add("kept checkpoint", "pass", f"{name}: the first {kept.size} entries, {said}")
+        relation = "and it goes on from the bundle's log"
+    report.add("kept checkpoint", "pass", f"{name}: the first {kept.size} entries, {relation}")
 
 
 def _way_out(name: str, kept: int, newest: int) -> str:

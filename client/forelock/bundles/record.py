@@ -207,16 +207,16 @@ def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, 
     left = MAX_MANIFESTS
     for place, population in enumerate(populations if isinstance(populations, list) else []):
         name = f"manifests/{place}.json"
-        said = population if isinstance(population, dict) else {}
+        stated = population if isinstance(population, dict) else {}
         left -= reader.size(name)
         if left < 0:
             raise Broken(f"the lists of items have more than {MAX_MANIFESTS} bytes together")
-        if reader.sha256(name) != said.get("items_sha256"):
+        if reader.sha256(name) != stated.get("items_sha256"):
             raise Broken(f"{name} is not the list of items that the plan is locked to")
         n = count_items(reader, name)
-        if n != said.get("n"):
+        if n != stated.get("n"):
             raise Broken(f"{name} has another number of items than the plan")
-        yield str(said.get("id")), n
+        yield str(stated.get("id")), n
 
 
 def read_deviations(reader: Reader, record: Record) -> int:
@@ -359,8 +359,8 @@ def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
 
 def _check_systems(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:
     """Every batch of another system is marked as the arm's card says; marks may name more, by what runs said."""
-    effects = {each.get("id"): each.get("on_difference") for each in _objects(plan.get("arms"))}
-    marks = [each for each in _objects(verdict.get("marks")) if each.get("code") == "arm_differs"]
+    effects = {entry.get("id"): entry.get("on_difference") for entry in _objects(plan.get("arms"))}
+    marks = [entry for entry in _objects(verdict.get("marks")) if entry.get("code") == "arm_differs"]
     marked = {
         (mark.get("effect"), number)
         for mark in marks
@@ -393,11 +393,11 @@ def _check_contents(record: Record, verdict: dict[str, Any]) -> None:
 def _check_close(record: Record, verdict: dict[str, Any]) -> None:
     closings = [close.body for close in record.of_kind("close")]
     marks = [stated for stated in _objects(verdict.get("marks")) if stated.get("code") == "closed_early"]
-    said = [re.findall(r"\d+", str(mark.get("says"))) for mark in marks]  # its words may be others one day
+    numbers = [re.findall(r"\d+", str(mark.get("says"))) for mark in marks]  # its words may be others one day
     wanted = [
         [str(closing.get(name)) for name in ("received", "expected", "deviation")] for closing in closings
     ]
-    if said != wanted:
+    if numbers != wanted:
         raise Broken(f"{VERDICT} says something else of an early close than the log")
 
 

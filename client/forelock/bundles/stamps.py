@@ -12,7 +12,7 @@ from forelock.bundles.faults import Broken
 from forelock.bundles.findings import Report, State
 from forelock.witness import Kind, Stamp, WitnessFault
 from forelock.witness.checking import verify
-from forelock.witness.found import MAX_STAMP_BYTES
+from forelock.witness.stamp import MAX_STAMP_BYTES
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -46,7 +46,7 @@ def check_stamps(
             raise Broken(f"{name} is of a checkpoint that the bundle does not hold")
         holds = "the lock and " if lock < size else ""
         try:
-            said = verify(
+            attested = verify(
                 Stamp(KINDS[match[2]], reader.read(name, MAX_STAMP_BYTES)),
                 notes[size],
                 witnesses.roots,
@@ -55,6 +55,6 @@ def check_stamps(
         except WitnessFault as fault:
             report.add("time stamp", "fail", f"{name}: {fault}")
             continue
-        state: State = "pass" if said.state == "verified" else "not_checked"
-        sentences = " ".join(said.sentences)
+        state: State = "pass" if attested.state == "verified" else "not_checked"
+        sentences = " ".join(attested.sentences)
         report.add("time stamp", state, f"{name}, of {holds}everything before entry {size}: {sentences}")

@@ -248,13 +248,13 @@ def _mark(record: Record, report: Report) -> None:
             f"{runs} runs were bound to the record; what the verdict says of them is not checked here."
         )
     for entry in [other for other in record.others if other.kind != "run"][:MOST_TOLD]:
-        said = {
+        sentence = {
             "unblinding": "Outcomes were made readable before the end, by hand",
             "withdrawal": "The preregistration was withdrawn; what was judged stays",
             "erasure": "The rows were erased",
             "close": "The collection was closed by hand before every planned result was in",
         }.get(entry.kind, f"The log has an entry of the kind '{entry.kind}', which is not checked here")
-        report.marks.append(f"{said} (entry {entry.index}).")
+        report.marks.append(f"{sentence} (entry {entry.index}).")
     struck = sorted(record.voids.items())
     report.marks.extend(f"Batch {number} was struck: {reason}" for number, reason in struck[:MOST_TOLD])
     if len(struck) > MOST_TOLD:
@@ -277,8 +277,10 @@ def _check_rows(reader: Reader, record: Record, plan: dict[str, Any], report: Re
     report.add("rows", "pass", f"{rows} rows in {len(record.batches)} batches, each as it was committed to")
     check_end(record, coverage)
     whole = coverage.received == coverage.expected
-    said = "every planned result is there, once" if whole else "ended early; no result is there twice"
-    report.add("coverage", "pass", f"{coverage.received} of {coverage.expected} results: {said}")
+    coverage_text = (
+        "every planned result is there, once" if whole else "ended early; no result is there twice"
+    )
+    report.add("coverage", "pass", f"{coverage.received} of {coverage.expected} results: {coverage_text}")
 
 
 def _batches(reader: Reader, record: Record) -> Iterable[OpenBatch]:

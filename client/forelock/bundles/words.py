@@ -77,9 +77,9 @@ def _conclusion(report: Report, status: int) -> str:
         f"  {plain(name)}: {OUTCOMES.get(outcome, plain(outcome))}"
         for name, outcome in _outcomes(report).items()
     ]
-    said = (
+    conclusion = (
         "Judged again here it is not the same, as told above."
         if report.has("differs")
         else "Everything that was checked holds."
     )
-    return "\n".join([f"{said} The verdict (exit status {status}):", *lines])
+    return "\n".join([f"{conclusion} The verdict (exit status {status}):", *lines])

@@ -24,14 +24,14 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def codes_of(said: Sequence[str]) -> list[str] | Literal["all"]:
+def codes_of(options: Sequence[str]) -> list[str] | Literal["all"]:
     """The codes in the order they were named, or `all`."""
-    codes = list(dict.fromkeys(code for option in said for code in option.replace(",", " ").split()))
+    codes = list(dict.fromkeys(code for option in options for code in option.replace(",", " ").split()))
     return "all" if "all" in codes else codes
 
 
 @contextmanager
-def option_told(said: Sequence[str]) -> Iterator[None]:
+def name_option(options: Sequence[str]) -> Iterator[None]:
     """A refusal for open warnings ends with the option that would acknowledge them beside those that were named.
 
     Raises:
@@ -43,7 +43,7 @@ def option_told(said: Sequence[str]) -> Iterator[None]:
         missing = [match[1] for fault in problem.errors if (match := _FIX.search(fault.fix)) is not None]
         if problem.code != "warnings_not_acknowledged" or not missing:
             raise
-        codes = ",".join(dict.fromkeys([*codes_of(said), *missing]))
+        codes = ",".join(dict.fromkeys([*codes_of(options), *missing]))
         raise ForelockProblem(
             problem.status,
             problem.code,

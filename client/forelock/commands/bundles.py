@@ -150,11 +150,11 @@ def _checkpoint(options: argparse.Namespace, client: Client) -> int:
             f"the service itself named the key {text.plain(key)}: ask whoever runs it for the key by another way, "
             "and name that with --key"
         )
-    said = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
+    sentence = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
     return show(
         options,
         {"file": options.file, "origin": newest.origin, "size": newest.size, "key": str(key)},
-        text.plain(said),
+        text.plain(sentence),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forelock import settings
-from forelock.local import Local, asked_here
+from forelock.local import Local, answers_here
 from forelock.printing import tell
 from forelock.problem import ForelockError, ForelockProblem
 from forelock.waiting import Waiting
@@ -64,7 +64,7 @@ def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argpa
     add_language(parser)
 
     def run(options: argparse.Namespace) -> int:
-        here = asked_here(options.url, options.key_file)
+        here = answers_here(options.url, options.key_file)
         return handler(options, Local(language_of(options))) if here else _with_client(options, handler)
 
     parser.set_defaults(handler=run)

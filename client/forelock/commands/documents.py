@@ -93,7 +93,7 @@ def _report(options: argparse.Namespace, client: Client) -> int:
         if options.output is not None:
             return _save(options.output, document.encode())
         answer = {"id": options.id, "document": options.document, "markdown": document}
-        return show(options, answer, _shown(document))
+        return show(options, answer, _printable(document))
     if options.form == "pdf" and options.output is None and sys.stdout.isatty():
         raise FileFault("a PDF is no text for a terminal: name a file with --output")
     if options.json and options.form != "json":
@@ -105,11 +105,11 @@ def _report(options: argparse.Namespace, client: Client) -> int:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return 0
-    print(_shown(content.decode("utf-8", "replace")))
+    print(_printable(content.decode("utf-8", "replace")))
     return 0
 
 
-def _shown(document: str) -> str:
+def _printable(document: str) -> str:
     """A document for standard output: on a terminal without what would steer it, in a file as it is."""
     document = document.rstrip("\n")
     return "\n".join(map(text.plain, document.split("\n"))) if sys.stdout.isatty() else document

@@ -19,8 +19,8 @@ from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.witness import Found, Kind, Stamp, WitnessFault
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
-from forelock.witness.found import KINDS, require_size
 from forelock.witness.opentimestamps import MAGIC, merge
+from forelock.witness.stamp import KINDS, require_size
 
 FORMATS = {
     "intoto": "lock.intoto.json",
@@ -94,10 +94,10 @@ def _export(options: argparse.Namespace, client: Client) -> int:
     query = {
         name: value for name in ("dataset", "task", "model") if (value := getattr(options, name)) is not None
     }
-    asked = OF_SCORES.get(options.format, ())
-    if missing := [name for name in asked if name not in query]:
+    takes = OF_SCORES.get(options.format, ())
+    if missing := [name for name in takes if name not in query]:
         raise FileFault(f"--format {options.format} needs --{' and --'.join(missing)}")
-    if unused := [name for name in query if name not in asked]:
+    if unused := [name for name in query if name not in takes]:
         raise FileFault(f"--{unused[0]} says nothing of --format {options.format}: leave it out")
     content = client.export(options.id, FORMATS[options.format], hypothesis=options.hypothesis, **query)
     if options.output is None:

@@ -14,7 +14,7 @@ from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.formats import FORMATS
 from forelock.import_files import OneImport, Packed, imports_of
-from forelock.item_contents import OTHER_CONTENT, Pinned, compared, said_of
+from forelock.item_contents import OTHER_CONTENT, Pinned, compared, describe_contents
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
@@ -185,13 +185,13 @@ def _stored(batch: Json) -> str:
 def _ids(n: int, ids: list[str], what: str) -> str:
     if not n:
         return ""
-    shown = ", ".join(text.plain(item_id) for item_id in ids[:5])
-    return f", {n} {what} ({shown}{', …' if len(ids) > 5 else ''})"
+    quoted = ", ".join(text.plain(item_id) for item_id in ids[:5])
+    return f", {n} {what} ({quoted}{', …' if len(ids) > 5 else ''})"
 
 
 def _other_system(fields: list[str]) -> str:
-    shown = ", ".join(text.plain(each) for each in fields)
-    return f"; not the system that the plan describes: {shown}" if fields else ""
+    names = ", ".join(text.plain(field) for field in fields)
+    return f"; not the system that the plan describes: {names}" if fields else ""
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:
@@ -199,8 +199,10 @@ def _check(options: argparse.Namespace, client: Client) -> int:
         raise FileFault("name the files: forelock import --check PLAN FILE…")
     plan = files.read_object(options.check)
     section = plan.get("import")
-    said = section.get("format") if isinstance(section, dict) else None
-    form, ones = imports_of(options.inputs, options.format or (said if said in FORMATS else None))
+    form_of_plan = section.get("format") if isinstance(section, dict) else None
+    form, ones = imports_of(
+        options.inputs, options.format or (form_of_plan if form_of_plan in FORMATS else None)
+    )
     items = Pinned.of(read_items(options.items)) if options.items else None
     surveys, status = [], 0
     for one in ones:
@@ -209,8 +211,10 @@ def _check(options: argparse.Namespace, client: Client) -> int:
         surveys.append({"files": [str(path) for path in one.paths], **read_, **contents})
         refused = bool(contents.get("content_differs")) and "content" not in options.allow_different
         status = status or int(read_["problem"] is not None or refused)
-    lines = [line for one, survey in zip(ones, surveys, strict=True) for line in _told(one, survey, items)]
-    lines += said_of(surveys, allowed="content" in options.allow_different)
+    lines = [
+        line for one, survey in zip(ones, surveys, strict=True) for line in _list_survey(one, survey, items)
+    ]
+    lines += describe_contents(surveys, allowed="content" in options.allow_different)
     if not isinstance(section, dict):
         lines += ["", '"import": ' + text.json_text(surveys[0]["survey"]["section"])]
         lines.append("paste this into the plan and look at every line: it says what the file leaves open")
@@ -218,7 +222,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
     return status
 
 
-def _told(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
+def _list_survey(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
     survey = read["survey"]
     lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
     if survey["partial"]:
@@ -257,10 +261,10 @@ def _told(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
 def _overlap(table: Json, items: frozenset[str] | None) -> str:
     ids = frozenset(table["item_ids"])
     counts = {word: table["status"].count(word) for word in ("ok", "error", "missing")}
-    said = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_counted(counts)})"
+    line = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_counted(counts)})"
     if items is None:
-        return said
-    return f"{said}; {len(ids & items)} of the plan's {len(items)} items, {len(ids - items)} others"
+        return line
+    return f"{line}; {len(ids & items)} of the plan's {len(items)} items, {len(ids - items)} others"
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -37,8 +37,8 @@ def _log(options: argparse.Namespace, client: Client) -> int:
         since=options.since,
         deployment=options.deployment,
     )
-    shown = list(islice(events, options.limit))
-    return show(options, shown, "\n".join(map(_line, shown)) or "no events")
+    newest = list(islice(events, options.limit))
+    return show(options, newest, "\n".join(map(_line, newest)) or "no events")
 
 
 def _line(event: dict[str, Any]) -> str:

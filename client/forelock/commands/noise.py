@@ -58,7 +58,7 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
         name = "reliability" if "values" in request else "repeated"
         rows = {name: column for name, column in request.items() if name != "item_ids"}
         return asked_of.run(
-            name, rows | _asked(options, name, options.alpha / answers), timeout=options.timeout
+            name, rows | _read_request(options, name, options.alpha / answers), timeout=options.timeout
         )
 
     def form_of(request: dict[str, Any], answer: dict[str, Any], answers: int = 1) -> Form:
@@ -91,13 +91,13 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     return 0
 
 
-def _asked(options: argparse.Namespace, name: str, alpha: float) -> dict[str, Any]:
+def _read_request(options: argparse.Namespace, name: str, alpha: float) -> dict[str, Any]:
     """What is asked of the runs of one system, or of two."""
     if name == "reliability":
         if options.budget is not None or options.most_items is not None:
             raise FileFault("--budget and --most-items are for two arms: name them with --arms BASE,CAND")
         return {"level": 1 - alpha, "least_share": options.at_least}
     costs = {unit: getattr(options, f"cost_{unit}") for unit in ("item", "run", "judge")}
-    asked: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha, "costs": costs}
+    body: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha, "costs": costs}
     beside = {"budget": options.budget, "most_items": options.most_items}
-    return asked | {member: value for member, value in beside.items() if value is not None}
+    return body | {member: value for member, value in beside.items() if value is not None}

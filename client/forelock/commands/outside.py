@@ -58,7 +58,7 @@ def _add_mlflow(steps: Any) -> None:
     set_.add_argument("--username", help="for HTTP Basic")
     set_.add_argument("--password-file", type=Path, metavar="FILE", help="for HTTP Basic")
     set_.add_argument("--token-file", type=Path, metavar="FILE", help="for a bearer token")
-    command(steps, "show", _shown, "Show where it is.")
+    command(steps, "show", _mlflow, "Show where it is.")
     command(steps, "forget", _forget, "Forget it and its credentials.")
     for name, handler, summary in (
         ("link", _link, "Have a run carry a record: tags now, verdict and receipt once they are there."),
@@ -166,7 +166,7 @@ def _line_of(path: Path) -> str:
         raise FileFault(f"{path}: cannot be read") from error
 
 
-def _shown(options: argparse.Namespace, client: Client) -> int:
+def _mlflow(options: argparse.Namespace, client: Client) -> int:
     tracker = client.mlflow()
     return show(options, tracker, f"{text.plain(tracker['url'])} ({tracker['auth']})")
 

@@ -73,8 +73,8 @@ def add(commands: Any) -> None:
             help="a run of the project's MLflow that is to carry lock and verdict",
         )
 
-    shown = command(steps, "show", _show, "Show a preregistration.")
-    shown.add_argument("id", help="the preregistration")
+    show_parser = command(steps, "show", _show, "Show a preregistration.")
+    show_parser.add_argument("id", help="the preregistration")
 
     listed = command(steps, "list", _list, "List the project's preregistrations, newest first.")
     listed.add_argument("--state", choices=STATES, help="only records in this state")
@@ -126,10 +126,10 @@ def _from(steps: Any) -> None:
 
 
 def _draft_from(options: argparse.Namespace, client: Client) -> int:
-    told = [imports_of([path], options.format) for path in options.files]
-    if len({form for form, _ in told}) != 1 or sum(len(ones) for _, ones in told) > 2:
+    imported = [imports_of([path], options.format) for path in options.files]
+    if len({form for form, _ in imported}) != 1 or sum(len(ones) for _, ones in imported) > 2:
         raise FileFault("name two runs that the same tool wrote, the baseline's first")
-    made = draft(client, told[0][0], [one for _, ones in told for one in ones])
+    made = draft(client, imported[0][0], [one for _, ones in imported for one in ones])
     out = Path(options.out)
     base = out.with_suffix("") if out.suffix == ".json" else out
     items, pilot = base.with_name(f"{base.name}.items.csv"), base.with_name(f"{base.name}.pilot.csv")
@@ -255,7 +255,7 @@ def _lint(options: argparse.Namespace, client: Client) -> int:
 
 def _lock(options: argparse.Namespace, client: Client) -> int:
     codes = acknowledging.codes_of(options.acknowledge)
-    with acknowledging.option_told(options.acknowledge):
+    with acknowledging.name_option(options.acknowledge):
         record = client.lock(options.id, codes, mlflow_run=options.mlflow_run)
     return show(options, record, text.record_text(record))
 

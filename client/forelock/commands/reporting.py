@@ -11,7 +11,7 @@ from typing import Any
 
 from forelock import files, pictures, text
 from forelock.client import Client
-from forelock.code_hosts import Shown, junit, markdown
+from forelock.code_hosts import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
 from forelock.words import add_language, say_of
@@ -50,14 +50,14 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
             progress = None
             with contextlib.suppress(ForelockError):
                 progress = client.progress(options.id)
-            _write(options, Shown(options.id, client.url, progress=progress))
+            _write(options, Standing(options.id, client.url, progress=progress))
         raise
     wanted = not options.json or options.junit or options.markdown
     words = sentences_of(client, options.id) if wanted else None
-    _write(options, Shown(options.id, client.url, verdict=verdict, words=words))
+    _write(options, Standing(options.id, client.url, verdict=verdict, words=words))
     picture = "" if options.json else _picture(options, client, verdict)
-    told = text.verdict_text(verdict, words, explain=options.explain, say=say_of(options))
-    show(options, verdict, "\n\n".join(filter(None, (told, picture))))
+    text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say_of(options))
+    show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture))))
     return text.exit_code(verdict)
 
 
@@ -83,9 +83,9 @@ def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any
     )
 
 
-def _write(options: argparse.Namespace, shown: Shown) -> None:
-    _save(options.junit, lambda: junit(shown))
-    _save(options.markdown, lambda: markdown(shown).encode())
+def _write(options: argparse.Namespace, standing: Standing) -> None:
+    _save(options.junit, lambda: junit(standing))
+    _save(options.markdown, lambda: markdown(standing).encode())
 
 
 def _save(path: str | None, content: Callable[[], bytes]) -> None:

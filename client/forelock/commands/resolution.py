@@ -58,7 +58,7 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
-    answer, reading = resolve(asked_of, options.inputs, Asked.of(options), _asked(options))
+    answer, reading = resolve(asked_of, options.inputs, Asked.of(options), _read_request(options))
     show_answer(options, of_pilot(answer, say_of(options)), answer, reading)
     return 0
 
@@ -67,18 +67,23 @@ def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.form import show_answer
     from forelock.questions.resolve_form import of_published
 
-    asked = {"n": options.n, "baseline": options.baseline, "candidate": options.candidate, **_asked(options)}
-    asked |= {} if options.clusters is None else {"n_clusters": options.clusters}
-    asked |= {} if options.icc is None else {"icc": options.icc}
-    answer = asked_of.audit(asked)
+    body = {
+        "n": options.n,
+        "baseline": options.baseline,
+        "candidate": options.candidate,
+        **_read_request(options),
+    }
+    body |= {} if options.clusters is None else {"n_clusters": options.clusters}
+    body |= {} if options.icc is None else {"icc": options.icc}
+    answer = asked_of.audit(body)
     show_answer(options, of_published(answer, say_of(options)), answer)
     return 0
 
 
-def _asked(options: argparse.Namespace) -> dict[str, Any]:
+def _read_request(options: argparse.Namespace) -> dict[str, Any]:
     from forelock.questions.amounts import effect_of
 
-    asked: dict[str, Any] = {"alpha": options.alpha}
+    body: dict[str, Any] = {"alpha": options.alpha}
     if options.effect:
-        asked["effects"] = [effect_of(size) for size in options.effect]
-    return asked
+        body["effects"] = [effect_of(size) for size in options.effect]
+    return body

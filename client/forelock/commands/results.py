@@ -69,8 +69,8 @@ def _posted(answers: list[Any]) -> str:
     posted = sum(answer["n"] for answer in answers)
     skipped = sum(answer.get("skipped", 0) for answer in answers)
     stored = sum(answer.get("batch") is not None for answer in answers)
-    said = f"{posted} results posted in {stored} batches"
-    return f"{said}; {skipped} were in already and stay as they are" if skipped else said
+    sentence = f"{posted} results posted in {stored} batches"
+    return f"{sentence}; {skipped} were in already and stay as they are" if skipped else sentence
 
 
 def _progress(options: argparse.Namespace, client: Client) -> int:

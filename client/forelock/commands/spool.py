@@ -36,14 +36,16 @@ def _send(options: argparse.Namespace, client: Client) -> int:
     lines += [f"refused: {text.plain(reason)}" for reason in dict.fromkeys(sent.refused)]
     lines += [text.plain(sent.away)] if sent.away else []
     lines += _lines(waiting)
-    show(options, asdict(sent) | {"waiting": _shown(waiting)}, "\n".join(lines))
+    show(options, asdict(sent) | {"waiting": _as_documents(waiting)}, "\n".join(lines))
     return 1 if sent.away or sent.refused else 0
 
 
 def _status(options: argparse.Namespace, _: Client) -> int:
     spool = Spool()
     waiting = list(spool.waiting(options.id))
-    return show(options, _shown(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}")
+    return show(
+        options, _as_documents(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}"
+    )
 
 
 def _discard(options: argparse.Namespace, _: Client) -> int:
@@ -51,7 +53,7 @@ def _discard(options: argparse.Namespace, _: Client) -> int:
     return show(options, {"rows": gone}, f"{gone} refused rows are thrown away")
 
 
-def _shown(waiting: list[Waiting]) -> list[dict[str, Any]]:
+def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
     return [
         {
             "preregistration_id": batch.record,
@@ -69,8 +71,10 @@ def _lines(waiting: list[Waiting]) -> list[str]:
     lines = []
     for batch in waiting:
         arm = batch.head.query.get("arm")
-        said = f" of arm {text.plain(arm)}" if arm else ""
+        of_arm = f" of arm {text.plain(arm)}" if arm else ""
         going = ", and the run goes on" if batch.written else ""
-        lines.append(f"{text.plain(batch.record)}: {batch.rows} rows{said} wait ({batch.head.format}{going})")
+        lines.append(
+            f"{text.plain(batch.record)}: {batch.rows} rows{of_arm} wait ({batch.head.format}{going})"
+        )
         lines += [f"  refused: {text.plain(why)}" for why in dict.fromkeys(batch.refused)]
     return lines

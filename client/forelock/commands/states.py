@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
 
 def _amend(options: argparse.Namespace, client: Client) -> int:
     changes, codes = read_object(options.changes), acknowledging.codes_of(options.acknowledge)
-    with acknowledging.option_told(options.acknowledge):
+    with acknowledging.name_option(options.acknowledge):
         record = client.amend(options.id, changes, options.reason, codes)
     return show(options, record, text.record_text(record))
 
@@ -86,8 +86,8 @@ def _name(options: argparse.Namespace, client: Client) -> int:
 def _close(options: argparse.Namespace, client: Client) -> int:
     record = client.close_early(options.id, options.reason, options.deviation)
     closed = record["closed"]
-    said = f"closed with {closed['received']} of {closed['expected']} results in; the verdict will say so"
-    return show(options, record, said)
+    sentence = f"closed with {closed['received']} of {closed['expected']} results in; the verdict will say so"
+    return show(options, record, sentence)
 
 
 def _withdraw(options: argparse.Namespace, client: Client) -> int:
@@ -142,8 +142,8 @@ def _family(options: argparse.Namespace, client: Client) -> int:
 
 
 def _outcomes(registration: text.Json) -> str:
-    said = registration["outcomes"] or {}
-    return "".join(f"  {text.plain(name)}: {text.plain(outcome)}" for name, outcome in said.items())
+    outcomes = registration["outcomes"] or {}
+    return "".join(f"  {text.plain(name)}: {text.plain(outcome)}" for name, outcome in outcomes.items())
 
 
 def _pair(argument: str) -> tuple[str, str]:

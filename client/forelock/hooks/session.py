@@ -42,8 +42,8 @@ class Target:
 
     def query(self, **more: str | None) -> dict[str, str]:
         """What is said of every row."""
-        said = {"arm": self.arm, "population": self.population, **more}
-        return {name: value for name, value in said.items() if value is not None}
+        query = {"arm": self.arm, "population": self.population, **more}
+        return {name: value for name, value in query.items() if value is not None}
 
 
 class Session:
@@ -90,7 +90,7 @@ class Session:
                 sent = send(client, self._spool, self.target.record)
         except ForelockError as error:
             sent = Sending(away=str(error))
-        for sentence in self._told(sent):
+        for sentence in self._summarize(sent):
             self._tell(f"forelock: {plain(sentence)}")
         return sent
 
@@ -106,7 +106,7 @@ class Session:
             with contextlib.suppress(ForelockError, OSError), self._client(1) as client:
                 send(client, self._spool, self.target.record, again=False)
 
-    def _told(self, sent: Sending) -> list[str]:
+    def _summarize(self, sent: Sending) -> list[str]:
         waiting = sum(batch.rows for batch in self._spool.waiting(self.target.record))
         lines = [f"refused: {reason}" for reason in dict.fromkeys(sent.refused)]
         if sent.away:

@@ -42,12 +42,12 @@ class Questions:
         with refusals():
             paths = [str(self.path(file)) for file in files]
         arguments = [question, *paths, *_written(options), *self._service, f"--lang={self._language}"]
-        said = io.StringIO()
-        with self._turn, refusals(), contextlib.redirect_stderr(said):
+        complaints = io.StringIO()
+        with self._turn, refusals(), contextlib.redirect_stderr(complaints):
             try:
                 answers = self._ask(arguments)
             except SystemExit:
-                raise Refused(said.getvalue().strip().rpartition("error: ")[2]) from None
+                raise Refused(complaints.getvalue().strip().rpartition("error: ")[2]) from None
         form, document, remarks = answers[0]
         return as_text(form, remarks, say=Say(self._language)), dict(document)
 
@@ -86,6 +86,6 @@ def _written(options: Mapping[str, Option]) -> Iterator[str]:
         elif name == "lower" and value is False:
             yield "--no-lower"
         elif isinstance(value, Sequence) and not isinstance(value, str):
-            yield from (f"{flag}={each}" for each in value)
+            yield from (f"{flag}={element}" for element in value)
         elif value is not None and value is not False:
             yield f"{flag}={value}"

@@ -93,7 +93,7 @@ def make_server(
         with refusals():
             kept = [str(questions.path(name)) for name in checkpoints]
             answer = check(str(questions.path(bundle)), kept, keys)
-        return _shown(answer)
+        return _as_result(answer)
 
     if locks:
         _add_lock(server, records)
@@ -130,7 +130,7 @@ def _add_questions(server: MCPServer, questions: Questions) -> None:
             "missing": missing,
         }
         options |= {"cluster": cluster, "slice": slice, "suite": suite, "metric": metric, "lower": lower}
-        return _shown(questions.answer("score", files, options | {"format": format, "set": set}))
+        return _as_result(questions.answer("score", files, options | {"format": format, "set": set}))
 
     @_tool(server)
     def gate(
@@ -166,7 +166,7 @@ def _add_questions(server: MCPServer, questions: Questions) -> None:
             "missing": missing,
         }
         options |= {"cluster": cluster, "slice": slice, "suite": suite, "metric": metric, "lower": lower}
-        return _shown(questions.answer("gate", files, options | {"format": format, "set": set}))
+        return _as_result(questions.answer("gate", files, options | {"format": format, "set": set}))
 
     @_tool(server)
     def rank(
@@ -190,24 +190,24 @@ def _add_questions(server: MCPServer, questions: Questions) -> None:
             "suite": suite,
         }
         options |= {"metric": metric, "lower": lower, "format": format, "set": set}
-        return _shown(questions.answer("rank", files, options))
+        return _as_result(questions.answer("rank", files, options))
 
 
 def _add_records(server: MCPServer, records: Records) -> None:
     @_tool(server)
     def plan_lint(id: Id) -> CallToolResult:
         """The gaps of a plan: errors stop its lock, warnings have to be acknowledged."""
-        return _shown(records.lint(id))
+        return _as_result(records.lint(id))
 
     @_tool(server)
     def progress(id: Id) -> CallToolResult:
         """How many of the planned results are in. Never what they are."""
-        return _shown(records.progress(id))
+        return _as_result(records.progress(id))
 
     @_tool(server)
     def verdict(id: Id) -> CallToolResult:
         """What the locked rules say, once every planned result is in."""
-        return _shown(records.verdict(id))
+        return _as_result(records.verdict(id))
 
 
 def _add_lock(server: MCPServer, records: Records) -> None:
@@ -238,7 +238,7 @@ def _add_lock(server: MCPServer, records: Records) -> None:
             raise Refused(
                 "nothing was locked: the person who was asked did not agree. Change the plan, or ask later"
             )
-        return _shown(records.lock(id, acknowledge, draft.etag))
+        return _as_result(records.lock(id, acknowledge, draft.etag))
 
 
 def _tool(server: MCPServer, annotations: ToolAnnotations = READS) -> Callable[[F], F]:
@@ -259,6 +259,6 @@ def _tool(server: MCPServer, annotations: ToolAnnotations = READS) -> Callable[[
     return add
 
 
-def _shown(answer: Answer) -> CallToolResult:
+def _as_result(answer: Answer) -> CallToolResult:
     readable, document = answer
     return CallToolResult(content=[TextContent(type="text", text=readable)], structured_content=document)

@@ -18,8 +18,8 @@ from forelock.spool.writing import SUFFIX, Head, Writer
 
 def spool_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Where rows wait: `FORELOCK_SPOOL`, else a folder of the user's state."""
-    if said := environment.get("FORELOCK_SPOOL"):
-        return Path(said)
+    if folder := environment.get("FORELOCK_SPOOL"):
+        return Path(folder)
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "forelock" / "spool"
 

@@ -32,8 +32,8 @@ def fetch_experiment(
         raise FileFault(f"no tracker is called so; read are {', '.join(PROVIDERS)}")
     if not is_text(experiment):
         raise FileFault("the experiment's name is no text")
-    told = (environment[variable] for variable in provider.variables if environment.get(variable))
-    where = address or next(told, provider.address)
+    addresses = (environment[variable] for variable in provider.variables if environment.get(variable))
+    where = address or next(addresses, provider.address)
     with Asking(where, provider.keys, transport=transport, **provider.sign(environment)) as asking:
         paths = []
         for file, document in provider.fetch(asking, experiment):

@@ -62,8 +62,8 @@ def _langsmith(asking: Asking, experiment: str) -> Fetched:
     dataset, session = member(sessions[0], "reference_dataset_id"), member(sessions[0], "id")
     offset = 0
     for number in pages():
-        asked = {"session_ids": [session], "offset": offset, "limit": PAGE, "preview": False}
-        page = asking.document("POST", f"/datasets/{quote(dataset, safe='')}/runs", json=asked)
+        query = {"session_ids": [session], "offset": offset, "limit": PAGE, "preview": False}
+        page = asking.document("POST", f"/datasets/{quote(dataset, safe='')}/runs", json=query)
         if not isinstance(page, list):
             raise FileFault("LangSmith does not answer with a list of examples")
         if page or number == 1:
@@ -83,8 +83,8 @@ def _phoenix(asking: Asking, experiment: str) -> Fetched:
 
 
 def _opik(asking: Asking, experiment: str) -> Fetched:
-    told = asking.object("GET", f"/v1/private/experiments/{quote(experiment, safe='')}")
-    dataset = member(told, "dataset_id")
+    experiment_read = asking.object("GET", f"/v1/private/experiments/{quote(experiment, safe='')}")
+    dataset = member(experiment_read, "dataset_id")
     seen = 0
     for number in pages():
         query: dict[str, Any] = {"experiment_ids": f'["{experiment}"]', "page": number, "size": PAGE}
@@ -94,7 +94,10 @@ def _opik(asking: Asking, experiment: str) -> Fetched:
         content, total = page.get("content"), page.get("total")
         if not isinstance(content, list):
             raise FileFault("Opik does not answer with items")
-        yield f"items_{number:05}.json", ({"experiment": told} if number == 1 else {}) | {"content": content}
+        yield (
+            f"items_{number:05}.json",
+            ({"experiment": experiment_read} if number == 1 else {}) | {"content": content},
+        )
         seen += len(content)
         if not content or (isinstance(total, int) and seen >= total):
             return
@@ -103,8 +106,8 @@ def _opik(asking: Asking, experiment: str) -> Fetched:
 def _braintrust(asking: Asking, experiment: str) -> Fetched:
     cursor: str | None = None
     for number in pages():
-        asked = {"limit": PAGE} | ({"cursor": cursor} if cursor else {})
-        page = asking.object("POST", f"/v1/experiment/{quote(experiment, safe='')}/fetch", json=asked)
+        query = {"limit": PAGE} | ({"cursor": cursor} if cursor else {})
+        page = asking.object("POST", f"/v1/experiment/{quote(experiment, safe='')}/fetch", json=query)
         events, cursor = page.get("events"), page.get("cursor")
         if not isinstance(events, list):
             raise FileFault("Braintrust does not answer with events")
@@ -121,7 +124,7 @@ def _weave(asking: Asking, experiment: str) -> Fetched:
         raise FileFault("name the evaluation as ENTITY/PROJECT/CALL_ID")
     offset = 0
     for number in pages():
-        asked = {
+        query = {
             "project_id": project,
             "filter": {"parent_ids": [call]},
             "expand_columns": ["inputs.example"],
@@ -129,7 +132,7 @@ def _weave(asking: Asking, experiment: str) -> Fetched:
             "limit": PAGE,
             "offset": offset,
         }
-        calls = asking.lines("POST", "/calls/stream_query", json=asked)
+        calls = asking.lines("POST", "/calls/stream_query", json=query)
         if calls:
             yield f"calls_{number:05}.jsonl", calls
         offset += len(calls)

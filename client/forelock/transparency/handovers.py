@@ -66,7 +66,7 @@ class Handover:
     @property
     def text(self) -> str:
         """What is signed: one line of JSON with sorted members, ASCII, without blanks."""
-        said: dict[str, Any] = {
+        document: dict[str, Any] = {
             "type": RESUMPTION if self.is_resumption else ROTATION,
             "before": str(self.before),
             "after": str(self.after),
@@ -74,11 +74,11 @@ class Handover:
             "root": base64_text(self.root),
         }
         if self.is_resumption:
-            said |= {"reason": self.reason, "lost": None}
+            document |= {"reason": self.reason, "lost": None}
         if self.lost is not None:
             lost = {"size": self.lost.size, "root": base64_text(self.lost.root)}
-            said["lost"] = lost | {"checkpoint": self.lost.checkpoint}
-        return json.dumps(said, sort_keys=True, separators=(",", ":")) + "\n"
+            document["lost"] = lost | {"checkpoint": self.lost.checkpoint}
+        return json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n"
 
     def sign(self, before: Signer | None, after: Signer) -> str:
         """The signed note. `before` signs a rotation; where the key stayed, `after` is the same key."""
@@ -92,14 +92,14 @@ class Handover:
             Malformed: it is none, or is not written in its one spelling.
         """
         try:
-            said = json.loads(text)
-            lost = said.get("lost")
+            document = json.loads(text)
+            lost = document.get("lost")
             read = cls(
-                before=VerifierKey.parse(said["before"]),
-                after=VerifierKey.parse(said["after"]),
-                size=said["size"],
-                root=base64_bytes(said["root"], "the root", length=HASH_BYTES),
-                reason=said.get("reason"),
+                before=VerifierKey.parse(document["before"]),
+                after=VerifierKey.parse(document["after"]),
+                size=document["size"],
+                root=base64_bytes(document["root"], "the root", length=HASH_BYTES),
+                reason=document.get("reason"),
                 lost=None
                 if lost is None
                 else Lost(lost["size"], base64_bytes(lost["root"], "the lost root"), lost["checkpoint"]),

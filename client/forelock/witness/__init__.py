@@ -5,7 +5,7 @@ What reads them, `checking` and `chain`, takes its time to load: whoever only na
 
 from __future__ import annotations
 
-from forelock.witness.found import KINDS, Found, Kind, Stamp, State, WitnessFault
+from forelock.witness.stamp import KINDS, Found, Kind, Stamp, State, WitnessFault
 
 __all__ = [
     "KINDS",

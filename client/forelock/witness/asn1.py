@@ -12,7 +12,7 @@ from cryptography.hazmat import asn1
 from cryptography.hazmat.asn1 import TLV, Default, Explicit, GeneralizedTime, Implicit, Null, SetOf, Size
 from cryptography.x509 import ObjectIdentifier
 
-from forelock.witness.found import WitnessFault
+from forelock.witness.stamp import WitnessFault
 
 T = TypeVar("T")
 

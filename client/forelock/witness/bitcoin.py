@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from forelock.witness.found import WitnessFault
+from forelock.witness.stamp import WitnessFault
 
 HEADER_BYTES = 80
 MAX_TARGET = 0xFFFF << 208

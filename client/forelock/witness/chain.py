@@ -15,7 +15,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from forelock.witness.found import WitnessFault, printable
+from forelock.witness.stamp import WitnessFault, printable
 
 MAX_CERTIFICATES = 32
 MAX_ROOTS_BYTES = 4 * 1024 * 1024

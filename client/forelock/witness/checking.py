@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cryptography.x509 import Certificate
 
 from forelock.witness import opentimestamps, rfc3161
-from forelock.witness.found import Found, Stamp
+from forelock.witness.stamp import Found, Stamp
 
 
 def verify(

@@ -17,7 +17,7 @@ from cryptography.x509 import ObjectIdentifier
 
 from forelock.witness import asn1
 from forelock.witness.chain import MAX_CERTIFICATES, UNREADABLE, read_certificate, require_strong
-from forelock.witness.found import WitnessFault
+from forelock.witness.stamp import WitnessFault
 
 HASHES: dict[str, hashes.HashAlgorithm] = {
     "2.16.840.1.101.3.4.2.1": hashes.SHA256(),

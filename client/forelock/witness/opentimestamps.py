@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Sequence
 
 from forelock.witness.bitcoin import Header, read_headers
-from forelock.witness.found import Found, WitnessFault
 from forelock.witness.proof_tree import Attestation, Node, Operation, Reader, parse_tree, write_tree
+from forelock.witness.stamp import Found, WitnessFault
 
 MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 VERSION = 1
@@ -128,15 +128,15 @@ def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> Found:
     attestations: list[tuple[Attestation, Node]] = [
         (attestation, node) for node in root.nodes() for attestation in sorted(node.attestations)
     ]
-    blocks = [(each.block, node) for each, node in attestations if each.block is not None]
+    blocks = [(leaf.block, node) for leaf, node in attestations if leaf.block is not None]
     if blocks:
         return _of_blocks(blocks, given)
-    calendars = sorted({each.calendar for each, _ in attestations if each.calendar is not None})
+    calendars = sorted({leaf.calendar for leaf, _ in attestations if leaf.calendar is not None})
     if calendars:
-        said = tuple(
+        claims = tuple(
             f"pending at the calendar {uri}: it proves nothing yet, upgrade it later" for uri in calendars
         )
-        return Found("opentimestamps", "pending", None, said)
+        return Found("opentimestamps", "pending", None, claims)
     raise WitnessFault(
         "the proof holds no attestation that is known here: neither a calendar nor a Bitcoin block"
     )
@@ -155,13 +155,13 @@ def _of_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> F
                 "explorer, or give its header"
             )
         else:
-            said = (
+            sentence = (
                 f"the Bitcoin block header that was given, {header.hash}, commits to these bytes; its time is "
                 f"{header.time:%Y-%m-%d %H:%M} UTC, which may be two hours off. The proof calls it block {height}: "
                 "whether that hash is in the chain, a block explorer tells"
             )
-            checked.append((header.time, said))
+            checked.append((header.time, sentence))
     if checked:
-        time, said = min(checked)
-        return Found("opentimestamps", "verified", time, (said, *claims))
+        time, sentence = min(checked)
+        return Found("opentimestamps", "verified", time, (sentence, *claims))
     return Found("opentimestamps", "claimed", None, tuple(dict.fromkeys(claims)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import total_ordering
 
-from forelock.witness.found import MAX_STAMP_BYTES, WitnessFault
+from forelock.witness.stamp import MAX_STAMP_BYTES, WitnessFault
 
 MAX_MESSAGE = 4096
 MAX_PAYLOAD = 8192

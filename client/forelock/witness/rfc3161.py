@@ -13,7 +13,7 @@ from cryptography.hazmat.asn1 import Null
 from cryptography.x509 import ObjectIdentifier
 
 from forelock.witness import asn1, chain, cms
-from forelock.witness.found import Found, WitnessFault, printable, require_size
+from forelock.witness.stamp import Found, WitnessFault, printable, require_size
 
 CONTENT_TYPE_OF_QUERY = "application/timestamp-query"
 CONTENT_TYPE_OF_REPLY = "application/timestamp-reply"
@@ -109,11 +109,11 @@ def verify(
     off = "" if stamp.accuracy is None else f", give or take {stamp.accuracy.total_seconds():g} s"
     at = f"{stamp.time:%Y-%m-%d %H:%M:%S} UTC{off}"
     if not roots:
-        said = (
+        claim = (
             f"a time stamp of {at} holds, signed by a key that calls itself {name}; whose key it is was not checked: "
             "give the authority's root certificate"
         )
-        return Found("rfc3161", "unrooted", None, (said,))
+        return Found("rfc3161", "unrooted", None, (claim,))
     chain.require_chain(stamp.certificate, stamp.certificates, roots, stamp.time)
     return Found(
         "rfc3161", "verified", stamp.time, (f"the time stamp authority {name} saw these bytes on {at}",)

@@ -67,11 +67,11 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 def language_of(options: argparse.Namespace) -> str:
     """What `--lang` asks for, else the terminal's; programs are answered in English unless they ask."""
-    asked: str | None = getattr(options, "lang", None)
-    if asked is not None or getattr(options, "json", False):
-        return asked or "en"
-    said = next((value for name in _SETTINGS if (value := os.environ.get(name))), "")
-    return "zh" if said.lower().startswith("zh") else "en"
+    chosen: str | None = getattr(options, "lang", None)
+    if chosen is not None or getattr(options, "json", False):
+        return chosen or "en"
+    locale = next((value for name in _SETTINGS if (value := os.environ.get(name))), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 def say_of(options: argparse.Namespace) -> Say:

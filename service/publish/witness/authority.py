@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cryptography.x509 import Certificate
 
 from forelock.witness import rfc3161
-from forelock.witness.found import MAX_STAMP_BYTES, Kind
+from forelock.witness.stamp import MAX_STAMP_BYTES, Kind
 from service.publish.faults import Unanswered
 from service.publish.http import Outgoing
 

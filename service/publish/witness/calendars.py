@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forelock.witness import opentimestamps
-from forelock.witness.found import Kind, WitnessFault
 from forelock.witness.proof_tree import parse_tree
+from forelock.witness.stamp import Kind, WitnessFault
 from service.publish.faults import OutgoingFault, Unanswered
 from service.publish.http import Outgoing
 

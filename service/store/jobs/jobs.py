@@ -144,7 +144,7 @@ def page(
 def latest(
     session: Session, project_id: str, *, kind: str, subject: str | None, result: str | None = None
 ) -> Job | None:
-    """The newest job of a kind about a subject; with `found`, of those whose result holds that."""
+    """The newest job of a kind about a subject; with `result`, of those whose result holds that."""
     statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
         jobs.c.kind == kind, jobs.c.subject == subject
     )

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from forelock.witness.found import Kind
+from forelock.witness.stamp import Kind
 from service.domain.ledger import Kind as LeafKind
 from service.store.database import integrity
 from service.store.database.tables import ledger_checkpoints, ledger_entries, stamps, witness_turns

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from forelock.witness import opentimestamps as ots
 from forelock.witness.bitcoin import read_header
 from forelock.witness.checking import verify
-from forelock.witness.found import Stamp, WitnessFault
 from forelock.witness.proof_tree import BITCOIN, PENDING, Node, Operation, parse_tree, write_tree
+from forelock.witness.stamp import Stamp, WitnessFault
 from tests.calendar import in_block, pending_at
 
 EXAMPLES = Path(__file__).parent / "ots"

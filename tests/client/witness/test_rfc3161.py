@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forelock.witness import asn1, chain, checking, rfc3161
-from forelock.witness.found import MAX_STAMP_BYTES, Stamp, WitnessFault
+from forelock.witness.stamp import MAX_STAMP_BYTES, Stamp, WitnessFault
 from tests.authority import Authority
 
 CHECKPOINT = b"forelock.example/log\n7\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo=\n"

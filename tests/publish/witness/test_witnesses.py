@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forelock.witness import opentimestamps, rfc3161
-from forelock.witness.found import WitnessFault
+from forelock.witness.stamp import WitnessFault
 from service.config import Settings, UnusableSetting
 from service.jobs.witnesses import witnesses_of
 from service.main import prepare_embedded

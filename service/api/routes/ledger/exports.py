@@ -10,7 +10,7 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
-from forelock.witness.found import Kind
+from forelock.witness.stamp import Kind
 from service.actions.ledger import exports as actions
 from service.api.examples import exports as examples
 from service.api.http.answers.answers import View, answer, shows

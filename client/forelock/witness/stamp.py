@@ -49,8 +49,8 @@ class Found:
 
 def printable(text: str, limit: int = 200) -> str:
     """Text of strangers on one line of a terminal."""
-    shown = "".join(character if character.isprintable() else "?" for character in text)
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    kept = "".join(character if character.isprintable() else "?" for character in text)
+    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
 def require_size(data: bytes, what: str) -> None:
