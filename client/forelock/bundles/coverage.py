@@ -30,6 +30,7 @@ class Coverage:
         total = room = 0
         for key, n, replicates, positions in _expected(plan):
             room += n * replicates
+            # Before the bytes are asked for: a small plan may expect more results than any memory holds.
             if room > MAX_CELLS:
                 raise Broken(f"the plan expects more than {MAX_CELLS} results")
             self._cells[key] = n, replicates, bytearray(n * replicates)

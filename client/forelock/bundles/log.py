@@ -68,6 +68,7 @@ def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
     Raises:
         Broken: it stands elsewhere.
     """
+    # The handover of a tree of n leaves is leaf n at the earliest, for leaves count from 0.
     if any(entry.index < handover.size for entry, handover in zip(entries, log.handovers, strict=True)):
         raise Broken("a change of the log's key stands before the tree that it was signed for")
 

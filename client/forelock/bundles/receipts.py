@@ -66,6 +66,7 @@ class Receipts:
         leaf_name, proof_name = names(index)
         leaf = self._reader.read(leaf_name, MAX_LEAF)
         proof = TlogProof.parse(self._reader.read(proof_name, MAX_PROOF))
+        # One checkpoint for all entries: its signature is checked once, and every path has to lead to its root.
         if (proof.index, proof.checkpoint, proof.extra) != (index, self._note, None):
             raise Broken(f"{proof_name} is of another entry, or of another checkpoint than the bundle's")
         self._included(index, leaf, proof.hashes)
@@ -78,6 +79,7 @@ class Receipts:
             where = f"line {number} of {BATCHES}"
             receipt = canonical.read(line, where, most=MAX_VALUES)
             index, leaf, path = _line(receipt, where)
+            # In strict order, so that no entry counts twice.
             if index <= before:
                 raise Broken(f"{where} is not in the log's order")
             before = index

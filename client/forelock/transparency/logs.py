@@ -92,6 +92,7 @@ def open_newest(
     """
     named, followed = open_chain(keys, notes)
     origin = read_checkpoint(note).origin
+    # From the newest key: a note may carry signatures of several, and all handovers up to the last of them are needed.
     for place in reversed(range(len(named))):
         if named[place].name != origin:
             continue
@@ -99,6 +100,7 @@ def open_newest(
             checkpoint = open_checkpoint(note, [named[place]], origin=origin)
         except TransparencyFault:
             continue
+        # A key that is trusted vouches for those after it, by its handovers; never for those before.
         if trusted and not set(trusted) & set(named[: place + 1]):
             raise Unproven(f"none of the keys that you trust leads to the key that signed it, {named[place]}")
         return Log(named[: place + 1], followed[:place], checkpoint)

@@ -47,10 +47,14 @@ def verify_inclusion(*, index: int, size: int, leaf: bytes, proof: Sequence[byte
     if not 0 <= index < size <= MAX_SIZE:
         raise Unproven(f"a tree of {size} leaves has no leaf {index}")
     _require_hashes(leaf, root, *proof)
+    # Steps 2 and 3, where these are fn, sn and r: the place of the path on its level, and the last place there is.
     node, last, digest = index, size - 1, leaf
     for sibling in proof:
+        # Step 4.a: the root is reached, and what is left over would be hashed onto it.
         if last == 0:
             raise Unproven("the inclusion proof is longer than the tree is high")
+        # Step 4.b: a right child, or a last node without a sibling, which went up as it is: its next sibling is on the
+        # left.
         if node & 1 or node == last:
             digest = node_hash(sibling, digest)
             node, last = _while_even(node, last)
@@ -83,12 +87,16 @@ def verify_consistency(*, size1: int, root1: bytes, size2: int, root2: bytes, pr
         if size1 == size2 and root1 != root2:
             raise Unproven(f"two trees of {size1} leaves have different roots")
         return
+    # Step 2: a tree of 2^k leaves is a node of the larger tree, and so the proof does not repeat its root. An empty
+    # proof then fails below, for the larger tree is higher.
     path = [root1, *proof] if size1 & (size1 - 1) == 0 else list(proof)
     if not path:
         raise Unproven("the consistency proof is empty")
     node, last = size1 - 1, size2 - 1
+    # Step 4: levels on which the old tree ends with a right child are whole in both trees; the proof begins above them.
     while node & 1:
         node, last = node >> 1, last >> 1
+    # Steps 5 and 6: one path is folded twice, once with what the old tree has and once with all of it.
     old = new = path[0]
     for sibling in path[1:]:
         if last == 0:

@@ -117,11 +117,11 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         warnings=warnings,
     )
     names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
-    told = speak("comparison.unpaired_sentence", sentence=sentence(answer, *names, more=_pairing(answer)))
+    text = speak("comparison.unpaired_sentence", sentence=sentence(answer, *names, more=_pairing(answer)))
     words = {
         "headline": headline(answer, *names),
         "open": what_is_open(answer, names[1]),
-        "sentence": told,
+        "sentence": text,
         "next": _next(answer),
     }
     return answer.model_copy(update=words)

@@ -214,6 +214,8 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
         reading_of=interval.of if interval else None,
         family=family.member(hypothesis.id),
         analyses=dict(answers),
+        # A way has a name only where both are judged; else what is missing is filled in against the claim, and that is
+        # named.
         filled=(way or next(iter(against(setting)), None)) if filled else None,
         fallback=None if violation else equivalence_fallback(evidence, family.corrected),
         others=tuple(
@@ -231,6 +233,7 @@ def _judge(results: _Results, family: ObservedFamily) -> HypothesisVerdict:
 
 def _outcome(results: _Results, decision: Decision) -> tuple[Outcome, str | None]:
     """What is decided of the one data set there is, and why where the rule alone does not say it."""
+    # In this order: what breaks the plan is not judged, and a rule that holds may still not bear out what is claimed.
     if results.violation is not None:
         return "invalid", results.violation
     short = shortfall(results.setting, GAPS[int(decision.gap[0])])

@@ -54,6 +54,7 @@ def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, 
         if not plan.arms(population.id):
             continue
         manifest = manifests[population.id]
+        # The first gap along the locked order ends what counts: units after it came in before their turn.
         missing = ranks(population, manifest)[~cells[population.id]]
         units = manifest.n_clusters if population.clusters is not None else manifest.n
         units_by_population[population.id] = int(missing.min()) if len(missing) else units or manifest.n
@@ -76,6 +77,7 @@ def look_due(plan: Plan, units: Mapping[str, int]) -> int:
         return 0
     planned = [looks_of(plan, population) for population in plan.populations or () if population.id in units]
     ids = [population.id for population in plan.populations or () if population.id in units]
+    # Without the last look, which is the end itself.
     reached = (sum(at <= units[name] for at in looks[:-1]) for name, looks in zip(ids, planned, strict=True))
     return min(reached, default=0)
 
@@ -145,6 +147,8 @@ def up_to_stop(
         return outcomes, None
     units = units_in(plan, manifests, everywhere(outcomes))
     if isinstance(rule, GroupSequential):
+        # From the first look on, whenever the verdict is computed: where a look stops, what came in after it does not
+        # count.
         for look in range(1, look_due(plan, units) + 1):
             seen = at_look(plan, look)
             if read(resolved, manifests, outcomes, seen).stop:

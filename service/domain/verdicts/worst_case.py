@@ -63,6 +63,7 @@ def _favoured(setting: Setting) -> Sign | None:
         return None
     held, target = states(setting.rule, Reader.of(setting)), Target.of(setting)
     directions = {state.asks for state in held}
+    # One direction alone: a state may also ask for none, or for both.
     if len(directions) == 1 and len(directions & {frozenset({1}), frozenset({-1})}) == 1:
         return 1 if directions == {frozenset({1})} else -1
     directed = target.claim != "equivalence" and held

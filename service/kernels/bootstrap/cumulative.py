@@ -29,6 +29,7 @@ def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floa
     what is left out where the expansion serves at all.
     """
     scale = float(np.abs(values - values.mean()).max()) or 1.0
+    # Centred by the mean of all before powers are summed: raw fourth moments would cancel in m4.
     centred = (values - values.mean()) / scale
     n = np.arange(1, len(values) + 1)
     first, second, third, fourth = (np.cumsum(centred**power) / n for power in (1, 2, 3, 4))
@@ -40,6 +41,7 @@ def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floa
     skewness, kurtosis = m3 / safe**1.5, m4 / safe**2 - 3
     z = float(special.ndtri(0.5 + level / 2))
     se = np.where(flat, np.nan, np.sqrt(variance / n))
+    # Skewness moves both ends one way, by 1/sqrt(n); what moves them apart is of order 1/n.
     lean = skewness / np.sqrt(n) * (z * z - 1) / 6
     last = (kurtosis * (z**3 - 3 * z) / 24 - skewness**2 * (2 * z**3 - 5 * z) / 36) / n
     mean = values.mean() + scale * first

@@ -31,11 +31,13 @@ def fisher_z_standard_error(n: int) -> float | None:
 
 def d_from_correlation(r: float) -> float | None:
     """2 r / sqrt(1 - r^2); None at -1 and 1."""
+    # A product: 1 - r^2 would lose the digits of r near 1.
     return 2 * r / math.sqrt((1 - r) * (1 + r)) if abs(r) < 1 else None
 
 
 def d_from_fisher_z(z: float) -> float | None:
     """d of the correlation behind Fisher's z: 2 sinh(z), without the rounding of tanh near 1."""
+    # sinh overflows past 710; a d of e^300 is none.
     return 2 * math.sinh(z) if abs(z) < 300 else None
 
 

@@ -20,6 +20,8 @@ def follow(p: Floats, low: Floats, alpha: float) -> tuple[Floats, Floats]:
     the larger of both p and at least the sum of both bounds.
     """
     p, reach = p.copy(), np.where(p < alpha, low, -np.inf)
+    # Floyd and Warshall: after `middle`, paths by way of the arms up to it count: by (min, max) for p, (max, +) for
+    # bounds.
     for middle in range(len(p)):
         p = np.minimum(p, np.maximum(p[:, middle, None], p[middle]))
         reach = np.maximum(reach, reach[:, middle, None] + reach[middle])

@@ -14,6 +14,8 @@ Ints = NDArray[np.int64]
 
 def window(n: int, share: float) -> tuple[int, int]:
     """First and last of the counts of Binomial(n, share) that hold all but about 1e-16 of its mass."""
+    # Nine SDs leave 2e-19 of a normal; where the variance is small the tails are Poisson's, and 25 counts more leave
+    # less.
     reach = 9 * math.sqrt(n * share * (1 - share)) + 25
     return max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
 
@@ -22,6 +24,7 @@ def cdf(k: Ints, n: Ints | int, share: float) -> Floats:
     """P(B <= k), arrays that broadcast; 0 below 0, 1 from n on."""
     n = np.asarray(n)
     inside = np.clip(k, 0, np.maximum(n - 1, 0))
+    # P(B <= k) = I_{1-p}(n - k, k + 1): DLMF 8.17.4 and 8.17.5.
     value = special.betainc(np.maximum(n - inside, 1), inside + 1.0, 1 - share)
     return np.where(np.asarray(k) < 0, 0.0, np.where(np.asarray(k) >= n, 1.0, value))
 

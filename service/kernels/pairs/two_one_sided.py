@@ -79,5 +79,6 @@ def independent_error(
         df = a.n + b.n - 2
         variance = ((a.n - 1) * a.n * va + (b.n - 1) * b.n * vb) / df
         return unit * math.sqrt(variance * (1 / a.n + 1 / b.n)), df
+    # Welch (1947), Biometrika 34:28. The common unit cancels in the df.
     total = va + vb
     return unit * math.sqrt(total), total**2 / (va**2 / (a.n - 1) + vb**2 / (b.n - 1))

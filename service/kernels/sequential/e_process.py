@@ -18,6 +18,7 @@ def log_e(only_candidate: Floats, only_baseline: Floats) -> Floats:
     Source: Krichevsky & Trofimov (1981), IEEE Trans Inf Theory 27:199.
     """
     b, c = np.asarray(only_candidate, dtype=np.float64), np.asarray(only_baseline, dtype=np.float64)
+    # B(1/2, 1/2) is pi.
     value = special.betaln(b + 0.5, c + 0.5) - math.log(math.pi) + (b + c) * math.log(2)
     return np.where(b + c == 0, 0.0, value)
 

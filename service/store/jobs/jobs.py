@@ -70,6 +70,7 @@ class NewJob:
 def enqueue(session: Session, new: NewJob) -> Job:
     """Add a job in the caller's transaction. An unfinished one on the same subject is returned instead."""
     row = asdict(new) | {"state": "queued", "attempts": 0}
+    # The partial unique index decides between two that ask at once; a look before the insert could not.
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     unfinished = sa.text(UNFINISHED_SQL)
     statement = dialect.insert(jobs).on_conflict_do_nothing(

@@ -116,6 +116,7 @@ def is_time(session: Session, turn: str, *, now: datetime) -> bool:
 
 def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> bool:
     """Take it, if it is time and nobody else did. Whoever dies with it leaves it to the next one after the lease."""
+    # One statement: of two runners at once the second waits for the row, and then finds that it is not open any more.
     taken = session.execute(sa.update(witness_turns).where(_open(turn, now)).values(next_at=now + lease))
     return bool(taken.rowcount)  # type: ignore[attr-defined]
 

@@ -39,6 +39,7 @@ def newest(session: Session) -> WrappedKey | None:
     statement = (
         sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
         .join(plans, plans.c.preregistration_id == plan_keys.c.preregistration_id)
+        # Sealed to the plan as it was first locked: an amendment keeps the key and has another hash.
         .where(plan_keys.c.wrapped_key.is_not(None), plans.c.version == 1)
         .order_by(plans.c.locked_at.desc(), plan_keys.c.preregistration_id)
         .limit(1)

@@ -72,6 +72,7 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
     with _recent.alone(sha256):  # a million items take a second, and eval jobs start together
         if (known := at_hand(sha256)) is not None:
             return known
+        # The hash is asked for again: a draft's items may be other ones since it was read.
         content = session.scalar(
             sa.select(manifests.c.content).where(ours, manifests.c.items_sha256 == sha256)
         )

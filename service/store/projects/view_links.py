@@ -49,6 +49,7 @@ def sharing(session: Session, preregistration_id: str) -> Sharing:
 def share(session: Session, preregistration_id: str, visibility: Visibility, now: datetime) -> Sharing:
     """Set the visibility of a record that is held."""
     changes = {"visibility": visibility, "changed_at": now}
+    # Update, else insert: whoever calls holds the record, so nobody else inserts between the two.
     known = visibilities.c.preregistration_id == preregistration_id
     updated = sa.update(visibilities).where(known).values(changes).returning(visibilities.c.visibility)
     if session.execute(updated).first() is None:
