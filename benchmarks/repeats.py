@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
-from service.kernels.effects.repeated_runs import RUN, reml
+from service.kernels.repeats.repeated_runs import RUN, reml
 from service.stats.repeated.repeats import flatten
 
 GROUP = "repeated runs"

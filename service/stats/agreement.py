@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects import rater_agreement as kernel
+from service.kernels.agreement import rater_agreement as kernel
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record

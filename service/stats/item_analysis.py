@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects import item_analysis as kernel
+from service.kernels.agreement import item_analysis as kernel
 from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size

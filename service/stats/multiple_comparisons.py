@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects import multiplicity
-from service.kernels.effects.multiplicity import Method
+from service.kernels.multiplicity import corrections
+from service.kernels.multiplicity.corrections import Method
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.common import Analysis, Labels, Probability, Proportion, Request
 from service.stats.shared.declaring.registry import stat_test
@@ -123,7 +123,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     """
     # What never ran enters as 1, so that the family keeps the size it was planned with.
     p = np.array([1.0 if value is None else value for value in request.p_values])
-    adjusted = multiplicity.ADJUST[request.method](p)
+    adjusted = corrections.ADJUST[request.method](p)
     reject = adjusted < request.alpha
     missing = sum(value is None for value in request.p_values)
     bounds: dict[str, str] = {}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects.agreement import (
+from service.kernels.agreement.concordance import (
     CLAMP,
     NEUTRAL,
     pool_correlations,

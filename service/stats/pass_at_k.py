@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects.pass_at_k import pass_at_k as estimate
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.numeric.t_distribution import t_quantile
+from service.kernels.repeats.pass_at_k import pass_at_k as estimate
 from service.records import Record
 from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels.effects.draws_of_k import worst_and_best
 from service.kernels.numeric.clusters import codes_of
+from service.kernels.repeats.draws_of_k import worst_and_best
 from service.records import Record
 from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from service.kernels.effects.variance_split import run_variance, split
 from service.kernels.numeric.clusters import cluster_sums, codes_of, design_effect, robust_errors
 from service.kernels.numeric.moments import binary_unit
+from service.kernels.repeats.variance_split import run_variance, split
 from service.stats.shared.data.arms import Replicates, item_means
 from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from service.kernels.effects.multiplicity import holm, independent_max_t
+from service.kernels.multiplicity.corrections import holm, independent_max_t
 from service.kernels.randomization import joint_flips
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from service.kernels.effects.multiplicity import holm, holm_of_known
+from service.kernels.multiplicity.corrections import holm, holm_of_known
 from service.kernels.planning.more_units import first_that_shows, units_by_t
 from service.kernels.planning.power import t_power
 

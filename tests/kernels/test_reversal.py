@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from service.kernels.numeric.reversal import Reversal, mixture_tail, of_sides
+from service.kernels.multiplicity.reversal import Reversal, mixture_tail, of_sides
 
 TABLE = {
     2: 2.71,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.effects import item_analysis as kernel
+from service.kernels.agreement import item_analysis as kernel
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound

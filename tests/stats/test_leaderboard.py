@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from service.errors import InvalidData
-from service.kernels.effects.standings import follow, tied_sets
+from service.kernels.multiplicity.standings import follow, tied_sets
 from service.kernels.randomization import max_t
 from service.stats.shared.declaring import registry
 from tests.simulation.reads import errors

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.effects.standings import in_order, tiers
+from service.kernels.multiplicity.standings import in_order, tiers
 from service.kernels.randomization import max_t, partial_arms
 from service.stats.shared.declaring import registry
 from tests.stats.boards import NAME, adjusted, body, contradictions

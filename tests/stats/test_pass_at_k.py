@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.effects.pass_at_k import pass_at_k, pass_hat_k
+from service.kernels.repeats.pass_at_k import pass_at_k, pass_hat_k
 from service.stats.shared.declaring import registry
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch

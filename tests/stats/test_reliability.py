@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.effects.draws_of_k import worst_and_best, worst_weights
-from service.kernels.effects.pass_at_k import pass_at_k
+from service.kernels.repeats.draws_of_k import worst_and_best, worst_weights
+from service.kernels.repeats.pass_at_k import pass_at_k
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.item_standing import runs_of_perfect_items
 from tests.stats.cases import Cases

@@ -12,9 +12,9 @@ import pytest
 import statsmodels.formula.api as smf
 
 from service.errors import InvalidData
-from service.kernels.effects.repeated_runs import reml
 from service.kernels.planning import allocation
 from service.kernels.planning.allocation import Costs, Spread
+from service.kernels.repeats.repeated_runs import reml
 from service.stats.repeated.repeats import flatten
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import judged_runs

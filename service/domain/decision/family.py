@@ -32,7 +32,7 @@ from service.domain.decision.members import asks_small_p, members
 from service.domain.plans.plan import MultiplicityPolicy, Plan
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import Clause
-from service.kernels.effects.multiplicity import ADJUST, independent_max_t
+from service.kernels.multiplicity.corrections import ADJUST, independent_max_t
 from service.stats.shared.data.pairs import P_FLOOR
 from service.words import say
 

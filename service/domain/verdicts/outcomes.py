@@ -26,8 +26,8 @@ from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
-from service.kernels.effects.pass_at_k import pass_at_k as any_of_k
-from service.kernels.effects.pass_at_k import pass_hat_k as all_of_k
+from service.kernels.repeats.pass_at_k import pass_at_k as any_of_k
+from service.kernels.repeats.pass_at_k import pass_hat_k as all_of_k
 from service.records import Record
 from service.words import say
 

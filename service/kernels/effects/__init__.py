@@ -1,1 +1,1 @@
-"""Effects, agreement, rankings and repeated runs."""
+"""Sizes of an effect: on one scale, standardized, as Bayes factors, from preferences, and helped by predictions."""

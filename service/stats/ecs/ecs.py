@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from scipy import special
 
 from service.errors import InvalidData
-from service.kernels.effects.agreement import concordance, concordance_interval
+from service.kernels.agreement.concordance import concordance, concordance_interval
 from service.records import Record
 from service.stats.ecs.ecs_strict import Strict, floored, strict_scores, z_differences
 from service.stats.shared.data.pairs import P_FLOOR

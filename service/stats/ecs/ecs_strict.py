@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from pydantic import Field
 
-from service.kernels.effects.agreement import strict_agreement
+from service.kernels.agreement.concordance import strict_agreement
 from service.kernels.effects.effect_conversion import two_sided, z_difference
 from service.records import Record
 from service.stats.shared.data.pairs import P_FLOOR

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.kernels.numeric.streams import generator, picks
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.planning import allocation, simulated_pairs
 from service.kernels.planning.allocation import Costs, Spread
+from service.kernels.repeats.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.stats.repeated.repeats import (
     BestAllocation,
     Component,

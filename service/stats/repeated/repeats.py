@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.errors import InvalidData
-from service.kernels.effects.repeated_runs import RepeatedRuns
+from service.kernels.repeats.repeated_runs import RepeatedRuns
 from service.records import Record
 from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
 from service.stats.shared.declaring.columns import LARGEST

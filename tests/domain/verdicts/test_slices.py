@@ -15,7 +15,7 @@ from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
-from service.kernels.numeric.reversal import of_sides
+from service.kernels.multiplicity.reversal import of_sides
 from service.kernels.pairs.paired_exact import exact_p_below
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.bounded import Bounded

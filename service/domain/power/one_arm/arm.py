@@ -24,7 +24,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import collapse
 from service.domain.verdicts.worst_case import extremes
-from service.kernels.effects.draws_of_k import worst_and_best
+from service.kernels.repeats.draws_of_k import worst_and_best
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.declaring.shows import Side

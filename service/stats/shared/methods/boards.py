@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from service.kernels.effects.standings import tied_sets
+from service.kernels.multiplicity.standings import tied_sets
 from service.kernels.numeric.streams import block_count
 from service.kernels.randomization import max_t
 from service.kernels.randomization.max_t import ManyArms, MaxT

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from service.kernels.effects.multiplicity import holm
+from service.kernels.multiplicity.corrections import holm
 from service.kernels.numeric.binomial import clopper_pearson
 from service.records import Record
 

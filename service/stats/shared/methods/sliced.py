@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.kernels.effects.multiplicity import holm_of_known
+from service.kernels.multiplicity.corrections import holm_of_known
 from service.records import Record
 from service.stats.shared.data.pairs import floored
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.effects.multiplicity import holm_of_known
+from service.kernels.multiplicity.corrections import holm_of_known
+from service.kernels.multiplicity.reversal import LEAST, of_sides
 from service.kernels.numeric.clusters import ClusterSums, cluster_sums, robust_errors
-from service.kernels.numeric.reversal import LEAST, of_sides
 from service.kernels.numeric.t_distribution import t_tail
 from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.pairs.two_one_sided import by_t, by_tango

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.kernels.effects.standings import follow, in_order, tiers
+from service.kernels.multiplicity.standings import follow, in_order, tiers
 from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
 from service.kernels.suites.many_arms import SuiteArms
