@@ -22,7 +22,7 @@ class Way(Generic[T]):
     """What to add to the command line, and the request that it would make."""
 
     option: str
-    asked: T
+    choices: T
     when: str = ""
     """What has to be so of the data, which no file tells."""
 
@@ -49,7 +49,7 @@ def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST
             break
         most -= 1
         try:
-            attempt(way.asked)
+            attempt(way.choices)
         except Refused as further:
             open_.extend((f"{option} {way.option}", way, step + 1) for way in further.ways)
         except ForelockError:

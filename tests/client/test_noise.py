@@ -9,7 +9,7 @@ import pytest
 from forelock.cli import main
 from forelock.local import Local
 from forelock.problem import ForelockError
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.noise import left_out, read_runs
 from forelock.questions.noise import request_of as request_from
 
@@ -35,7 +35,7 @@ def table(tmp_path):
 
 def request_of(path, arms=None):
     """The request of a table, and the remarks."""
-    reading = read_runs(Local(), [path], Asked(arms=arms))
+    reading = read_runs(Local(), [path], Choices(arms=arms))
     return request_from(reading), [*reading.remarks, *left_out(reading)]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from forelock.local import Local
 from forelock.problem import FileFault
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.rank import rank
 
 ROWS = [("a", "x", 1, "p"), ("a", "y", 0, "p"), ("b", "y", 0.5, "q"), ("b", "x", 1, "q"),
@@ -24,7 +24,7 @@ def asked_with(content, said=None, names=("results.csv",)):
     for name in names:
         Path(name).write_text(content)
     requests = []
-    _, reading = rank(Local(), names, said or Asked(), lambda request: requests.append(request) or {})
+    _, reading = rank(Local(), names, said or Choices(), lambda request: requests.append(request) or {})
     return requests[-1], list(reading.remarks)
 
 
@@ -50,7 +50,7 @@ def test_a_file_for_each_system_asks_the_same():
         rows = [row for row in ROWS if row[1] == name]
         Path(name).write_text("item_id,value,cluster\n" + "".join(f"{i},{v},{c}\n" for i, _, v, c in rows))
     requests = []
-    rank(Local(), ["x", "y"], Asked(form="csv"), lambda request: requests.append(request) or {})
+    rank(Local(), ["x", "y"], Choices(form="csv"), lambda request: requests.append(request) or {})
     assert requests[-1]["arms"] == {"x": [1, 1, 1, 0], "y": [0, 0.5, 0, 1]}
     assert requests[-1]["clusters"] == ASKED["clusters"]
 
@@ -75,7 +75,7 @@ def test_a_column_that_is_named_for_clusters_is_no_system_and_text_is_none():
     content = "item_id,x,y,repo,note\n" + "".join(
         f"q{at},{at % 2},{at % 3 % 2},r{at % 3},words {at}\n" for at in range(12)
     )
-    request, remarks = asked_with(content, Asked(cluster="repo"))
+    request, remarks = asked_with(content, Choices(cluster="repo"))
     assert list(request["arms"]) == ["x", "y"]
     assert request["clusters"][:4] == ["r0", "r1", "r2", "r0"]
     assert any("systems are the columns x, y; --arms names fewer" in remark for remark in remarks)
@@ -107,10 +107,10 @@ def test_columns_are_named_where_several_could_be_meant():
     twice = LONG.replace("item_id,arm,value,cluster", "id,arm,value,task_id")
     with pytest.raises(FileFault, match=r"it has id, arm, value, task_id.*--set item_id=id"):
         asked_with(twice)
-    request, _ = asked_with(twice, Asked(fields={"item_id": "id"}, cluster="task_id"))
+    request, _ = asked_with(twice, Choices(fields={"item_id": "id"}, cluster="task_id"))
     assert request == ASKED
     with pytest.raises(FileFault, match="has no column 'nowhere'; it has id"):
-        asked_with(twice, Asked(fields={"item_id": "nowhere"}))
+        asked_with(twice, Choices(fields={"item_id": "nowhere"}))
 
 
 def test_rank_says_who_is_meant_and_carries_the_envelope(shell):

@@ -98,8 +98,8 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.plan is not None:
         return _by_plan(options, asked_of)
-    from forelock.questions.asked import Asked
     from forelock.questions.changes import changes_of
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.gate import compare, with_covariates
     from forelock.questions.gate_form import exit_code, form_of
@@ -115,11 +115,11 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         request["pairing"] = "none"
         if options.items is not None:
             raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
-    asked = with_covariates(with_suite(Asked.of(options), options), options.covariate)
+    choices = with_covariates(with_suite(Choices.of(options), options), options.covariate)
     if options.unpaired:  # the same id may well be another item there
-        asked = replace(asked, allowed=(*asked.allowed, "content"))
+        choices = replace(choices, allowed=(*choices.allowed, "content"))
     answer, reading = compare(
-        asked_of, options.inputs, asked, request, margin=options.margin, scores=options.range
+        asked_of, options.inputs, choices, request, margin=options.margin, scores=options.range
     )
     answer["next"] = answer["next"].replace("BASE CAND", shlex.join(options.inputs))
     form, document = form_of(answer, say_of(options)), answer
@@ -147,7 +147,7 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.largest_cluster is not None and options.largest_cluster < 1:
         raise FileFault("--largest-cluster is a count of items, 1 or more")
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.gate_form import EXITS
     from forelock.questions.look import look
@@ -156,7 +156,7 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
     answer, reading = look(
         asked_of,
         options.inputs,
-        Asked.of(options),
+        Choices.of(options),
         name=options.look,
         alpha=options.alpha,
         missing=options.missing,
@@ -173,7 +173,7 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     others = (options.plan, options.slice, options.look, options.suite)
     if any(other is not None for other in others):
         raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.series import watch
     from forelock.questions.series_form import exit_code, form_of
@@ -181,7 +181,7 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     answer, reading = watch(
         asked_of,
         options.inputs,
-        Asked.of(options),
+        Choices.of(options),
         series=options.series,
         run=options.run,
         reference=options.reference,
@@ -219,13 +219,13 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.rank import by_slice, rank
     from forelock.questions.rank_form import form_of
     from forelock.questions.tasks import with_suite
 
-    asked = with_suite(Asked.of(options), options)
+    choices = with_suite(Choices.of(options), options)
     common = {"common": True} if options.common else {}
 
     def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -233,18 +233,21 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
         return asked_of.run(LEADERBOARD, whole, timeout=options.timeout)
 
     try:
-        answer, reading = rank(asked_of, options.inputs, asked, run, filled=options.missing == "fail")
+        answer, reading = rank(asked_of, options.inputs, choices, run, filled=options.missing == "fail")
     except ForelockProblem as problem:
         if problem.code == "not_found":
             tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
             return 1
         raise
-    slices = [] if asked.slice is None else by_slice(reading, options.alpha, run)
+    slices = [] if choices.slice is None else by_slice(reading, options.alpha, run)
     if slices:
         answer |= {
-            "slices": {name: told if isinstance(told, dict) else {"reason": told} for name, told in slices}
+            "slices": {
+                name: answer_of_slice if isinstance(answer_of_slice, dict) else {"reason": answer_of_slice}
+                for name, answer_of_slice in slices
+            }
         }
-    points = reading.binary and "rescale" not in asked.together
+    points = reading.binary and "rescale" not in choices.together
     form = form_of(answer, points=points, slices=slices, say=say_of(options))
     show_answer(options, form, answer, reading)
     return 0

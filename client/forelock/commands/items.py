@@ -32,13 +32,13 @@ def add(commands: Any) -> None:
 
 
 def _items(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.items import describe_items, form_of
 
     def run(request: dict[str, Any]) -> dict[str, Any]:
         return asked_of.run(ANALYSIS, request, timeout=options.timeout)
 
-    answer, reading = describe_items(asked_of, options.inputs, Asked.of(options), run)
+    answer, reading = describe_items(asked_of, options.inputs, Choices.of(options), run)
     show_answer(options, form_of(answer, say_of(options)), answer, reading)
     return 0

@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
 
 def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions import noise, reliability_form
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import Form, show_answer
 
     if len(options.inputs) > 2:
@@ -67,15 +67,15 @@ def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
             return reliability_form.form_of(answer, name, request["item_ids"], say_of(options))
         return noise.form_of(answer, reading, options.alpha / answers, say_of(options))
 
-    asked = Asked.of(options)
-    reading = noise.read_runs(asked_of, options.inputs, asked, run)
+    choices = Choices.of(options)
+    reading = noise.read_runs(asked_of, options.inputs, choices, run)
     request = noise.request_of(reading)
     reading = replace(reading, remarks=[*reading.remarks, *noise.left_out(reading)])
     answer = run(request)
     form = form_of(request, answer)
     if "values" in request:
         answer = {**answer, "item_ids": request["item_ids"]}
-    if asked.slice is not None:
+    if choices.slice is not None:
         slices = noise.by_slice(reading, run)
         answer["slices"] = {
             name: {"reason": part} if isinstance(part, str) else part for name, _, part in slices

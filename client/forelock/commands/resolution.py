@@ -51,14 +51,14 @@ def _add_effect(parser: argparse.ArgumentParser) -> None:
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.resolve import resolve
     from forelock.questions.resolve_form import of_pilot
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
-    answer, reading = resolve(asked_of, options.inputs, Asked.of(options), _read_request(options))
+    answer, reading = resolve(asked_of, options.inputs, Choices.of(options), _read_request(options))
     show_answer(options, of_pilot(answer, say_of(options)), answer, reading)
     return 0
 

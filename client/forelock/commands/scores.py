@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions import score_form
     from forelock.questions.amounts import threshold_of
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.form import show_answer
     from forelock.questions.score import scores_of
     from forelock.questions.tasks import with_suite
@@ -59,7 +59,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
             "prefers": "higher" if options.at_most is None else "lower",
         }
     answers, reading = scores_of(
-        asked_of, options.inputs, with_suite(Asked.of(options), options), request, scores=options.range
+        asked_of, options.inputs, with_suite(Choices.of(options), options), request, scores=options.range
     )
     first = next(iter(answers.values()))
     if len(answers) == 1 and isinstance(first, dict):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from forelock.hints import Refused, Way
-from forelock.questions.asked import Asked, Piece
+from forelock.questions.choices import Choices, Piece
 from forelock.questions.options import ASPECTS
 from forelock.questions.table import Reading, System
 from forelock.questions.tasks import lacking
@@ -29,28 +29,28 @@ NAMED = 5
 _LONGEST = 60
 
 
-def compared(reading: Reading, asked: Asked) -> Reading:
+def compared(reading: Reading, choices: Choices) -> Reading:
     """The same with what is known of its comparability, and a sentence on it.
 
     Raises:
         Refused: results are of other tasks, data sets, scorers, judges or items, and nobody allowed it.
     """
-    told = {name: list(_settings(reading, name)) for name in WORDS if name != "content"}
+    settings = {name: list(_settings(reading, name)) for name in WORDS if name != "content"}
     alone = len({system.side for system in reading.systems}) == 1 or len(set(reading.opened.forms)) > 1
-    states = {name: "unknown" if alone else _state(values) for name, values in told.items()}
+    states = {name: "unknown" if alone else _state(values) for name, values in settings.items()}
     others = [*_other_contents(reading.systems)]
     known = any(system.contents for system in reading.systems)
     states = {"content": "differs" if others else "same" if known else "unknown", **states}
     for name in ASPECTS:
-        if states[name] == "differs" and name not in asked.allowed:
+        if states[name] == "differs" and name not in choices.allowed:
             if name == "content":
-                said = f"{len(others)} items have other content under the same id: {_named(others)}"
+                difference = f"{len(others)} items have other content under the same id: {_named(others)}"
             else:
-                said = f"the files differ in the {WORDS[name]}: {_values(told[name])}"
-            allowed = replace(asked, allowed=(*asked.allowed, name))
+                difference = f"the files differ in the {WORDS[name]}: {_values(settings[name])}"
+            allowed = replace(choices, allowed=(*choices.allowed, name))
             way = Way(f"--allow-different {name}", allowed, "if that is meant")
-            raise Refused(f"not_comparable: {said}", [way])
-    remarks = [] if alone and not known else [_sentence(states, told, len(others), alone=alone)]
+            raise Refused(f"not_comparable: {difference}", [way])
+    remarks = [] if alone and not known else [_sentence(states, settings, len(others), alone=alone)]
     remarks += lacking(reading.systems)
     return replace(reading, comparable=states, remarks=[*reading.remarks, *filter(None, remarks)])
 
@@ -95,12 +95,12 @@ def _values(values: Sequence[str | None]) -> str:
 
 
 def _short(text: str) -> str:
-    told = plain(text)
-    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+    short = plain(text)
+    return short if len(short) <= _LONGEST else f"{short[: _LONGEST - 1]}…"
 
 
 def _sentence(
-    states: Mapping[str, str], told: Mapping[str, Sequence[str | None]], others: int, *, alone: bool
+    states: Mapping[str, str], settings: Mapping[str, Sequence[str | None]], others: int, *, alone: bool
 ) -> str:
     """What is the same, what is not and what nobody says, once."""
     if alone:
@@ -113,7 +113,7 @@ def _sentence(
         parts.append(f"same {', '.join(same)}")
     for name, state in states.items():
         if state == "differs":
-            what = f"{others} items" if name == "content" else _values(told[name])
+            what = f"{others} items" if name == "content" else _values(settings[name])
             parts.append(f"other {WORDS[name]} ({what})")
     unknown = [WORDS[name] for name, state in states.items() if state == "unknown"]
     if unknown:

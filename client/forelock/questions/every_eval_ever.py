@@ -111,7 +111,7 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
     source = _record(reading, system)
     results = source.get("evaluation_results")
     entries = results if isinstance(results, list) else []
-    own: Json = next((each for each in entries if _is_of(each, metric)), {})
+    own: Json = next((entry for entry in entries if _is_of(entry, metric)), {})
     name = system.name
     model = {"name": name, "id": name, "additional_details": _unknown()}
     evaluation = str(own.get("evaluation_name") or _task(reading, system))
@@ -153,17 +153,17 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
 
 
 def _uncertainty(scored: Scored) -> Json:
-    told: Json = {"num_samples": scored.n}
+    uncertainty: Json = {"num_samples": scored.n}
     if scored.se is not None:
-        told["standard_error"] = {"value": scored.se, "method": "analytic"}
+        uncertainty["standard_error"] = {"value": scored.se, "method": "analytic"}
     ci = scored.interval
     if ci is not None and ci.get("low") is not None and ci.get("high") is not None:
         interval = {"lower": ci["low"], "upper": ci["high"], "confidence_level": ci.get("level")}
-        told["confidence_interval"] = {
+        uncertainty["confidence_interval"] = {
             **{name: value for name, value in interval.items() if value is not None},
             **({"method": str(ci["method"])} if ci.get("method") else {}),
         }
-    return told
+    return uncertainty
 
 
 def _unknown() -> Json:
@@ -200,7 +200,7 @@ def _paths(reading: Reading, system: System) -> list[Path]:
 
 def _record(reading: Reading, system: System) -> Json:
     """The one record of a run beside the system's rows; empty where there is none, or several."""
-    told = []
+    records = []
     for path in _paths(reading, system):
         try:
             if path.suffix != ".json" or path.stat().st_size > _MOST:
@@ -209,8 +209,8 @@ def _record(reading: Reading, system: System) -> Json:
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(document, dict) and "evaluation_results" in document:
-            told.append(document)
-    return told[0] if len(told) == 1 else {}
+            records.append(document)
+    return records[0] if len(records) == 1 else {}
 
 
 def _rows(reading: Reading, system: System) -> bytes | None:

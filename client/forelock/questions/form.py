@@ -86,12 +86,13 @@ def as_text(
     blocks.append("\n".join(_line(say.name(name), value) for name, value in form.numbers))
     blocks.append("\n".join(form.more))
     blocks.append("\n".join(f"  {say.name(name)} {value}" for name, value in form.parts))
-    told = [("in words", form.sentence), *(("rule", each) for each in form.done)] if explain else []
-    done = [_line(say.name(name), plain(line)) for name, line in told if line]
+    explained = [("in words", form.sentence), *(("rule", entry) for entry in form.done)] if explain else []
+    done = [_line(say.name(name), plain(line)) for name, line in explained if line]
     blocks.append("\n".join([*done, *(hanging(plain(remark), say("note")) for remark in remarks)]))
     blocks.append(
         "\n".join(
-            hanging(say("caution", code=each["code"]) + plain(each["message"]), "") for each in form.cautions
+            hanging(say("caution", code=entry["code"]) + plain(entry["message"]), "")
+            for entry in form.cautions
         )
     )
     blocks.append((hanging(plain(form.next), say("next")) + "\n" if form.next else "") + plain(form.status))
@@ -111,13 +112,14 @@ def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> 
     if form.more and not form.folded:
         lines += ["", "```", *(plain(line) for line in form.more), "```"]
     warned = [
-        "- " + say("caution", code=escaped(each["code"])) + escaped(each["message"]) for each in form.cautions
+        "- " + say("caution", code=escaped(entry["code"])) + escaped(entry["message"])
+        for entry in form.cautions
     ]
     lines += ["", *warned] if warned else []
     lines += ["", say("to_come") + escaped(form.next)] if form.next else []
     done = [form.sentence, *form.done, *remarks]
     for summary, listed in (*form.folded, (say("what_was_done"), done)):
-        items = [f"- {escaped(each)}" for each in listed if each]
+        items = [f"- {escaped(entry)}" for entry in listed if entry]
         if items:
             lines += ["", f"<details><summary>{summary}</summary>", "", *items, "", "</details>"]
     closing = escaped(form.status) + say("stop")
@@ -134,13 +136,17 @@ def envelope(form: Form, document: Json, reading: Reading | None = None) -> Json
     if reading is not None:
         provenance |= {"files": list(_files(reading)), "remarks": list(reading.remarks)}
         provenance |= {"comparable": dict(reading.comparable)} if reading.comparable else {}
-    told: dict[str, Any] = {**document}
-    told |= {"question": form.question, "headline": form.headline, "open": form.open}
-    told |= {"sentence": form.sentence or form.headline, "answer": dict(form.answer)}
-    told |= {"cautions": [dict(each) for each in form.cautions], "next": form.next, "provenance": provenance}
+    document_sent: dict[str, Any] = {**document}
+    document_sent |= {"question": form.question, "headline": form.headline, "open": form.open}
+    document_sent |= {"sentence": form.sentence or form.headline, "answer": dict(form.answer)}
+    document_sent |= {
+        "cautions": [dict(caution) for caution in form.cautions],
+        "next": form.next,
+        "provenance": provenance,
+    }
     if reading is not None:
-        told["read"] = reading.read
-    return told
+        document_sent["read"] = reading.read
+    return document_sent
 
 
 def _files(reading: Reading) -> Iterator[Json]:
@@ -207,7 +213,7 @@ def _named(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, str]]:
 
 def escaped(text: object) -> str:
     """Text that is no Markdown: names of files and items are not ours."""
-    told = plain(text)
-    for each in "\\`*_[]<>|#@":
-        told = told.replace(each, f"\\{each}")
-    return told
+    plain_text = plain(text)
+    for mark in "\\`*_[]<>|#@":
+        plain_text = plain_text.replace(mark, f"\\{mark}")
+    return plain_text

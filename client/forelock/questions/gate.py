@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.reading import read_for
 from forelock.questions.systems import two
 from forelock.questions.table import Reading, System
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 def compare(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     request: Json,
     *,
     margin: str | None = None,
@@ -41,8 +41,8 @@ def compare(
     Raises:
         FileFault: a file that is not read, a measure or margin that is not there, or other than two systems.
     """
-    reading = read_pair(asked_of, paths, asked, request, margin=margin, scores=scores)
-    whole = {**request, **suite_body(reading, asked)}
+    reading = read_pair(asked_of, paths, choices, request, margin=margin, scores=scores)
+    whole = {**request, **suite_body(reading, choices)}
     answer = asked_of.compare(body_of(reading, whole, margin=margin, scores=scores))
     left = answer["unpaired"]
     if answer["n"] == 0 and left["only_baseline"] and left["only_candidate"]:
@@ -54,9 +54,9 @@ def compare(
     return answer, reading
 
 
-def with_covariates(asked: Asked, names: Sequence[str]) -> Asked:
+def with_covariates(choices: Choices, names: Sequence[str]) -> Choices:
     """What is asked of the files, with numbers that are read for every item."""
-    return replace(asked, beside={**asked.beside, **{f"{_COVARIATE}{name}": name for name in names}})
+    return replace(choices, beside={**choices.beside, **{f"{_COVARIATE}{name}": name for name in names}})
 
 
 _COVARIATE = "covariate "
@@ -65,7 +65,7 @@ _COVARIATE = "covariate "
 def read_pair(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     request: Json,
     *,
     margin: str | None = None,
@@ -74,7 +74,7 @@ def read_pair(
     """Baseline and candidate, in this order."""
 
     def body(reading: Reading) -> Json:
-        whole = {**request, **suite_body(reading, asked)}
+        whole = {**request, **suite_body(reading, choices)}
         return body_of(reading, whole, margin=margin, scores=scores)
 
     def attempt(reading: Reading) -> None:
@@ -85,7 +85,7 @@ def read_pair(
         if answer["n"] <= unpaired["only_baseline"] + unpaired["only_candidate"]:
             raise FileFault("most items are not paired by it")
 
-    return read_for(asked_of, [[path] for path in paths], asked, two, attempt)
+    return read_for(asked_of, [[path] for path in paths], choices, two, attempt)
 
 
 def body_of(reading: Reading, request: Json, *, margin: str | None, scores: str | None) -> Json:
@@ -109,19 +109,19 @@ def _columns(system: System) -> Json:
     for label in covariates:
         name = label.removeprefix(_COVARIATE)
         by_item = system.label_of(label)
-        numbers = {item_id: _number(system.name, name, item_id, told) for item_id, told in by_item.items()}
+        numbers = {item_id: _number(system.name, name, item_id, cell) for item_id, cell in by_item.items()}
         arm.setdefault("covariates", {})[name] = [numbers[item_id] for item_id in system.item_ids]
     return arm
 
 
-def _number(system: str, name: str, item_id: str, told: str | None) -> float:
+def _number(system: str, name: str, item_id: str, cell: str | None) -> float:
     try:
-        value = float(told or "")
+        value = float(cell or "")
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        shown = "nothing" if told is None else f"'{told}'"
+        quoted = "nothing" if cell is None else f"'{cell}'"
         raise FileFault(
-            f"{system}: item '{item_id}' has {shown} as '{name}', and a covariate is a number of every item"
+            f"{system}: item '{item_id}' has {quoted} as '{name}', and a covariate is a number of every item"
         )
     return value

@@ -30,7 +30,9 @@ _LACKING = ("only_baseline", "only_candidate", "missing", "neither")
 def exit_code(answer: Json) -> int:
     """0 better or no worse, 10 worse (or a slice or task that is shown to lose), 12 cannot tell."""
     slices = answer.get("slices") or {}
-    lost = slices.get("outcome") == "fail" or any(each["shown_worse"] for each in slices.get("results", ()))
+    lost = slices.get("outcome") == "fail" or any(
+        result["shown_worse"] for result in slices.get("results", ())
+    )
     return 10 if lost or has_lost(answer) else EXITS[str(answer["outcome"])]
 
 
@@ -98,15 +100,15 @@ def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         if left.get(name):
             became = failed if left.get("counted") == "as_0" and name != "neither" else "left out"
             yield became, say(name, n=left[name], ids=show_ids(left[f"{name}_ids"], left[name]))
-    for each in answer["tests"]:
+    for test in answer["tests"]:
         p = say("decides_nothing" if arms is None else "beside_it")
-        if each["p_value"] is not None:
-            p = f"p {each['bound'] or '= ' + show_p(each['p_value'])}"
+        if test["p_value"] is not None:
+            p = f"p {test['bound'] or '= ' + show_p(test['p_value'])}"
         interval = ""
-        if each["ci"] is not None and each["ci"] != answer["ci"]:  # that one is in the headline
-            interval = say("comma") + show_interval(each["ci"], points=points, difference=True, say=say)
-        method = say.method(METHODS.get(each["method"], each["method"]))
-        yield "test", say("test", test=plain(each["test"]), method=method, says=p, interval=interval)
+        if test["ci"] is not None and test["ci"] != answer["ci"]:  # that one is in the headline
+            interval = say("comma") + show_interval(test["ci"], points=points, difference=True, say=say)
+        method = say.method(METHODS.get(test["method"], test["method"]))
+        yield "test", say("test", test=plain(test["test"]), method=method, says=p, interval=interval)
 
 
 def _clustered(items: str, answer: Json, say: Say) -> str:
@@ -133,16 +135,16 @@ def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     slices = answer.get("slices")
     if not slices:
         return
-    width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
-    for each in slices["results"]:
-        outcome = say("worse_holm" if each["shown_worse"] else each["outcome"])
-        amount = show_difference(each["delta"], points=answer["points"])
-        interval = show_interval(each["ci"], points=answer["points"], difference=True, say=say)
-        name = f"{plain(each['name']):<{width}}"
-        told = {"name": name, "outcome": padded(outcome, 12), "amount": amount, "interval": interval}
-        yield "slice", say("slice", **told, n=each["n"])
+    width = max((len(plain(result["name"])) for result in slices["results"]), default=0)
+    for result in slices["results"]:
+        outcome = say("worse_holm" if result["shown_worse"] else result["outcome"])
+        amount = show_difference(result["delta"], points=answer["points"])
+        interval = show_interval(result["ci"], points=answer["points"], difference=True, say=say)
+        name = f"{plain(result['name']):<{width}}"
+        parts = {"name": name, "outcome": padded(outcome, 12), "amount": amount, "interval": interval}
+        yield "slice", say("slice", **parts, n=result["n"])
     if slices["left_out"]:
-        yield "slices", say("too_small", names=", ".join(plain(each) for each in slices["left_out"]))
+        yield "slices", say("too_small", names=", ".join(plain(result) for result in slices["left_out"]))
     standing = slices.get("outcome")
     if standing is None and slices["none_worse"] is not None:  # of a service of an earlier version
         standing = "pass" if slices["none_worse"] else "cannot_tell"

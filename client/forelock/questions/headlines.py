@@ -53,10 +53,10 @@ def of_noise(
         alpha: two-sided level.
     """
     p = analysis["p_value"]
-    shown = p is not None and p < alpha
+    differs = p is not None and p < alpha
     figures = _figures(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
     arms = {"baseline": plain(names[0]), "candidate": plain(names[1])}
-    line = say("runs_differ" if shown else "runs_alike", **arms, figures=figures)
+    line = say("runs_differ" if differs else "runs_alike", **arms, figures=figures)
     parts = {word: analysis["error"][name] or 0.0 for name, word in _SOURCES.items()}
     whole = sum(parts.values())
     if whole > 0:
@@ -66,7 +66,7 @@ def of_noise(
             if part > 0
         ]
         line = say("error_from", line=line, shares=say("comma").join(shares))
-    return line, say("open_ship" if shown else "open_equal")
+    return line, say("open_ship" if differs else "open_equal")
 
 
 def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, str]:

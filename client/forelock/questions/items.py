@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.form import Form
 from forelock.questions.headlines import of_items
 from forelock.questions.rank import request_of
@@ -26,7 +26,7 @@ SHOWN, FEW = 10, 3
 
 
 def describe_items(
-    asked_of: Client | Local, paths: Sequence[str], asked: Asked, run: Callable[[Json], Json]
+    asked_of: Client | Local, paths: Sequence[str], choices: Choices, run: Callable[[Json], Json]
 ) -> tuple[Json, Reading]:
     """The item analysis of the systems in some files, with the items' ids, and how the files were read.
 
@@ -41,13 +41,13 @@ def describe_items(
         return run({"arms": request_of(reading)["arms"]})
 
     sides = [[path] for path in paths]
-    reading = read_for(asked_of, sides, asked, several, ask, columns="every", sources=False)
+    reading = read_for(asked_of, sides, choices, several, ask, columns="every", sources=False)
     return {**ask(reading), "item_ids": item_ids_of(reading)}, reading
 
 
 def item_ids_of(reading: Reading) -> list[str]:
     """The items in the order of the request's columns: those of which some system has a result."""
-    runs = (each for system in reading.systems for each in system.runs().items())
+    runs = (entry for system in reading.systems for entry in system.runs().items())
     return list(
         dict.fromkeys(item_id for item_id, values in runs if any(value is not None for value in values))
     )
@@ -100,31 +100,31 @@ def _numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
     if analysis["reliability"] is not None:
         ci = analysis["reliability_ci"]
         ends = {end: f"{ci[end]:.2f}" for end in ("low", "high")}
-        told = say(
+        text = say(
             "and_interval",
             value=f"{say.method(analysis['reliability_name'])} {analysis['reliability']:.2f}",
             interval=say("interval", level=f"{100 * ci['level']:g}%", **ends),
         )
         half = analysis["split_half"]
-        yield "reliability", told if half is None else say("split_half", value=told, half=f"{half:.2f}")
-    for each in analysis["adjacent"]:
-        tie = each["items_needed"] is None
-        names = {"higher": plain(each["higher"]), "lower": plain(each["lower"])}
-        yield "order", say("order_ties" if tie else "order_kept", **names, n=each["items_needed"])
+        yield "reliability", text if half is None else say("split_half", value=text, half=f"{half:.2f}")
+    for entry in analysis["adjacent"]:
+        tie = entry["items_needed"] is None
+        names = {"higher": plain(entry["higher"]), "lower": plain(entry["lower"])}
+        yield "order", say("order_ties" if tie else "order_kept", **names, n=entry["items_needed"])
 
 
 def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
-    for each in analysis["negative"][:SHOWN]:
-        told = say(
-            "against_beyond_chance" if each["beyond_chance"] else "against_rest",
-            name=plain(item_ids[each["item"]]),
-            r=f"{each['correlation']:.2f}",
-            mean=f"{each['mean']:.3g}",
-            arms=each["n_arms"],
+    for entry in analysis["negative"][:SHOWN]:
+        text = say(
+            "against_beyond_chance" if entry["beyond_chance"] else "against_rest",
+            name=plain(item_ids[entry["item"]]),
+            r=f"{entry['correlation']:.2f}",
+            mean=f"{entry['mean']:.3g}",
+            arms=entry["n_arms"],
         )
-        yield "against", told
+        yield "against", text
     yield from _named("dead", analysis["dead"], analysis["n_dead"], item_ids, say)
-    decisive = [each["item"] for each in analysis["decisive"]]
+    decisive = [entry["item"] for entry in analysis["decisive"]]
     yield from _named("decides", decisive, analysis["n_decisive"], item_ids, say)
 
 

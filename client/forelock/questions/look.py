@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from forelock import files
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.gate import read_pair
 from forelock.questions.kept import read_kept
 from forelock.questions.look_answer import answer_of
@@ -72,7 +72,7 @@ class Pair:
 def look(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     *,
     name: str,
     alpha: float,
@@ -96,8 +96,8 @@ def look(
     """
     path = Path(name if name.endswith(".json") else name + ENDING)
     request = {"alpha": alpha, "missing": missing}
-    reading = read_pair(asked_of, paths, asked, request, margin=margin, scores=scores)
-    told: Json = {
+    reading = read_pair(asked_of, paths, choices, request, margin=margin, scores=scores)
+    settings: Json = {
         "alpha": alpha,
         "missing": missing,
         "margin": None if margin is None else margin_of(margin, binary=reading.binary),
@@ -105,7 +105,7 @@ def look(
         "largest_cluster": largest_cluster,
         "lower": reading.lower,
     }
-    kept = _kept(path, told)
+    kept = _kept(path, settings)
     pairs = list(_pairs(reading, fail=kept["settings"]["missing"] == "fail"))
     fresh, stale = _new(path, kept["looks"], pairs)
     if not kept["looks"]:
@@ -118,18 +118,18 @@ def look(
         beside = path.with_name(path.name + ".new")
         files.write_bytes(beside, json.dumps({**kept, "looks": looks}, ensure_ascii=False).encode())
         os.replace(beside, path)
-    answer["looks"] = [{"added": len(each["items"]), **each["told"]} for each in looks]
+    answer["looks"] = [{"added": len(entry["items"]), **entry["told"]} for entry in looks]
     answer["name"], answer["settings"] = path.name.removesuffix(ENDING), kept["settings"]
     answer["late"] = stale
     return answer, reading
 
 
-def _kept(path: Path, told: Json) -> Json:
+def _kept(path: Path, settings_told: Json) -> Json:
     """What the file has; with the first look the settings that are told, which later ones may only repeat."""
     if not path.exists():
-        return {"settings": told, "looks": []}
+        return {"settings": settings_told, "looks": []}
     kept = read_kept(path, SHAPE)
-    if kept is None or any(len({len(each[name]) for name in COLUMNS}) > 1 for each in kept["looks"]):
+    if kept is None or any(len({len(entry[name]) for name in COLUMNS}) > 1 for entry in kept["looks"]):
         raise FileFault(f"{path}: is no comparison that grows: name another file with --look")
     settings = {name: kept["settings"][name] for name in SETTINGS}
     usual: Json = {
@@ -139,7 +139,7 @@ def _kept(path: Path, told: Json) -> Json:
         "range": None,
         "largest_cluster": None,
     }
-    for name, value in told.items():
+    for name, value in settings_told.items():
         if value != settings[name] and (name not in usual or value != usual[name]):
             raise FileFault(
                 f"{path}: was begun with other settings ({name.replace('_', ' ')}), and a change of them after a look "
@@ -180,8 +180,8 @@ def _means(system: System, *, lower: bool, fail: bool) -> dict[str, Value]:
 def _new(path: Path, looks: Sequence[Json], pairs: Sequence[Pair]) -> tuple[list[Pair], int]:
     """Pairs that are not in yet, and how many came too late: what an item lacked when it came, it lacks for good."""
     held: dict[str, Pair] = {}
-    for each in looks:
-        rows = zip(*(each[column] for column in COLUMNS), strict=True)
+    for entry in looks:
+        rows = zip(*(entry[column] for column in COLUMNS), strict=True)
         held.update({row[0]: Pair(*row) for row in rows})
     fresh, late = [], 0
     for pair in pairs:
@@ -193,10 +193,10 @@ def _new(path: Path, looks: Sequence[Json], pairs: Sequence[Pair]) -> tuple[list
             raise FileFault(
                 f"{path}: has another cluster of item '{pair.item}': mend the files, or name another"
             )
-        for told, now in ((before.baseline, pair.baseline), (before.candidate, pair.candidate)):
-            if told is None and now is not None:
+        for earlier, now in ((before.baseline, pair.baseline), (before.candidate, pair.candidate)):
+            if earlier is None and now is not None:
                 late += 1
-            elif now is not None and told != now:
+            elif now is not None and earlier != now:
                 raise FileFault(
                     f"{path}: has another result of item '{pair.item}', and results stay as they came: add items that "
                     "are not in, or name another file with --look"
@@ -222,7 +222,7 @@ def _begin(settings: Json, fresh: Sequence[Pair]) -> None:
 def _require(path: Path, kept: Json, fresh: Sequence[Pair]) -> None:
     """Refuse what no interval that was fixed at the first look can hold."""
     settings, looks = kept["settings"], kept["looks"]
-    clustered = {place is not None for each in looks for place in each["clusters"]}
+    clustered = {place is not None for entry in looks for place in entry["clusters"]}
     if clustered and fresh and (fresh[0].cluster is not None) not in clustered:
         raise FileFault(f"{path}: clusters come or go: give --cluster with every look, or with none")
     low, high = settings["range"]["low"], settings["range"]["high"]
@@ -233,7 +233,7 @@ def _require(path: Path, kept: Json, fresh: Sequence[Pair]) -> None:
                     f"item '{pair.item}' has {value:g}, and scores lie from {low:g} to {high:g}, as the first look "
                     "said: name another file with --look, and --range"
                 )
-    before = {place for each in looks for place in each["clusters"]}
+    before = {place for entry in looks for place in entry["clusters"]}
     for place, size in _sizes(fresh).items():
         if place in before:
             raise FileFault(

@@ -41,7 +41,7 @@ def answer_of(
         names: of the baseline and the candidate.
     """
     columns = {
-        name: [value for each in looks for value in each[name]]
+        name: [value for entry in looks for value in entry[name]]
         for name in ("items", "baseline", "candidate", "clusters")
     }
     rows = list(zip(columns["baseline"], columns["candidate"], columns["clusters"], strict=True))
@@ -66,10 +66,10 @@ def answer_of(
             "sentence": "Cannot tell: no item has a result in both arms.", "next": NEXT["cannot_tell"],
             "provenance": {},
         }  # fmt: skip
-    told = _sequence(asked_of, test, paired, settings)
-    analysis = told["analysis"]
+    sequence = _sequence(asked_of, test, paired, settings)
+    analysis = sequence["analysis"]
     claims = _claims(analysis["ci"], margin, lower=settings["lower"])
-    warnings = [dict(each) for each in told["warnings"]]
+    warnings = [dict(entry) for entry in sequence["warnings"]]
     outcome, overruled = _outcome(claims), ""
     if len(paired) < (1 - MOST_MISSING) * len(rows) and outcome != "cannot_tell":
         worst = _sequence(asked_of, test, _filled(rows, settings, against=outcome != "worse"), settings)
@@ -85,7 +85,7 @@ def answer_of(
         "sentence": _sentence(outcome, overruled, {**analysis, **common}, names),
         "warnings": warnings,
         "next": NEXT[outcome],
-        "provenance": told["provenance"],
+        "provenance": sequence["provenance"],
     }
 
 
@@ -188,16 +188,17 @@ def _price(
     return {"items_read_once": max(round(share * len(rows)), 1), "share": 1 - share}
 
 
-def _sentence(outcome: str, overruled: str, told: Json, names: Sequence[str]) -> str:
+def _sentence(outcome: str, overruled: str, answer: Json, names: Sequence[str]) -> str:
     """The outcome, the difference with its interval, and where that lies."""
-    points, margin, lower = told["points"], told["margin"], told["prefers"] == "lower"
-    clusters = "" if told["n_clusters"] is None else f" in {told['n_clusters']} clusters"
-    size = f"{told['n']} {'item' if told['n'] == 1 else 'items'}{clusters}"
-    about = f"{names[1][:LONGEST]} differs from {names[0][:LONGEST]} by {show_difference(told['delta'], points=points)}"
-    if told["ci"] is None:
+    points, margin, lower = answer["points"], answer["margin"], answer["prefers"] == "lower"
+    clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
+    size = f"{answer['n']} {'item' if answer['n'] == 1 else 'items'}{clusters}"
+    delta = show_difference(answer["delta"], points=points)
+    about = f"{names[1][:LONGEST]} differs from {names[0][:LONGEST]} by {delta}"
+    if answer["ci"] is None:
         return f"Cannot tell: {about} ({size}); no one difference fits all items from the first to the last."
-    low, high = (show_difference(told["ci"][end], points=points) for end in ("low", "high"))
-    about += f" ({100 * told['ci']['level']:.10g}% confidence sequence {low} to {high}; {size})"
+    low, high = (show_difference(answer["ci"][end], points=points) for end in ("low", "high"))
+    about += f" ({100 * answer['ci']['level']:.10g}% confidence sequence {low} to {high}; {size})"
     prefers = " (lower is better)" if lower else ""
     better, worse = ("below", "above") if lower else ("above", "below")
     if outcome == "better":

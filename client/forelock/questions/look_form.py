@@ -47,13 +47,13 @@ def form_of(answer: Json) -> Form:
 def picture_of(answer: Json) -> Picture | None:
     """The interval after every look, from above to below, against 0 and the margin."""
     bars = []
-    for number, each in enumerate(answer["looks"], start=1):
-        ci = each["ci"]
+    for number, entry in enumerate(answer["looks"], start=1):
+        ci = entry["ci"]
         if has_ends(ci):
             last = number == len(answer["looks"])
             middle = answer["delta"] if last and answer["delta"] is not None else (ci["low"] + ci["high"]) / 2
             bars.append(
-                Bar(ci["low"], min(max(middle, ci["low"]), ci["high"]), ci["high"], f"n = {each['n']}")
+                Bar(ci["low"], min(max(middle, ci["low"]), ci["high"]), ci["high"], f"n = {entry['n']}")
             )
     if not bars:
         return None
@@ -84,10 +84,10 @@ def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
             f"an interval as wide that is read once takes about {once} of these {answer['n']} items: looking as "
             f"often as you like costs the others ({share:.0%})",
         )
-    for number, each in enumerate(answer["looks"], start=1):
+    for number, entry in enumerate(answer["looks"], start=1):
         interval = (
-            show_interval({**each["ci"], "method": None}, points=points, difference=True)
-            if each["ci"]
+            show_interval({**entry["ci"], "method": None}, points=points, difference=True)
+            if entry["ci"]
             else "none"
         )
-        yield "look", f"{number}: {each['added']} added, {each['outcome'].replace('_', ' ')}, {interval}"
+        yield "look", f"{number}: {entry['added']} added, {entry['outcome'].replace('_', ' ')}, {interval}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.asked import Asked, Opened
+from forelock.questions.choices import Choices, Opened
 from forelock.questions.drawing import Bar, Bound, Picture
 from forelock.questions.figures import has_ends
 from forelock.questions.form import Form
@@ -35,7 +35,7 @@ COMPONENTS = ("item", "item_by_arm", "run", "judge")
 def read_runs(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     run: Callable[[Json], object] = lambda _request: None,
 ) -> Reading:
     """The one system that is named or there is, or a baseline and a candidate; with what tells runs and judgements.
@@ -47,33 +47,33 @@ def read_runs(
         FileFault: a file that is not read, or more than two systems and none named.
     """
 
-    def choose(reading: Reading, wanted: Asked) -> Reading:
+    def choose(reading: Reading, wanted: Choices) -> Reading:
         held = {system.name: system for system in reading.systems}
         if wanted.arms in held:
             return replace(reading, systems=[held[wanted.arms]])
         return reading if wanted.arms is None and len(held) == 1 else two(reading, wanted)
 
     sides = [[path] for path in paths]
-    return read_for(asked_of, sides, asked, choose, lambda taken: run(request_of(taken)), prepare=_prepared)
+    return read_for(asked_of, sides, choices, choose, lambda taken: run(request_of(taken)), prepare=_prepared)
 
 
-def _prepared(opened: Opened, asked: Asked) -> Asked:
+def _prepared(opened: Opened, choices: Choices) -> Choices:
     """A table's columns of runs and judges are labels: neither has to be a number, and a run may be judged twice."""
-    said = {role: asked.fields[line] for role, line in ROLES.items() if line in asked.fields}
-    fields = {name: value for name, value in asked.fields.items() if name != "judge"}
-    if said.get("run") == "order":
-        del said["run"]
+    roles = {role: choices.fields[line] for role, line in ROLES.items() if line in choices.fields}
+    fields = {name: value for name, value in choices.fields.items() if name != "judge"}
+    if roles.get("run") == "order":
+        del roles["run"]
     if opened.form in TABLES:
         columns = opened.first.survey["measures"]
-        taken = {role: obvious(role, columns) for role in ROLES if role not in said}
-        said |= {role: column for role, column in taken.items() if column is not None}
-    elif "judge" in said:
+        taken = {role: obvious(role, columns) for role in ROLES if role not in roles}
+        roles |= {role: column for role, column in taken.items() if column is not None}
+    elif "judge" in roles:
         raise FileFault("--set judge=COLUMN is for tables: such files say nothing of judges")
     else:
-        said = {}
-    if not said:
-        return asked
-    return replace(asked, fields={**fields, "replicate": "order"}, beside=said)
+        roles = {}
+    if not roles:
+        return choices
+    return replace(choices, fields={**fields, "replicate": "order"}, beside=roles)
 
 
 def request_of(reading: Reading) -> Json:
@@ -90,11 +90,13 @@ def request_of(reading: Reading) -> Json:
         raise FileFault(f"{reading.opened.name}: no item has a run in every arm")
     request: Json
     if len(cells) == 1:
-        values = [[sum(run.values()) / len(run) for run in cells[0][each].values()] for each in item_ids]
+        values = [
+            [sum(run.values()) / len(run) for run in cells[0][item_id].values()] for item_id in item_ids
+        ]
         request = {"item_ids": item_ids, "values": values}
     else:
         request = {
-            side: [[list(run.values()) for run in own[each].values()] for each in item_ids]
+            side: [[list(run.values()) for run in own[item_id].values()] for item_id in item_ids]
             for side, own in zip(("baseline", "candidate"), cells, strict=True)
         }
     if "cluster" in reading.systems[0].labels:
@@ -162,7 +164,9 @@ def left_out(reading: Reading) -> list[str]:
     cells = [cells_of(system) for system in reading.systems]
     absent = {item_id for item_id in named if not all(item_id in own for own in cells)}
     some = sum(value is None for system in reading.systems for value in system.values)
-    first = next((each for system in reading.systems for each in system.item_ids if each in absent), "")
+    first = next(
+        (kept_id for system in reading.systems for kept_id in system.item_ids if kept_id in absent), ""
+    )
     remarks = [f"{some} runs without a value are left out"] if some else []
     where = "in both arms" if len(cells) > 1 else "at all"
     return (
@@ -230,12 +234,12 @@ def _next(analysis: Mapping[str, Any], say: Say) -> str:
         return say("next_nothing_varies")
     if analysis["components"]["run"]["variance"] is None:
         return say("next_run_twice")
-    told = say(f"next_buy_{best}")
+    text = say(f"next_buy_{best}")
     if bought is None:
-        return told
+        return text
     return say(
         "next_budget",
-        told=told,
+        told=text,
         budget=f"{bought['budget']:.6g}",
         items=bought["items"],
         runs=bought["runs"],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.reading import read_for
 from forelock.questions.systems import several
 from forelock.questions.table import Reading
@@ -23,7 +23,7 @@ MOST_SLICES = 50
 def rank(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     run: Callable[[Json], Json],
     *,
     filled: bool = False,
@@ -37,23 +37,23 @@ def rank(
     Raises:
         FileFault: a file that is not read, or fewer than two systems; scores that are to be filled.
     """
-    suite = asked.together if asked.suite is not None else {}
+    suite = choices.together if choices.suite is not None else {}
 
     def weighed(request: Json) -> Json:
         return run({**request, **suite} if "tasks" in request else request)
 
-    reading = read_systems(asked_of, paths, asked, weighed)
+    reading = read_systems(asked_of, paths, choices, weighed)
     if filled:
         reading = _filled(reading)
     return weighed(request_of(reading)), reading
 
 
 def read_systems(
-    asked_of: Client | Local, paths: Sequence[str], asked: Asked, run: Callable[[Json], object]
+    asked_of: Client | Local, paths: Sequence[str], choices: Choices, run: Callable[[Json], object]
 ) -> Reading:
     """The systems alone; `run` answers requests, to try what a refusal would say."""
     sides = [[path] for path in paths]
-    return read_for(asked_of, sides, asked, several, lambda taken: run(request_of(taken)), columns="every")
+    return read_for(asked_of, sides, choices, several, lambda taken: run(request_of(taken)), columns="every")
 
 
 def _filled(reading: Reading) -> Reading:
@@ -63,10 +63,10 @@ def _filled(reading: Reading) -> Reading:
         FileFault: outcomes are scores, of which no worst is known.
     """
     if not reading.binary:
-        said = (
+        sentence = (
             "--missing fail counts what is missing as wrong, and these are scores, of which no worst is known"
         )
-        raise FileFault(f"{reading.opened.name}: {said}; leave it out")
+        raise FileFault(f"{reading.opened.name}: {sentence}; leave it out")
     worst, n = float(reading.lower), 0
     item_ids = list(dict.fromkeys(item_id for system in reading.systems for item_id in system.item_ids))
     systems = []
@@ -95,8 +95,8 @@ def _filled(reading: Reading) -> Reading:
 
 def _of_others(reading: Reading, label: str, item_ids: Sequence[str]) -> list[str | None]:
     """What the systems that have them say of items."""
-    said = {item_id: name for system in reading.systems for item_id, name in system.label_of(label).items()}
-    return [said[item_id] for item_id in item_ids]
+    names = {item_id: name for system in reading.systems for item_id, name in system.label_of(label).items()}
+    return [names[item_id] for item_id in item_ids]
 
 
 def by_slice(reading: Reading, alpha: float, run: Callable[[Json], Json]) -> list[tuple[str, Json | str]]:
@@ -159,14 +159,14 @@ def labels_of(reading: Reading, item_ids: Sequence[str], label: str) -> list[str
     Raises:
         FileFault: two systems say another, or none says one.
     """
-    said: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for system in reading.systems:
         for item_id, name in system.label_of(label).items():
-            if name is not None and said.setdefault(item_id, name) != name:
+            if name is not None and labels.setdefault(item_id, name) != name:
                 raise FileFault(f"{reading.opened.name}: puts item '{item_id}' into two {label}s; mend one")
-    lacking = [item_id for item_id in item_ids if item_id not in said]
+    lacking = [item_id for item_id in item_ids if item_id not in labels]
     if lacking:
         raise FileFault(
             f"{reading.opened.name}: item '{lacking[0]}' has no {label}, and others have; name one for every item"
         )
-    return [said[item_id] for item_id in item_ids]
+    return [labels[item_id] for item_id in item_ids]

@@ -94,9 +94,9 @@ def _numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, s
     yield "items", items if missing is None else say("common", items=items, n=missing["n_common"])
     suite = analysis.get("suite")
     if suite is not None:
-        told = say("suite_of_tasks", n=len(suite["tasks"]))
+        text = say("suite_of_tasks", n=len(suite["tasks"]))
         spans = suite["n_spanning"]
-        yield "suite", say("spanning", suite=told, n=spans) if spans else told
+        yield "suite", say("spanning", suite=text, n=spans) if spans else text
     if missing is not None:
         yield from _missing(analysis, missing, say, points=points)
 

@@ -13,13 +13,13 @@ from forelock.hints import MOST_TRIED, Refused, Way, helped
 from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
 from forelock.questions import tasks, wide
-from forelock.questions.asked import Asked, Opened, Piece
+from forelock.questions.choices import Choices, Opened, Piece
 from forelock.questions.comparable import compared
 from forelock.questions.sections import (
     is_lower,
     place_of,
     remarks_of,
-    require_told,
+    require_known,
     sections_of,
     shared_places,
 )
@@ -37,21 +37,21 @@ TRIED_BYTES = 16 * 1024 * 1024
 _COLUMNS = ("item_ids", "clusters", "replicates", "values", "status", "contents", "inputs")
 
 
-Choose = Callable[[Reading, Asked], Reading]
+Choose = Callable[[Reading, Choices], Reading]
 """Takes the systems that a question is about, or refuses with options that name them."""
-Prepare = Callable[[Opened, Asked], Asked]
+Prepare = Callable[[Opened, Choices], Choices]
 """Adds what a question reads of such files beside what the command line says."""
 
 
 def read_for(
     asked_of: Client | Local,
     sides: Sequence[Sequence[str]],
-    asked: Asked,
+    choices: Choices,
     choose: Choose,
     attempt: Callable[[Reading], object],
     *,
     columns: wide.Wanted = "named",
-    prepare: Prepare = lambda _opened, asked: asked,
+    prepare: Prepare = lambda _opened, choices: choices,
     sources: bool = True,
     compares: bool = True,
 ) -> Reading:
@@ -71,34 +71,34 @@ def read_for(
     """
     opened: dict[str | None, Opened] = {}
 
-    def reading(wanted: Asked) -> Reading:
+    def reading(wanted: Choices) -> Reading:
         if wanted.form not in opened:
             opened[wanted.form] = open_sides(asked_of, sides, wanted)
         prepared = prepare(opened[wanted.form], _clustered(opened[wanted.form], wanted))
         chosen = choose(_read(asked_of, opened[wanted.form], prepared, columns), prepared)
         return compared(chosen, prepared) if compares and len(chosen.systems) > 1 else chosen
 
-    def answer(wanted: Asked) -> None:
+    def answer(wanted: Choices) -> None:
         taken = reading(wanted)
-        guessed = wanted.fields.get("item_id") != asked.fields.get("item_id")
+        guessed = wanted.fields.get("item_id") != choices.fields.get("item_id")
         if guessed:
             repeated = any("replicate" in section for section in taken.sections.values())
-            _require_items(taken, repeated=repeated and "replicate" not in asked.fields)
+            _require_items(taken, repeated=repeated and "replicate" not in choices.fields)
         attempt(taken)
 
     try:
-        taken = reading(asked)
+        taken = reading(choices)
     except Refused as refused:
-        size = sum(each.size for each in opened.values())
+        size = sum(source.size for source in opened.values())
         raise helped(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
-    shared = _shared_source(taken, asked, reading) if sources else None
+    shared = _shared_source(taken, choices, reading) if sources else None
     return replace(taken, remarks=(shared, *taken.remarks)) if shared else taken
 
 
-def _clustered(opened: Opened, asked: Asked) -> Asked:
+def _clustered(opened: Opened, choices: Choices) -> Choices:
     """A table's column that is called `cluster` is one, where no other is named and its items share what it says."""
     own = opened.form in TABLES and all("cluster" in survey["clusters"] for survey in opened.surveys())
-    return replace(asked, cluster="cluster") if own and asked.cluster is None else asked
+    return replace(choices, cluster="cluster") if own and choices.cluster is None else choices
 
 
 def _require_items(reading: Reading, *, repeated: bool) -> None:
@@ -110,30 +110,33 @@ def _require_items(reading: Reading, *, repeated: bool) -> None:
             raise FileFault("a column whose values repeat more often than there are of them tells no items")
 
 
-def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], asked: Asked) -> Opened:
+def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices: Choices) -> Opened:
     """The files of every side, looked through.
 
     Raises:
         Refused: it cannot be told what wrote them.
     """
     try:
-        told = [list(_imports(paths, asked.form)) for paths in sides]
+        pieces_by_side = [list(_imports(paths, choices.form)) for paths in sides]
     except UnknownFormat as unknown:
-        ways = [Way(f"--format {form}", replace(asked, form=form)) for form in FORMATS]
+        ways = [Way(f"--format {form}", replace(choices, form=form)) for form in FORMATS]
         raise Refused(str(unknown), ways) from None
-    whole = [one for side in told for one in side]
-    told = [[(form, part) for form, one in side for part in tasks.split(form, one)] for side in told]
-    parts = [one for side in told for one in side]
-    if asked.suite is None and len(parts) > len(whole):
+    whole = [one for side in pieces_by_side for one in side]
+    pieces_by_side = [
+        [(form, part) for form, one in side for part in tasks.split(form, one)] for side in pieces_by_side
+    ]
+    parts = [one for side in pieces_by_side for one in side]
+    if choices.suite is None and len(parts) > len(whole):
         together = Way(
-            f"--suite {tasks.OWN}", replace(asked, suite=tasks.OWN), "if together they are a suite"
+            f"--suite {tasks.OWN}", replace(choices, suite=tasks.OWN), "if together they are a suite"
         )
-        ways = [together] if asked.takes_suite else []
+        ways = [together] if choices.takes_suite else []
         path, most = max(
-            ((paths[0], len(side)) for paths, side in zip(sides, told, strict=True)), key=lambda each: each[1]
+            ((paths[0], len(side)) for paths, side in zip(sides, pieces_by_side, strict=True)),
+            key=lambda entry: entry[1],
         )
         raise Refused(f"{path}: holds {most} tasks", ways, "name the files of one")
-    pieces = [[_piece(asked_of, form, one) for form, one in side] for side in told]
+    pieces = [[_piece(asked_of, form, one) for form, one in side] for side in pieces_by_side]
     return Opened([paths[0] for paths in sides], pieces)
 
 
@@ -155,17 +158,17 @@ def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneI
     yield from ((known, one) for one in ones)
 
 
-def _read(asked_of: Client | Local, opened: Opened, asked: Asked, wanted: wide.Wanted) -> Reading:
-    if tasks.by_files(opened, asked):
-        opened, asked = replace(opened, by_task=True), replace(asked, suite=None)
-    sections = sections_of(opened, asked)
-    columns = wide.columns_of(opened, sections[opened.key], asked, wanted)
+def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
+    if tasks.by_files(opened, choices):
+        opened, choices = replace(opened, by_task=True), replace(choices, suite=None)
+    sections = sections_of(opened, choices)
+    columns = wide.columns_of(opened, sections[opened.key], choices, wanted)
     if columns:
         sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
-    require_told(opened, sections[opened.key], asked, wide=bool(columns))
-    systems = _in_tasks(asked_of, opened, sections, asked, columns)
-    remarks = remarks_of(opened, sections, asked, columns)
-    lower = asked.lower
+    require_known(opened, sections[opened.key], choices, wide=bool(columns))
+    systems = _in_tasks(asked_of, opened, sections, choices, columns)
+    remarks = remarks_of(opened, sections, choices, columns)
+    lower = choices.lower
     if lower is None:
         lower = any(is_lower(piece.survey, sections[opened.key_of(piece)]) for piece in opened.pieces)
         remarks += ["lower values are better, as the files say; --no-lower turns it round"] if lower else []
@@ -176,7 +179,7 @@ def _in_tasks(
     asked_of: Client | Local,
     opened: Opened,
     sections: dict[str, Json],
-    asked: Asked,
+    choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
     """The systems; ids that begin anew in every task of a column are no runs of one item.
@@ -184,16 +187,16 @@ def _in_tasks(
     Ids that stand there again are runs where a column is plainly of runs: `sections` has it afterwards.
     """
     try:
-        return _systems(asked_of, opened, sections, asked, columns)
+        return _systems(asked_of, opened, sections, choices, columns)
     except Refused:
         if any("replicate" in section for section in sections.values()):
             raise
-        if asked.suite is None:
-            by_run = _by_run(opened, sections, asked)
+        if choices.suite is None:
+            by_run = _by_run(opened, sections, choices)
             if by_run is None:
                 raise
             try:
-                systems = _systems(asked_of, opened, by_run, asked, columns)
+                systems = _systems(asked_of, opened, by_run, choices, columns)
             except Refused:
                 systems = None
             if systems is None:
@@ -202,19 +205,19 @@ def _in_tasks(
             return systems
         numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
         try:
-            told = tasks.renumbered(_systems(asked_of, opened, numbered, asked, columns))
+            renumbered = tasks.renumbered(_systems(asked_of, opened, numbered, choices, columns))
         except Refused:
-            told = None
-        if told is None:
+            renumbered = None
+        if renumbered is None:
             raise
-        return told
+        return renumbered
 
 
-def _by_run(opened: Opened, sections: Mapping[str, Json], asked: Asked) -> dict[str, Json] | None:
+def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
     """Sections of tables that number runs by the one column that is plainly of them; None where there is none."""
     measures = opened.first.survey["measures"]
     run = obvious("run", measures) if opened.form in TABLES and len(sections) == 1 else None
-    if run is None or run in asked.labels.values():
+    if run is None or run in choices.labels.values():
         return None
     counted = not measures[run]["texts"]  # names of runs are no numbers: their rows are in order
     return {key: {**section, "replicate": run if counted else "order"} for key, section in sections.items()}
@@ -224,18 +227,20 @@ def _systems(
     asked_of: Client | Local,
     opened: Opened,
     sections: Mapping[str, Json],
-    asked: Asked,
+    choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
     """Those of all sides, with the labels that are asked for: each stands where the reader has one for clusters."""
-    labels = list(asked.labels)
+    labels = list(choices.labels)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
-    tables = _tables(asked_of, opened, _labelled(opened, sections, asked, first), asked, columns, first)
+    tables = _tables(asked_of, opened, _labelled(opened, sections, choices, first), choices, columns, first)
     columns_by_label: dict[str, list[Sequence[str | None]]] = {}
     if first is not None:
         columns_by_label[first] = [table["clusters"] for table in tables]
     for label in others:
-        again = _tables(asked_of, opened, _labelled(opened, sections, asked, label), asked, columns, label)
+        again = _tables(
+            asked_of, opened, _labelled(opened, sections, choices, label), choices, columns, label
+        )
         columns_by_label[label] = [table["clusters"] for table in again]
     if opened.by_task:
         columns_by_label["suite"] = [table["tasks"] for table in tables]
@@ -247,7 +252,7 @@ def _systems(
             table["item_ids"],
             table["values"],
             table["replicates"],
-            {label: told[at] for label, told in columns_by_label.items()},
+            {label: columns_told[at] for label, columns_told in columns_by_label.items()},
             table["side"],
             _by_item(table, "contents"),
             _by_item(table, "inputs"),
@@ -258,21 +263,21 @@ def _systems(
 
 def _by_item(table: Json, name: str) -> dict[str, str]:
     """What a column says of each item, as its first row does."""
-    told: dict[str, str] = {}
+    label_of: dict[str, str] = {}
     for item_id, value in zip(table["item_ids"], table[name], strict=True):
         if value is not None:
-            told.setdefault(item_id, value)
-    return told
+            label_of.setdefault(item_id, value)
+    return label_of
 
 
 def _labelled(
-    opened: Opened, sections: Mapping[str, Json], asked: Asked, label: str | None
+    opened: Opened, sections: Mapping[str, Json], choices: Choices, label: str | None
 ) -> dict[str, Json]:
     """Sections that read a label as the cluster."""
     if label is None:
         return dict(sections)
     return {
-        key: {**section, "cluster": place_of(asked.labels[label], opened.surveys(key))}
+        key: {**section, "cluster": place_of(choices.labels[label], opened.surveys(key))}
         for key, section in sections.items()
     }
 
@@ -281,7 +286,7 @@ def _tables(
     asked_of: Client | Local,
     opened: Opened,
     sections: Mapping[str, Json],
-    asked: Asked,
+    choices: Choices,
     columns: Sequence[str],
     label: str | None,
 ) -> list[Json]:
@@ -294,7 +299,7 @@ def _tables(
             named = None if "arm" in section else path
             answer = read(asked_of, piece.one, piece.form, section, named, surveyed=True)
             if answer["problem"] is not None:
-                raise open_ends(piece, answer["problem"], opened, asked, label or "cluster")
+                raise open_ends(piece, answer["problem"], opened, choices, label or "cluster")
             for table in answer["table"]:
                 name = wide.name_of(table, columns)
                 empty: Json = {column: [] for column in (*_COLUMNS, "tasks")}
@@ -308,14 +313,14 @@ def _tables(
     return tables
 
 
-def _shared_source(taken: Reading, asked: Asked, reading: Callable[[Asked], Reading]) -> str | None:
+def _shared_source(taken: Reading, choices: Choices, reading: Callable[[Choices], Reading]) -> str | None:
     """What items may share where nobody said it: the first place with one cluster for every item."""
     opened = taken.opened
     if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:
         return None
-    for path in shared_places(opened.surveys(), taken.sections[taken.opened.key], asked)[:PLACES_TRIED]:
+    for path in shared_places(opened.surveys(), taken.sections[taken.opened.key], choices)[:PLACES_TRIED]:
         try:
-            systems = reading(replace(asked, cluster=path)).systems
+            systems = reading(replace(choices, cluster=path)).systems
         except ForelockError:
             continue
         labels: dict[str, set[str | None]] = {}
@@ -323,7 +328,7 @@ def _shared_source(taken: Reading, asked: Asked, reading: Callable[[Asked], Read
             for item_id, cluster in zip(system.item_ids, system.labels["cluster"], strict=True):
                 labels.setdefault(item_id, set()).add(cluster)
         clusters = set().union(*labels.values())
-        agreed = None not in clusters and all(len(each) == 1 for each in labels.values())
+        agreed = None not in clusters and all(len(sources) == 1 for sources in labels.values())
         if agreed and 2 <= len(clusters) <= len(labels) / 2:
             option = f"--cluster {shlex.quote(path)} ({len(clusters)})"
             return f"items that share a source are not independent: {option} if they do"

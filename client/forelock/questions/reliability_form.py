@@ -46,7 +46,7 @@ def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH
         },
         picture=picture,
         numbers=[
-            *((name, _shown(point, say, share=share)) for name, point in points),
+            *((name, _at_point(point, say, share=share)) for name, point in points),
             *_items(analysis, item_ids, say),
         ],
         cautions=answer["warnings"],
@@ -59,11 +59,11 @@ def _points(analysis: Json, say: Say) -> Iterator[tuple[str, Json]]:
     """Both curves, by the name of each point: the worst of k runs, then the best."""
     share = analysis["least_share"] is not None
     for side, mark in {"worst": "pass^", "best": "pass@"}.items():
-        for each in analysis["curve"]:
-            yield f"{mark}{each['k']}" if share else say(f"{side}_of", k=each["k"]), each[side]
+        for point in analysis["curve"]:
+            yield f"{mark}{point['k']}" if share else say(f"{side}_of", k=point["k"]), point[side]
 
 
-def _shown(point: Json, say: Say, *, share: bool) -> str:
+def _at_point(point: Json, say: Say, *, share: bool) -> str:
     value = f"{100 * point['value']:.2f}%" if share else f"{point['value']:.4g}"
     return say("and_interval", value=value, interval=show_interval(point["ci"], points=share, say=say))
 
@@ -85,8 +85,8 @@ def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[
 def _named(items: Sequence[Json], total: int, item_ids: Sequence[str], say: Say) -> str:
     """How many, and the first of them with how many of their runs are right, or with their mean."""
     names = say("comma").join(
-        say("with_note", name=plain(item_ids[each["item"]]), note=_of_runs(each, say))
-        for each in items[:NAMED]
+        say("with_note", name=plain(item_ids[entry["item"]]), note=_of_runs(entry, say))
+        for entry in items[:NAMED]
     )
     if total > NAMED:
         names = say("and_more_by_json", names=names, n=total - NAMED)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault
-from forelock.questions.asked import Asked, Opened
+from forelock.questions.choices import Choices, Opened
 from forelock.questions.reading import read_for
 from forelock.questions.systems import two
 from forelock.questions.table import Reading, System
@@ -21,7 +21,7 @@ _PARTS = ("hypothesis", "population", "endpoint")
 
 
 def resolve(
-    asked_of: Client | Local, paths: Sequence[str], asked: Asked, request: Json
+    asked_of: Client | Local, paths: Sequence[str], choices: Choices, request: Json
 ) -> tuple[Json, Reading]:
     """What a baseline's and a candidate's items resolve, from two files or one that holds both; and how it was read.
 
@@ -35,13 +35,13 @@ def resolve(
     def body(reading: Reading) -> Json:
         return {**paired(reading.systems), **request}
 
-    def prepare(opened: Opened, asked: Asked) -> Asked:
+    def prepare(opened: Opened, choices: Choices) -> Choices:
         _require_one_part(opened)
-        return asked
+        return choices
 
     sides = [[path] for path in paths]
     reading = read_for(
-        asked_of, sides, asked, two, lambda taken: asked_of.resolve(body(taken)), prepare=prepare
+        asked_of, sides, choices, two, lambda taken: asked_of.resolve(body(taken)), prepare=prepare
     )
     return asked_of.resolve(body(reading)), reading
 

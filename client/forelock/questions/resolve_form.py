@@ -51,11 +51,11 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
 def of_published(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer about two published accuracies, part by part."""
     more: list[str] = []
-    for each, words in ((answer["least"], "few_discordant"), (answer["most"], "many_discordant")):
-        more += ["", say(words, n=each["n_discordant"])]
+    for end, words in ((answer["least"], "few_discordant"), (answer["most"], "many_discordant")):
+        more += ["", say(words, n=end["n_discordant"])]
         more += [
             f"    {padded(say.name(name), 9)} {value}"
-            for name, value in _numbers(each["reach"], say, points=True)
+            for name, value in _numbers(end["reach"], say, points=True)
         ]
     return Form(
         question="audit",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.problem import ForelockProblem
 from forelock.questions.amounts import range_of
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.reading import read_for
 from forelock.questions.systems import alone_or_all
 from forelock.questions.table import Reading, System
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 def scores_of(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     request: Json,
     *,
     scores: str | None = None,
@@ -44,7 +44,7 @@ def scores_of(
     def body(reading: Reading, system: System) -> Json:
         scale = {} if scores is None else {"range": range_of(scores)}
         prefers = {"prefers": "lower"} if reading.lower else {}
-        return {**system.columns(), **scale, **prefers, **suite_body(reading, asked), **request}
+        return {**system.columns(), **scale, **prefers, **suite_body(reading, choices), **request}
 
     def answer(reading: Reading) -> dict[str, Json | str]:
         answers: dict[str, Json | str] = {}
@@ -59,5 +59,5 @@ def scores_of(
             raise problems[0]
         return answers
 
-    reading = read_for(asked_of, [paths], asked, alone_or_all, answer, compares=False)
+    reading = read_for(asked_of, [paths], choices, alone_or_all, answer, compares=False)
     return answer(reading), reading

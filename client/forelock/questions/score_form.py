@@ -92,10 +92,10 @@ def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         show_level(answer["mean"], points=points),
         show_interval(answer["ci"], points=points, say=say),
     )
-    told = say("and_interval", value=mean, interval=interval)
+    text = say("and_interval", value=mean, interval=interval)
     if answer["se"] is not None:
-        told = say("with_error", value=told, se=show_level(answer["se"], points=points))
-    yield "score", told
+        text = say("with_error", value=text, se=show_level(answer["se"], points=points))
+    yield "score", text
     clusters, items = answer["clusters"], str(answer["n"])
     if answer["n_values"] != answer["n"]:
         items = say("runs", items=items, n=answer["n_values"])
@@ -122,14 +122,14 @@ def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
 
 
 def _clusters(answer: Json, clusters: Json, say: Say) -> Iterator[tuple[str, str]]:
-    told = [say("largest", share=f"{clusters['largest_share']:.1%}")]
+    parts = [say("largest", share=f"{clusters['largest_share']:.1%}")]
     if clusters["design_effect"] is not None:
-        told.append(say("design_effect", value=f"{clusters['design_effect']:.2f}"))
+        parts.append(say("design_effect", value=f"{clusters['design_effect']:.2f}"))
     if clusters["icc"] is not None:
-        told.append(say("icc", value=f"{clusters['icc']:.3f}"))
+        parts.append(say("icc", value=f"{clusters['icc']:.3f}"))
     if clusters["effective_n"] is not None:
-        told.append(say("as_independent", n=f"{clusters['effective_n']:.0f}"))
-    yield "clusters", say("comma").join(told)
+        parts.append(say("as_independent", n=f"{clusters['effective_n']:.0f}"))
+    yield "clusters", say("comma").join(parts)
     if clusters["independent"] is not None:
         flat = show_interval(clusters["independent"], points=answer["points"], say=say)
         yield "unclustered", say("if_independent", interval=flat)
@@ -140,33 +140,33 @@ def _against(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     if against is None:
         return
     bar = "at_least" if answer["prefers"] == "higher" else "at_most"
-    told = [say(bar, value=show_level(against["threshold"], points=answer["points"]))]
+    parts = [say(bar, value=show_level(against["threshold"], points=answer["points"]))]
     named = ("p_meets", "p_falls_short")
-    told += [say(name, p=show_p(against[name])) for name in named if against[name] is not None]
+    parts += [say(name, p=show_p(against[name])) for name in named if against[name] is not None]
     if against["posterior"] is not None:
-        told.append(say("posterior", value=f"{against['posterior']:.4f}"))
-    yield "threshold", say("comma").join(told)
+        parts.append(say("posterior", value=f"{against['posterior']:.4f}"))
+    yield "threshold", say("comma").join(parts)
 
 
 def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     slices = answer["slices"]
     if slices is None:
         return
-    width = max((len(plain(each["name"])) for each in slices["results"]), default=0)
-    for at, each in enumerate(slices["results"]):
-        words = "" if each["outcome"] == "estimate" else padded(_outcome(each, say), 22)
-        mean = show_level(each["mean"], points=answer["points"])
-        interval = show_interval(each["ci"], points=answer["points"], say=say)
-        told = say("and_interval", value=f"{words}{mean}", interval=interval)
-        yield "slice", f"{plain(each['name']):<{width}}  {told}{say('comma')}n = {each['n']}"
+    width = max((len(plain(result["name"])) for result in slices["results"]), default=0)
+    for at, result in enumerate(slices["results"]):
+        words = "" if result["outcome"] == "estimate" else padded(_outcome(result, say), 22)
+        mean = show_level(result["mean"], points=answer["points"])
+        interval = show_interval(result["ci"], points=answer["points"], say=say)
+        text = say("and_interval", value=f"{words}{mean}", interval=interval)
+        yield "slice", f"{plain(result['name']):<{width}}  {text}{say('comma')}n = {result['n']}"
         withheld = answer.get("reasons", {}).get(f"slices.results.{at}.outcome")
         if withheld is not None:
             yield "slice", f"{' ' * width}  {withheld}"
     if slices["left_out"]:
-        yield "slice", say("not_weighed", names=", ".join(plain(each) for each in slices["left_out"]))
+        yield "slice", say("not_weighed", names=", ".join(plain(result) for result in slices["left_out"]))
     if slices["outcome"] is not None:
         yield "slice", say(f"together_{slices['outcome']}")
 
 
-def _outcome(each: Json, say: Say) -> str:
-    return say("short_holm" if each["shown_short"] else each["outcome"])
+def _outcome(result: Json, say: Say) -> str:
+    return say("short_holm" if result["shown_short"] else result["outcome"])

@@ -54,8 +54,8 @@ def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], say: 
         return say("scores", n=len(scored), **ends)
     threshold = show_level(best["against"]["threshold"], points=best["points"])
     counts = {outcome: outcomes.count(outcome) for outcome in _WORST}
-    told = {"meet": counts["meets"], "short": counts["falls_short"], "open": counts["cannot_tell"]}
-    return say("scores_against", n=len(scored), bar=threshold, **told, **ends)
+    counts_told = {"meet": counts["meets"], "short": counts["falls_short"], "open": counts["cannot_tell"]}
+    return say("scores_against", n=len(scored), bar=threshold, **counts_told, **ends)
 
 
 def _score(name: str, answer: Json, say: Say) -> str:
@@ -86,8 +86,8 @@ def _lines(answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]]
     several = any(answer["outcome"] != "estimate" for _, answer in scored)
     for name, answer in scored:
         outcome = answer["outcome"]
-        told = "" if outcome == "estimate" else say("short" if outcome == "falls_short" else outcome)
-        word = padded(told, 12) if several else ""
+        word_of = "" if outcome == "estimate" else say("short" if outcome == "falls_short" else outcome)
+        word = padded(word_of, 12) if several else ""
         mean = show_level(answer["mean"], points=answer["points"])
         interval = show_interval(answer["ci"], points=answer["points"], say=say)
         value = say("and_interval", value=f"{word}{mean}", interval=interval)
@@ -110,8 +110,8 @@ def _cautions(scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[dict[str
             systems.setdefault(key, []).append(name)
             kept[key] = caution
     for key, names in systems.items():
-        shown = ", ".join(map(plain, names[:NAMED]))
+        quoted = ", ".join(map(plain, names[:NAMED]))
         if len(names) > NAMED:
-            shown = say("and_more", names=shown, n=len(names) - NAMED)
-        of = "" if len(names) == len(scored) else say("caution", code=shown)
+            quoted = say("and_more", names=quoted, n=len(names) - NAMED)
+        of = "" if len(names) == len(scored) else say("caution", code=quoted)
         yield {**kept[key], "message": f"{of}{kept[key]['message']}"}

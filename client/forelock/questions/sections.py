@@ -11,7 +11,7 @@ from forelock.columns import SHARED, TABLES, fitting, listed
 from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
-from forelock.questions.asked import Asked, Opened
+from forelock.questions.choices import Choices, Opened
 from forelock.questions.tasks import readings_of
 from forelock.questions.ways import (
     ROW,
@@ -32,21 +32,24 @@ _BESIDE = frozenset({"cluster", *SHARED})
 """Columns of a table that items share rather than measures."""
 
 
-def sections_of(opened: Opened, asked: Asked) -> dict[str, Json]:
+def sections_of(opened: Opened, choices: Choices) -> dict[str, Json]:
     """By format, or by task, how its files are read.
 
     Raises:
         FileFault: there is no such measure or line.
     """
     lines = {form: {*LINES, *OWN_LINES[form].split()} for form in opened.forms}
-    strange = next((name for name in asked.fields if not any(name in each for each in lines.values())), None)
+    strange = next(
+        (name for name in choices.fields if not any(name in known_lines for known_lines in lines.values())),
+        None,
+    )
     if strange is not None:
         known = sorted(set().union(*lines.values()) - {"format"})
         raise FileFault(f"--set takes {', '.join(known)} of such files, and not '{strange}'")
-    return {key: _section(key, lines[form], opened, asked) for key, form in opened.keys.items()}
+    return {key: _section(key, lines[form], opened, choices) for key, form in opened.keys.items()}
 
 
-def _section(key: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
+def _section(key: str, lines: set[str], opened: Opened, choices: Choices) -> Json:
     """What the first file suggests, filled from the others, and what the command line says."""
     surveys = opened.surveys(key)
     section: Json = {}
@@ -55,11 +58,11 @@ def _section(key: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
     if not opened.alone:
         section.pop("arm", None)  # the file is the arm
     section.pop("cluster", None)
-    if asked.metric is not None:
-        section |= _measure(key, opened, asked)
-    if asked.cluster is not None:
-        section["cluster"] = place_of(asked.cluster, surveys)
-    for name, value in asked.fields.items():
+    if choices.metric is not None:
+        section |= _measure(key, opened, choices)
+    if choices.cluster is not None:
+        section["cluster"] = place_of(choices.cluster, surveys)
+    for name, value in choices.fields.items():
         if name not in lines:
             continue
         try:
@@ -69,14 +72,14 @@ def _section(key: str, lines: set[str], opened: Opened, asked: Asked) -> Json:
     return section
 
 
-def _measure(key: str, opened: Opened, asked: Asked) -> Json:
-    form, name, names = opened.keys[key], asked.metric or "", list(opened.surveys(key)[0]["measures"])
+def _measure(key: str, opened: Opened, choices: Choices) -> Json:
+    form, name, names = opened.keys[key], choices.metric or "", list(opened.surveys(key)[0]["measures"])
     if name not in names:
-        close = [each for each in names if each.partition(",")[0] == name]
+        close = [other for other in names if other.partition(",")[0] == name]
         if len(close) != 1:
             if any(name in survey["measures"] for survey in opened.surveys()):
                 return {}  # it is a measure of files of another format or task
-            ways = [by_metric(asked, each) for each in close or names]
+            ways = [by_metric(choices, other) for other in close or names]
             raise Refused(f"there is no measure '{name}'; the file has {', '.join(names) or 'none'}", ways)
         name = close[0]
     if form == "inspect":
@@ -93,7 +96,7 @@ def place_of(name: str, surveys: Sequence[Json]) -> str:
     return name if not paths or name in paths else paths[0]
 
 
-def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> None:
+def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool) -> None:
     """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
 
     Raises:
@@ -104,18 +107,20 @@ def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> 
     if opened.form in TABLES and columns:
         item_id, metric = section.get("item_id", "item_id"), section.get("metric", "value")
         if item_id.removeprefix("sha256:") not in (*columns, ROW):
-            ways = [by_set(asked, "item_id", column) for column in columns]
+            ways = [by_set(choices, "item_id", column) for column in columns]
             others = [role for role in ("item_id", "arm", "run", "judge") if fitting(role, columns)]
             if opened.alone and (len(columns) == 1 or not others):
-                ways.append(replace(by_set(asked, "item_id", ROW), when="if every row is an item of its own"))
+                ways.append(
+                    replace(by_set(choices, "item_id", ROW), when="if every row is an item of its own")
+                )
             raise _unnamed(opened, "item_id", section, ways)
         if metric not in columns and not wide:
             others = outcome_columns(survey, item_id)
-            ways = [by_metric(asked, other) for other in others]
-            ways = [*ways_to_wide(opened, section, asked, others), *ways]
+            ways = [by_metric(choices, other) for other in others]
+            ways = [*ways_to_wide(opened, section, choices, others), *ways]
             raise _unnamed(opened, "metric", section, ways)
     values = section.get("values")
-    if "values" in asked.fields or wide:
+    if "values" in choices.fields or wide:
         return
     if isinstance(values, dict) and len(values) > 1 and set(values.values()) == {0.0}:
         texts = list(values)
@@ -123,10 +128,10 @@ def require_told(opened: Opened, section: Json, asked: Asked, *, wide: bool) -> 
             section.pop("values")  # what is the matter with them is said as they are read
             return
         fault = f"{path}: say what its values count as, 1 for right and 0 for wrong"
-        raise Refused(fault, list(meanings(texts, asked)))
+        raise Refused(fault, list(meanings(texts, choices)))
 
 
-def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Asked]:
+def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
     columns = list(opened.first.survey["measures"])
     own = {"item_id": "item_id", "metric": "value"}[field_]
     if field_ in section:
@@ -146,45 +151,47 @@ def is_lower(survey: Json, section: Json) -> bool:
     return ",".join(name for name in named if name is not None) in survey.get("lower", ())
 
 
-def shared_places(surveys: Sequence[Json], section: Json, asked: Asked) -> list[str]:
+def shared_places(surveys: Sequence[Json], section: Json, choices: Choices) -> list[str]:
     """Places that may say what items share: neither measures nor anything that was read as something else."""
-    labels = set(asked.labels.values())
+    labels = set(choices.labels.values())
     measured = set(surveys[0]["measures"]) - _BESIDE | set(map(str, section.values())) | labels
     return [path for path in surveys[0]["clusters"] if path not in measured]
 
 
-def remarks_of(opened: Opened, sections: dict[str, Json], asked: Asked, columns: Sequence[str]) -> list[str]:
+def remarks_of(
+    opened: Opened, sections: dict[str, Json], choices: Choices, columns: Sequence[str]
+) -> list[str]:
     """What the reading decided by itself, in sentences; `columns` are those of systems."""
     remarks = [f"a run {survey['partial']}" for survey in opened.surveys() if survey["partial"]]
     if opened.by_task:
         return list(dict.fromkeys([*remarks, readings_of(sections)]))
     for form, section in sections.items():
         of = f" (in files of {form})" if len(sections) > 1 else ""
-        remarks += [remark + of for remark in _remarks(opened.surveys(form), section, asked, columns)]
+        remarks += [remark + of for remark in _remarks(opened.surveys(form), section, choices, columns)]
     return list(dict.fromkeys(remarks))
 
 
-def _remarks(surveys: Sequence[Json], section: Json, asked: Asked, columns: Sequence[str]) -> list[str]:
+def _remarks(surveys: Sequence[Json], section: Json, choices: Choices, columns: Sequence[str]) -> list[str]:
     remarks = []
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
-    shared = shared_places(surveys, section, asked)
-    others = {*_PLACES, *shared, *(section.get(name) for name in _PLACED), *asked.labels.values()}
+    shared = shared_places(surveys, section, choices)
+    others = {*_PLACES, *shared, *(section.get(name) for name in _PLACED), *choices.labels.values()}
     measures = [name for name in surveys[0]["measures"] if name not in others]
     if columns:
         chosen.pop("metric", None)
-        if asked.arms is None:
+        if choices.arms is None:
             remarks.append(f"systems are the columns {listed(columns)}; --arms names fewer")
-    elif asked.metric is None and len(measures) > 1 and "value" not in measures:
+    elif choices.metric is None and len(measures) > 1 and "value" not in measures:
         remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
-    if asked.cluster == "cluster":
+    if choices.cluster == "cluster":
         remarks.append("clusters by cluster; --cluster names another column")
     places = {name: section[name] for name in _PLACED if name in section}
-    if "run" in asked.beside:
+    if "run" in choices.beside:
         places.pop("replicate", None)
     if places:
         placed = ", ".join(f"{_PLACED[name]} by {place}" for name, place in places.items())
         remarks.append(f"{placed}; --set {next(iter(places))}=… names another")
-    guessed = {name: place for name, place in asked.beside.items() if name in _BESIDE_SAID}
+    guessed = {name: place for name, place in choices.beside.items() if name in _BESIDE_SAID}
     if guessed:
         beside = ", ".join(f"{_BESIDE_SAID[name]} by {place}" for name, place in guessed.items())
         remarks.append(f"{beside}; --set {next(iter(guessed))}=… names another")

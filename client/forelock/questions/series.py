@@ -13,7 +13,7 @@ from forelock import files
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.kept import read_kept
 from forelock.questions.reading import read_for
 from forelock.questions.systems import one
@@ -49,7 +49,7 @@ NEXT = {
 def watch(
     asked_of: Client | Local,
     paths: Sequence[str],
-    asked: Asked,
+    choices: Choices,
     *,
     series: str,
     run: str | None = None,
@@ -66,7 +66,7 @@ def watch(
     Raises:
         FileFault: files that hold no one system, another run of this name, or a file that is no series.
     """
-    reading = read_for(asked_of, [paths], asked, one, _run_of)
+    reading = read_for(asked_of, [paths], choices, one, _run_of)
     body = {"name": run or _called(paths[0]), **_run_of(reading)}
     settings: Json = {"better": "lower"} if reading.lower else {}
     if margin is not None:
@@ -102,7 +102,7 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
     """The same from a file, which the run is added to."""
     path = Path(series if series.endswith(".json") else series + ENDING)
     kept = _kept(path, settings)
-    same = next((each for each in kept["runs"] if each["name"] == run["name"]), None)
+    same = next((other for other in kept["runs"] if other["name"] == run["name"]), None)
     if same is not None and any(
         same.get(name) != run.get(name) for name in ("item_ids", "values", "clusters")
     ):
@@ -173,8 +173,8 @@ def _state(name: str, kept: Json, answer: Json) -> Json:
     """The answer of the test, as a service tells it of a series."""
     analysis = answer["analysis"]
     runs = [
-        {"name": each["run"], "evidence": evidence, "standing": each, "reference": evidence is None}
-        for each, evidence in zip(analysis["runs"], analysis["evidence"], strict=True)
+        {"name": entry["run"], "evidence": evidence, "standing": entry, "reference": evidence is None}
+        for entry, evidence in zip(analysis["runs"], analysis["evidence"], strict=True)
     ]
     last = runs[-1]["name"]
     return {
@@ -190,7 +190,7 @@ def _state(name: str, kept: Json, answer: Json) -> Json:
         "sentence": analysis["sentence"],
         "e_value": analysis["e_value"],
         "n_runs": len(runs),
-        "warnings": [each for each in answer["warnings"] if f"'{last}'" in each["message"]],
+        "warnings": [entry for entry in answer["warnings"] if f"'{last}'" in entry["message"]],
         "next": NEXT["no_run" if analysis["e_value"] is None else analysis["outcome"]],
         "runs": runs,
         "provenance": answer["provenance"],

@@ -39,10 +39,10 @@ def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]
     suite = answer["suite"]
     points, paired = answer["points"], suite["losses"] is not None
     show = show_difference if paired else show_level
-    told = say(f"weights_{suite['weights']}", n=suite["n_tasks"])
+    text = say(f"weights_{suite['weights']}", n=suite["n_tasks"])
     if suite["estimand"] == "new_tasks":
-        told = say("tasks_like_these", suite=told)
-    yield "suite", say("spanning", suite=told, n=suite["n_spanning"]) if suite["n_spanning"] else told
+        text = say("tasks_like_these", suite=text)
+    yield "suite", say("spanning", suite=text, n=suite["n_spanning"]) if suite["n_spanning"] else text
     yield "pooled", say("over_all_items", value=show(suite["item_weighted"], points=points))
     losses = suite["losses"]
     if losses is not None:
@@ -55,11 +55,11 @@ def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]
     unlike = suite["heterogeneity"]
     if unlike is not None:
         p = "" if unlike["p_value"] is None else say("comma") + f"p {show_p(unlike['p_value'])}"
-        told = say("unlike", q=f"{unlike['q']:.1f}", df=unlike["df"], p=p, share=f"{unlike['i2']:.0%}")
+        text = say("unlike", q=f"{unlike['q']:.1f}", df=unlike["df"], p=p, share=f"{unlike['i2']:.0%}")
         if has_ends(unlike["prediction"]):
             low, high = (show(unlike["prediction"][end], points=points) for end in ("low", "high"))
-            told = say("another_task", value=told, low=low, high=high)
-        yield "unlike", told
+            text = say("another_task", value=text, low=low, high=high)
+        yield "unlike", text
 
 
 def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
@@ -76,9 +76,9 @@ def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
             difference=paired,
             say=say,
         )
-        told = say("and_interval", value=word + show(task["estimate"], points=points), interval=interval)
+        text = say("and_interval", value=word + show(task["estimate"], points=points), interval=interval)
         weight = f"{task['weight']:.3g}"
-        line = say("task_weighed", estimate=told, n=task["n"], weight=weight)
+        line = say("task_weighed", estimate=text, n=task["n"], weight=weight)
         yield "task", f"{plain(task['name']):<{width}}  {line}"
     for name in suite["lacking"]:
         reason = say("no_result_in_both" if paired else "no_result_at_all")
@@ -103,6 +103,6 @@ def _word(task: Json) -> str:
 
 
 def _short(name: str) -> str:
-    told = plain(name)
+    short = plain(name)
     half = (LETTERS - 1) // 2
-    return told if len(told) <= LETTERS else f"{told[:half]}~{told[-(LETTERS - 1 - half) :]}"
+    return short if len(short) <= LETTERS else f"{short[:half]}~{short[-(LETTERS - 1 - half) :]}"

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from forelock.columns import listed
 from forelock.hints import Refused, Way
-from forelock.questions.asked import Asked
+from forelock.questions.choices import Choices
 from forelock.questions.table import Reading, System
 from forelock.questions.ways import arms_elsewhere, by_arms
 from forelock.questions.wide import PAIR
 
 
-def alone_or_all(reading: Reading, asked: Asked) -> Reading:
+def alone_or_all(reading: Reading, choices: Choices) -> Reading:
     """The system that is asked for, or all there are.
 
     Raises:
@@ -22,56 +22,56 @@ def alone_or_all(reading: Reading, asked: Asked) -> Reading:
     """
     name = reading.opened.name
     held = {system.name: system for system in named_shortly(reading)}
-    if asked.arms in held:
-        return replace(reading, systems=[held[asked.arms]])
-    if asked.arms is None:
+    if choices.arms in held:
+        return replace(reading, systems=[held[choices.arms]])
+    if choices.arms is None:
         return replace(reading, systems=list(held.values()))
-    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in held]
-    raise Refused(f"{name}: has no system '{asked.arms}'; it has {listed(list(held))}", ways)
+    ways = [Way(f"--arm {shlex.quote(arm)}", replace(choices, arms=arm)) for arm in held]
+    raise Refused(f"{name}: has no system '{choices.arms}'; it has {listed(list(held))}", ways)
 
 
-def one(reading: Reading, asked: Asked) -> Reading:
+def one(reading: Reading, choices: Choices) -> Reading:
     """The system that is asked for, or the only one there is.
 
     Raises:
         Refused: there are several and none is named, or not the one that is.
     """
-    taken = alone_or_all(reading, asked)
+    taken = alone_or_all(reading, choices)
     if len(taken.systems) == 1:
         return taken
     names = [system.name for system in taken.systems]
-    ways = [Way(f"--arm {shlex.quote(each)}", replace(asked, arms=each)) for each in names]
-    said = f"holds {len(names)} systems, and this is of one ('forelock rank' has all of them)"
-    raise Refused(f"{reading.opened.name}: {said}: {listed(names)}", ways)
+    ways = [Way(f"--arm {shlex.quote(name)}", replace(choices, arms=name)) for name in names]
+    fault = f"holds {len(names)} systems, and this is of one ('forelock rank' has all of them)"
+    raise Refused(f"{reading.opened.name}: {fault}: {listed(names)}", ways)
 
 
-def two(reading: Reading, asked: Asked) -> Reading:
+def two(reading: Reading, choices: Choices) -> Reading:
     """Baseline and candidate: the two that are named, those of two sides, or the only two there are.
 
     Raises:
         Refused: there are others, and none are named, or not those that are.
     """
-    systems, opened, wanted = list(reading.systems), reading.opened, asked.names
+    systems, opened, wanted = list(reading.systems), reading.opened, choices.names
     names = [system.name for system in systems]
     if wanted:
         held = {system.name: system for system in systems}
         if len(wanted) != 2 or not set(wanted) <= set(held):
-            said = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
-            raise Refused(said, [by_arms(names, asked)] if len(names) > 1 else [])
+            fault = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
+            raise Refused(fault, [by_arms(names, choices)] if len(names) > 1 else [])
         pair = [held[name] for name in wanted]
     else:
         sides = [[system for system in systems if system.side == side] for side in range(len(opened.paths))]
         pair = systems if opened.alone else [side[0] for side in sides if len(side) == 1]
     if len(pair) != 2:
-        ways = [by_arms(names, asked)] if len(names) > 1 else arms_elsewhere(opened, asked)
+        ways = [by_arms(names, choices)] if len(names) > 1 else arms_elsewhere(opened, choices)
         otherwise = "name two files, the baseline's first" if len(names) < 2 else ""
         raise Refused(f"{opened.paths[0]}: takes two arms and there are: {listed(names)}", ways, otherwise)
     pair = named_shortly(replace(reading, systems=pair))
-    remarks = [*_order([system.name for system in pair], reading, asked), *reading.remarks]
+    remarks = [*_order([system.name for system in pair], reading, choices), *reading.remarks]
     return replace(reading, systems=pair, remarks=remarks)
 
 
-def several(reading: Reading, asked: Asked) -> Reading:
+def several(reading: Reading, choices: Choices) -> Reading:
     """All systems, or those that are named; rows of one name in several files are one system's.
 
     Raises:
@@ -81,15 +81,15 @@ def several(reading: Reading, asked: Asked) -> Reading:
     for system in named_shortly(reading):
         by_name[system.name] = joined(by_name[system.name], system) if system.name in by_name else system
     names, opened = list(by_name), reading.opened
-    absent = [name for name in asked.names if name not in by_name]
+    absent = [name for name in choices.names if name not in by_name]
     if absent:
-        ways = [by_arms(names, asked)] if len(names) > 1 else []
+        ways = [by_arms(names, choices)] if len(names) > 1 else []
         raise Refused(f"{opened.name}: has no system '{absent[0]}'; it has {listed(names)}", ways)
-    chosen = [by_name[name] for name in asked.names or names]
+    chosen = [by_name[name] for name in choices.names or names]
     if len(chosen) < 2:
         otherwise = "name a file for each system" if opened.alone else ""
-        said = f"{opened.name}: takes two systems or more and there are: {listed(names)}"
-        raise Refused(said, arms_elsewhere(opened, asked), otherwise)
+        fault = f"{opened.name}: takes two systems or more and there are: {listed(names)}"
+        raise Refused(fault, arms_elsewhere(opened, choices), otherwise)
     return replace(reading, systems=chosen)
 
 
@@ -119,9 +119,9 @@ def named_shortly(reading: Reading) -> list[System]:
     ]
 
 
-def _order(names: Sequence[str], reading: Reading, asked: Asked) -> list[str]:
+def _order(names: Sequence[str], reading: Reading, choices: Choices) -> list[str]:
     """Which of two is the baseline, where nobody said it."""
-    if not reading.opened.alone or asked.arms is not None or tuple(names) == PAIR:
+    if not reading.opened.alone or choices.arms is not None or tuple(names) == PAIR:
         return []
     first = reading.opened.form == "promptfoo"
     why = "which the configuration has first" if first else "which the file has first"

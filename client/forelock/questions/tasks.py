@@ -12,7 +12,7 @@ from typing import Any
 from forelock.formats import TOGETHER
 from forelock.import_files import OneImport
 from forelock.problem import FileFault
-from forelock.questions.asked import Asked, Opened
+from forelock.questions.choices import Choices, Opened
 from forelock.questions.table import Reading, System
 
 Json = dict[str, Any]
@@ -50,18 +50,18 @@ def task_of(form: str, one: OneImport, survey: Json) -> str:
         name, colon, rest = names[0].partition(":")
         kept = [part for part in rest.split(",") if part and part.partition("=")[0] not in _OF_MODEL]
         return f"{name}{colon}{','.join(kept)}" if kept else str(name)
-    told = survey.get("about", {}).get("task")
-    if isinstance(told, str) and told and not told.startswith(("{", "[", "sha256:")):
-        return told
+    task = survey.get("about", {}).get("task")
+    if isinstance(task, str) and task and not task.startswith(("{", "[", "sha256:")):
+        return task
     path = one.paths[0]
     if form == "lm_eval" and path.stem.startswith(_SAMPLES):  # samples_TASK_2026-11-21T23-20-38.480968
         return path.stem.removeprefix(_SAMPLES).rpartition("_")[0] or path.stem
     return path.stem
 
 
-def by_files(opened: Opened, asked: Asked) -> bool:
+def by_files(opened: Opened, choices: Choices) -> bool:
     """Whether tasks are those of the files, rather than a column of theirs."""
-    if asked.suite != OWN:
+    if choices.suite != OWN:
         return False
     columns = [path for path in opened.first.survey["clusters"] if path.rpartition(".")[2] == OWN]
     return not columns or any(len({piece.task for piece in side}) > 1 for side in opened.sides)
@@ -72,9 +72,11 @@ def readings_of(sections: Mapping[str, Json]) -> str:
     tasks: dict[str, list[str]] = {}
     for task, section in sections.items():
         chosen = {name: section[name] for name in ("scorer", "metric", "filter", "split") if name in section}
-        said = ", ".join(f"{name}={_short(value)}" for name, value in chosen.items())
-        tasks.setdefault(said, []).append(task)
-    return "; ".join(f"{', '.join(names)} read as {said}" for said, names in tasks.items() if said)
+        reading_text = ", ".join(f"{name}={_short(value)}" for name, value in chosen.items())
+        tasks.setdefault(reading_text, []).append(task)
+    return "; ".join(
+        f"{', '.join(names)} read as {reading_text}" for reading_text, names in tasks.items() if reading_text
+    )
 
 
 def _short(value: object) -> str:
@@ -83,13 +85,13 @@ def _short(value: object) -> str:
 
 def renumbered(systems: Sequence[System]) -> list[System] | None:
     """The rows of ids that were read as runs because they begin anew in every task; None where a task has one twice."""
-    told = []
+    numbered = []
     for system in systems:
         rows = list(zip(system.labels["suite"], system.item_ids, strict=True))
         if len(set(rows)) < len(rows):
             return None
-        told.append(replace(system, replicates=[1] * len(rows)))
-    return told
+        numbered.append(replace(system, replicates=[1] * len(rows)))
+    return numbered
 
 
 def called_apart(tables: Sequence[Json], suites: Sequence[Sequence[str | None]]) -> None:
@@ -106,7 +108,7 @@ def called_apart(tables: Sequence[Json], suites: Sequence[Sequence[str | None]])
                     f"{table['arm']}: item '{item_id}' has no task, and others have; name one for every item"
                 )
             tasks.setdefault(item_id, set()).add(task)
-    if all(len(each) == 1 for each in tasks.values()):
+    if all(len(names) == 1 for names in tasks.values()):
         return
     for table, suite in zip(tables, suites, strict=True):
         named = zip(suite, table["item_ids"], strict=True)
@@ -119,34 +121,34 @@ def lacking(systems: Sequence[System]) -> list[str]:
         return []
     held = {system.name: {task for task in system.labels["suite"] if task is not None} for system in systems}
     every = sorted(set().union(*held.values()))
-    told = []
+    sentences = []
     for name, tasks in held.items():
         gone = [task for task in every if task not in tasks]
         if gone:
             listed = ", ".join(gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
-            told.append(f"'{name}' lacks {len(gone)} of {len(every)} tasks: {listed}")
-    return told
+            sentences.append(f"'{name}' lacks {len(gone)} of {len(every)} tasks: {listed}")
+    return sentences
 
 
-def suite_body(reading: Reading, asked: Asked) -> Json:
+def suite_body(reading: Reading, choices: Choices) -> Json:
     """How the tasks that were read make a suite, as a part of a request; nothing without tasks."""
-    return {"suite": dict(asked.together)} if "suite" in reading.systems[0].labels else {}
+    return {"suite": dict(choices.together)} if "suite" in reading.systems[0].labels else {}
 
 
-def with_suite(asked: Asked, options: argparse.Namespace) -> Asked:
+def with_suite(choices: Choices, options: argparse.Namespace) -> Choices:
     """What is asked of the files, with how their tasks make a suite.
 
     Raises:
         FileFault: weights of no suite, or a suite and slices.
     """
-    if asked.suite is None:
+    if choices.suite is None:
         if options.weights is not None or getattr(options, "new_tasks", False):
             raise FileFault("--weights and --new-tasks are of a suite: name it with --suite")
-        return asked
-    if asked.slice is not None:
+        return choices
+    if choices.slice is not None:
         raise FileFault("--slice is of one task: leave it or --suite out")
     new_tasks = getattr(options, "new_tasks", False)  # rankings speak of these tasks alone
-    return replace(asked, together=suite_of(options.weights, new_tasks=new_tasks))
+    return replace(choices, together=suite_of(options.weights, new_tasks=new_tasks))
 
 
 def suite_of(weights: str | None, *, new_tasks: bool) -> Json:
@@ -155,29 +157,29 @@ def suite_of(weights: str | None, *, new_tasks: bool) -> Json:
     Raises:
         FileFault: the file is none of weights.
     """
-    asked: Json = {"estimand": "new_tasks"} if new_tasks else {}
+    suite: Json = {"estimand": "new_tasks"} if new_tasks else {}
     if weights is None or weights in ("equal", "items"):
-        return {**asked, "weights": weights or "equal"}
-    return {**asked, **_from_file(Path(weights))}
+        return {**suite, "weights": weights or "equal"}
+    return {**suite, **_from_file(Path(weights))}
 
 
 def _from_file(path: Path) -> Json:
     """A JSON object of tasks to weights, or to `weight`, `floor` and `ceiling`."""
     way = 'write a JSON object such as {"code": 2, "maths": {"weight": 1, "floor": 0.25, "ceiling": 1}}'
     try:
-        told = json.loads(path.read_text("utf-8"))
+        document = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise FileFault(
             f"--weights takes equal, items or a file, and {path} cannot be read: {error.strerror}"
         ) from error
     except ValueError:
         raise FileFault(f"{path}: is no JSON; {way}") from None
-    if not isinstance(told, dict) or not told:
+    if not isinstance(document, dict) or not document:
         raise FileFault(f"{path}: has no weights; {way}")
     weights: Json = {}
     scales: Json = {}
-    for task, each in told.items():
-        line = each if isinstance(each, dict) else {"weight": each}
+    for task, entry in document.items():
+        line = entry if isinstance(entry, dict) else {"weight": entry}
         numbers = {name: value for name, value in line.items() if type(value) in (int, float)}
         strange = set(line) - {"weight", "floor", "ceiling"} or set(line) - set(numbers)
         if strange or ("floor" in line) != ("ceiling" in line):

@@ -11,7 +11,7 @@ from typing import Any
 
 from forelock.columns import TABLES, UNNAMED, listed
 from forelock.hints import Refused, Way
-from forelock.questions.asked import LABELS, Asked, Opened, Piece
+from forelock.questions.choices import LABELS, Choices, Opened, Piece
 
 Json = dict[str, Any]
 _LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')
@@ -26,108 +26,120 @@ ROW = "(row)"
 _MOST_WORDS = 10
 
 
-def open_ends(piece: Piece, problem: Json, opened: Opened, asked: Asked, label: str) -> Refused[Asked]:
+def open_ends(piece: Piece, problem: Json, opened: Opened, choices: Choices, label: str) -> Refused[Choices]:
     """What an import would be refused for, and the options that may close it; `label` was read as its cluster."""
     faults = problem.get("errors") or [{"path": "", "message": problem["detail"], "fix": ""}]
-    ways = [way for fault in faults[:3] for way in _ways_of(fault, piece, opened, asked, label)]
+    ways = [way for fault in faults[:3] for way in _ways_of(fault, piece, opened, choices, label)]
     messages = "; ".join(str(fault["message"]) for fault in faults[:3])
     otherwise = "; ".join(dict.fromkeys(str(fault["fix"]) for fault in faults[:3] if fault["fix"]))
     return Refused(f"{piece.one.name}: {messages}", ways, otherwise)
 
 
-def _ways_of(fault: Json, piece: Piece, opened: Opened, asked: Asked, label: str) -> Iterator[Way[Asked]]:
+def _ways_of(
+    fault: Json, piece: Piece, opened: Opened, choices: Choices, label: str
+) -> Iterator[Way[Choices]]:
     """What one open line of the import section may be."""
     line, survey = fault["path"].removeprefix("import."), piece.survey
     if line == "cluster":
         for path in list(survey["clusters"])[:PLACES_TRIED]:
             if label in LABELS:
-                yield Way(f"--{label} {shlex.quote(path)}", replace(asked, **{label: path}))
+                yield Way(f"--{label} {shlex.quote(path)}", replace(choices, **{label: path}))
         return
     if line == "item_id":
-        for path in (each for each in survey["ids"] if each and each != asked.fields.get("item_id")):
-            yield by_set(asked, "item_id", path)
-        yield from arms_elsewhere(opened, asked) if opened.alone else ()
+        for path in (
+            id_place for id_place in survey["ids"] if id_place and id_place != choices.fields.get("item_id")
+        ):
+            yield by_set(choices, "item_id", path)
+        yield from arms_elsewhere(opened, choices) if opened.alone else ()
     for name, alternatives in _LINE.findall(fault["fix"]):
-        if name == "replicate" and asked.takes_suite and asked.suite is None:
+        if name == "replicate" and choices.takes_suite and choices.suite is None:
             places = [path for path in survey["clusters"] if path.rpartition(".")[2] in TASK_NAMES]
             for place in places:
-                way = Way(f"--suite {shlex.quote(place)}", replace(asked, suite=place))
+                way = Way(f"--suite {shlex.quote(place)}", replace(choices, suite=place))
                 yield replace(way, when="if ids begin anew in every task")
         when = "if an item's rows are runs of it" if name == "replicate" else ""
         for value in re.findall(r'"([^"{}]*)"', alternatives):
-            yield replace(by_set(asked, name, value), when=when)
+            yield replace(by_set(choices, name, value), when=when)
     if line == "values" and piece.form in TABLES:
-        metric = asked.metric or asked.fields.get("metric") or survey["section"].get("metric", "value")
+        metric = choices.metric or choices.fields.get("metric") or survey["section"].get("metric", "value")
         measured = survey["measures"].get(metric, {"texts": (), "least": None})
         if measured["least"] is None:
-            yield from meanings(measured["texts"], asked)
+            yield from meanings(measured["texts"], choices)
         else:
-            yield from _no_results(measured["texts"], asked)
+            yield from _no_results(measured["texts"], choices)
     if line in ("metric", "scorer"):
-        item_id = asked.fields.get("item_id") or survey["section"].get("item_id", "item_id")
+        item_id = choices.fields.get("item_id") or survey["section"].get("item_id", "item_id")
         names = outcome_columns(survey, item_id) if piece.form in TABLES else survey["measures"]
-        yield from (by_metric(asked, name) for name in names)
+        yield from (by_metric(choices, name) for name in names)
 
 
-def by_set(asked: Asked, name: str, value: str) -> Way[Asked]:
+def by_set(choices: Choices, name: str, value: str) -> Way[Choices]:
     """A line of the import section, set on the command line."""
     option = f"--set {shlex.quote(f'{name}={value}')}"
-    return Way(option, replace(asked, fields={**asked.fields, name: value}))
+    return Way(option, replace(choices, fields={**choices.fields, name: value}))
 
 
-def by_metric(asked: Asked, name: str) -> Way[Asked]:
+def by_metric(choices: Choices, name: str) -> Way[Choices]:
     """Another measure."""
-    return Way(f"--metric {shlex.quote(name)}", replace(asked, metric=name))
+    return Way(f"--metric {shlex.quote(name)}", replace(choices, metric=name))
 
 
-def by_arms(names: Sequence[str], asked: Asked) -> Way[Asked]:
+def by_arms(names: Sequence[str], choices: Choices) -> Way[Choices]:
     """The first two of several arms."""
     pair = ",".join(names[:2])
-    return Way(f"--arms {shlex.quote(pair)}", replace(asked, arms=pair))
+    return Way(f"--arms {shlex.quote(pair)}", replace(choices, arms=pair))
 
 
-def arms_elsewhere(opened: Opened, asked: Asked) -> list[Way[Asked]]:
+def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
     """Places that tell several arms."""
     arms = opened.first.survey["arms"]
-    return [by_set(asked, "arm", path) for path, names in arms.items() if path and len(names) > 1]
+    return [by_set(choices, "arm", path) for path, names in arms.items() if path and len(names) > 1]
 
 
-def ways_to_wide(opened: Opened, section: Json, asked: Asked, columns: Sequence[str]) -> list[Way[Asked]]:
+def ways_to_wide(
+    opened: Opened, section: Json, choices: Choices, columns: Sequence[str]
+) -> list[Way[Choices]]:
     """The first two columns that may be systems, of a table that has a column for each."""
     texts = opened.first.survey["measures"]
     systems = [name for name in columns if not texts[name]["texts"]]
     systems.sort(key=lambda name: not texts[name]["binary"])  # a margin has one scale
-    return [by_arms(systems, asked)] if opened.alone and "arm" not in section and len(systems) > 1 else []
+    return [by_arms(systems, choices)] if opened.alone and "arm" not in section and len(systems) > 1 else []
 
 
-def meanings(texts: Sequence[str], asked: Asked) -> Iterator[Way[Asked]]:
+def meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
     """What a few words may count as: one of two is right, or the first of several, to be changed."""
     if not 2 <= len(texts) <= _MOST_WORDS or any(map(is_near_number, texts)):
         return
     for right in texts if len(texts) == 2 else texts[:1]:
         values = {text: int(text == right) for text in texts}
-        way = by_set(asked, "values", json.dumps(values, ensure_ascii=False))
+        way = by_set(choices, "values", json.dumps(values, ensure_ascii=False))
         yield replace(way, when=f"if {right} is right")
 
 
-def _no_results(texts: Sequence[str], asked: Asked) -> Iterator[Way[Asked]]:
+def _no_results(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
     """Words beside numbers, taken for rows without a result."""
     if 1 <= len(texts) <= _MOST_WORDS and not any(map(is_near_number, texts)):
-        way = by_set(asked, "values", json.dumps(dict.fromkeys(texts, "missing"), ensure_ascii=False))
+        way = by_set(choices, "values", json.dumps(dict.fromkeys(texts, "missing"), ensure_ascii=False))
         yield replace(way, when=f"if {listed(texts)} stand for no result")
 
 
 def outcome_columns(survey: Json, item_id: str) -> list[str]:
     """Columns that may hold outcomes: of numbers alone, then those of two words."""
     measures = {
-        name: told
-        for name, told in survey["measures"].items()
+        name: measure
+        for name, measure in survey["measures"].items()
         if name != item_id and not UNNAMED.fullmatch(name)
     }
-    numbers = [name for name, told in measures.items() if told["least"] is not None and not told["texts"]]
+    numbers = [
+        name for name, measure in measures.items() if measure["least"] is not None and not measure["texts"]
+    ]
     return [
         *numbers,
-        *(name for name, told in measures.items() if told["least"] is None and len(told["texts"]) == 2),
+        *(
+            name
+            for name, measure in measures.items()
+            if measure["least"] is None and len(measure["texts"]) == 2
+        ),
     ]
 
 

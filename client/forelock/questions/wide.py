@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from forelock.columns import NO_VALUE, SHARED, TABLES, UNNAMED, WORDS, fitting
 from forelock.problem import FileFault
-from forelock.questions.asked import Asked, Opened
+from forelock.questions.choices import Choices, Opened
 from forelock.questions.ways import ROW
 
 Json = dict[str, Any]
@@ -18,27 +18,27 @@ MOST = 200
 """Columns that one section can name."""
 
 
-def columns_of(opened: Opened, section: Json, asked: Asked, wanted: Wanted) -> list[str]:
+def columns_of(opened: Opened, section: Json, choices: Choices, wanted: Wanted) -> list[str]:
     """The columns that are systems; none where the table has one column of values."""
     if not opened.alone or opened.form not in TABLES or len(opened.pieces) > 1 or "arm" in section:
         return []
     measures = opened.first.survey["measures"]
-    names = asked.names
+    names = choices.names
     if names and len(set(names)) == len(names) and set(names) <= set(measures):
         return names
-    if names or asked.metric is not None or "metric" in section or "value" in measures:
+    if names or choices.metric is not None or "metric" in section or "value" in measures:
         return []
     if set(PAIR) <= set(measures):
         return list(PAIR)
-    systems = [name for name in measures if _is_system(name, opened, section, asked)]
+    systems = [name for name in measures if _is_system(name, opened, section, choices)]
     return systems if wanted == "every" and len(systems) > 1 else []
 
 
-def _is_system(name: str, opened: Opened, section: Json, asked: Asked) -> bool:
+def _is_system(name: str, opened: Opened, section: Json, choices: Choices) -> bool:
     """Whether a column may hold one system's outcomes: numbers, or words for right and wrong, of no other use."""
     measures = opened.first.survey["measures"]
     others = {fitted for role in ("item_id", "run", "judge", "cluster") for fitted in fitting(role, measures)}
-    labels = set(asked.labels.values())
+    labels = set(choices.labels.values())
     if name in others | labels | set(map(str, section.values())) or UNNAMED.fullmatch(name):
         return False
     texts = {text.lower() for text in measures[name]["texts"]} - set(NO_VALUE)
@@ -58,12 +58,12 @@ def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
     endpoints = []
     for name in columns:
         known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing")}
-        said = {text: known[text.lower()] for text in measures[name]["texts"] if text.lower() in known}
-        said |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
-        endpoints.append({"metric": name, **({"values": said} if said else {})})
+        meanings = {text: known[text.lower()] for text in measures[name]["texts"] if text.lower() in known}
+        meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
+        endpoints.append({"metric": name, **({"values": meanings} if meanings else {})})
     read |= {"endpoint": "column-0", **endpoints[0]}
     if len(columns) > 1:
-        read["endpoints"] = {f"column-{at}": each for at, each in enumerate(endpoints[1:], start=1)}
+        read["endpoints"] = {f"column-{at}": endpoint for at, endpoint in enumerate(endpoints[1:], start=1)}
     return read
 
 

@@ -114,7 +114,7 @@ def systems_in(body: bytes, scratch: str) -> Ranked:
     """
     from forelock.local import Local
     from forelock.problem import FileFault
-    from forelock.questions.asked import Asked
+    from forelock.questions.choices import Choices
     from forelock.questions.rank import read_systems, request_of
 
     def offer_nothing(_request: object) -> None:
@@ -124,7 +124,7 @@ def systems_in(body: bytes, scratch: str) -> Ranked:
     form = "ndjson" if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
     with _folder(scratch) as folder, _refused():
         (folder / TABLE).write_bytes(body)
-        reading = read_systems(Local(), [TABLE], Asked(form=form), offer_nothing)
+        reading = read_systems(Local(), [TABLE], Choices(form=form), offer_nothing)
         return Ranked(json.dumps(request_of(reading)), list(reading.remarks))
 
 

@@ -18,7 +18,7 @@ _SYNONYMS = {"value": "metric", "run": "replicate"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Choices:
     """What the command line says of the files."""
 
     metric: str | None = None
@@ -41,22 +41,23 @@ class Asked:
     """How tasks make a suite, where `suite` says them."""
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> Asked:
+    def of(cls, options: argparse.Namespace) -> Choices:
         """What the options of a command say; those that it does not have say nothing."""
-        said = vars(options)
-        arms = said.get("arms") if said.get("arms") is not None else said.get("arm")
-        fields = dict(setting(each) for each in said.get("set") or ())
+        given = vars(options)
+        arms = given.get("arms") if given.get("arms") is not None else given.get("arm")
+        fields = dict(setting(line) for line in given.get("set") or ())
         labels: dict[str, Any] = {
-            name: said.get(name) if said.get(name) is not None else fields.pop(name, None) for name in LABELS
+            name: given.get(name) if given.get(name) is not None else fields.pop(name, None)
+            for name in LABELS
         }
         return cls(
             **labels,
-            takes_suite="suite" in said,
-            metric=said.get("metric"),
-            lower=said.get("lower"),
-            allowed=tuple(said.get("allow_different") or ()),
+            takes_suite="suite" in given,
+            metric=given.get("metric"),
+            lower=given.get("lower"),
+            allowed=tuple(given.get("allow_different") or ()),
             arms=arms,
-            form=said.get("format"),
+            form=given.get("format"),
             fields={_SYNONYMS.get(name, name): value for name, value in fields.items()},
         )
 
