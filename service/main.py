@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 def settings_of(given: Mapping[str, object]) -> Settings:
     """Environment settings, overridden by what is given; a variable that is none is named on the error stream."""
-    settings = read_settings(given, lambda said: sys.stderr.write(f"forelock: {said}\n"))
+    settings = read_settings(given, lambda message: sys.stderr.write(f"forelock: {message}\n"))
     return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
 
 

@@ -43,12 +43,12 @@ class Answered:
         from forelock import cli
 
         arguments = [question, *(os.fspath(path) for path in paths), *_arguments(options)]
-        said = io.StringIO()
+        complaints = io.StringIO()
         try:
-            with contextlib.redirect_stderr(said):
+            with contextlib.redirect_stderr(complaints):
                 answers = cli.ask(arguments)
         except SystemExit:
-            raise FileFault(said.getvalue().strip().rpartition("error: ")[2]) from None
+            raise FileFault(complaints.getvalue().strip().rpartition("error: ")[2]) from None
         if not answers:
             raise FileFault(f"{question} answers in a terminal alone where it is asked so")
         return cls(*answers[0])
@@ -83,12 +83,13 @@ class Answered:
             for name, value in (*form.numbers, *form.parts)
         )
         cautions = "".join(
-            f"<li><code>{_text(each['code'])}</code> {_text(each['message'])}</li>" for each in form.cautions
+            f"<li><code>{_text(caution['code'])}</code> {_text(caution['message'])}</li>"
+            for caution in form.cautions
         )
-        told = f"<ul>{cautions}</ul>" if cautions else ""
+        listed = f"<ul>{cautions}</ul>" if cautions else ""
         drawn = f'<div style="max-width: 40em">{picture}</div>' if picture else ""
         return (
-            f"<div>{head}{drawn}<table>{rows}</table>{told}<p><small>{_text(form.status)}</small></p></div>"
+            f"<div>{head}{drawn}<table>{rows}</table>{listed}<p><small>{_text(form.status)}</small></p></div>"
         )
 
     def save(
@@ -146,7 +147,7 @@ class Score(Answered):
 
     def _rows(self) -> Iterator[Json]:
         if "systems" in self.form.answer:
-            yield from (dict(each) for each in self.form.answer["systems"])
+            yield from (dict(system) for system in self.form.answer["systems"])
             return
         yield {"part": "all", **self.answer}
         yield from _slices(self.document, "mean")
@@ -190,19 +191,19 @@ def _arguments(options: Mapping[str, Option]) -> Iterator[str]:
         elif isinstance(value, str | float | int):
             yield f"--{option}={value}"
         else:
-            yield from (f"--{option}={each}" for each in value)
+            yield from (f"--{option}={element}" for element in value)
 
 
 def _slices(document: Mapping[str, Any], estimate: Literal["delta", "mean"]) -> Iterator[Json]:
-    for each in (document.get("slices") or {}).get("results", ()):
-        row = {"part": each["name"], "outcome": each["outcome"], "estimate": each[estimate]}
-        yield {**row, **_ends(each["ci"]), "n": each["n"]}
+    for result in (document.get("slices") or {}).get("results", ()):
+        row = {"part": result["name"], "outcome": result["outcome"], "estimate": result[estimate]}
+        yield {**row, **_ends(result["ci"]), "n": result["n"]}
 
 
 def _tasks(document: Mapping[str, Any]) -> Iterator[Json]:
-    for each in (document.get("suite") or {}).get("tasks", ()):
-        ends = _ends(each["simultaneous"])
-        yield {"part": each["name"], "estimate": each["estimate"], **ends, "n": each["n"]}
+    for task in (document.get("suite") or {}).get("tasks", ()):
+        ends = _ends(task["simultaneous"])
+        yield {"part": task["name"], "estimate": task["estimate"], **ends, "n": task["n"]}
 
 
 def _ends(ci: object) -> Json:

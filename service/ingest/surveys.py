@@ -81,7 +81,7 @@ def survey(files: Files, form: str) -> Json:
         look.at(sample)
         if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
             systems[id(system)] = system
-    return look.told(reader) | {"system": _in_common([*systems.values()] or [reader.system()])}
+    return look.summarize(reader) | {"system": _in_common([*systems.values()] or [reader.system()])}
 
 
 def _in_common(systems: Sequence[Mapping[str, Any]]) -> Json:
@@ -263,7 +263,7 @@ class _Look:
         values = self._paths.setdefault(path, {})
         values[str(value)] = values.get(str(value), 0) + 1
 
-    def told(self, reader: Reader) -> Json:
+    def summarize(self, reader: Reader) -> Json:
         """All of it, and a section to paste."""
         default = self._mapping.DEFAULTS.get("item_id", "")
         replicate = self._mapping.DEFAULTS.get("replicate")

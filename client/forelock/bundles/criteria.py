@@ -32,14 +32,14 @@ def check_named(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -
     for index, batch in record.batches if left_open else ():
         if batch.arm in left_open and (batch.arm not in named or index < named[batch.arm].index):
             raise Broken(f"batch {batch.sequence} came in before anybody named arm '{batch.arm}'")
-    told = [
+    sentences = [
         str(mark.get("says"))
         for mark in _objects(verdict.get("marks"))
         if mark.get("code") == "arm_named" and mark.get("effect") == "note"
     ]
-    said = {arm: [f"'{arm}'", *_texts(entry.body)] for arm, entry in named.items()}
-    if len(told) != len(named) or not all(
-        any(all(part in says for part in parts) for says in told) for parts in said.values()
+    texts = {arm: [f"'{arm}'", *_texts(entry.body)] for arm, entry in named.items()}
+    if len(sentences) != len(named) or not all(
+        any(all(part in says for part in parts) for says in sentences) for parts in texts.values()
     ):
         raise Broken(f"{VERDICT} says something else of the arms that were named than the log")
 

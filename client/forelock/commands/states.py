@@ -74,11 +74,17 @@ def _name(options: argparse.Namespace, client: Client) -> int:
     card = read_object(options.card) if options.card else {}
     model = {"name": options.model, "revision": options.revision}
     if any(model.values()):
-        card["model"] = {**(card.get("model") or {}), **{name: said for name, said in model.items() if said}}
+        card["model"] = {
+            **(card.get("model") or {}),
+            **{name: stated for name, stated in model.items() if stated},
+        }
     sha256 = file_sha256(options.evidence_file) if options.evidence_file else None
     evidence = {"text": options.evidence, "url": options.evidence_url, "sha256": sha256}
     record = client.name_arm(
-        options.id, options.arm, card, {name: said for name, said in evidence.items() if said}
+        options.id,
+        options.arm,
+        card,
+        {name: stated for name, stated in evidence.items() if stated},
     )
     return show(options, record, text.record_text(record))
 

@@ -99,12 +99,16 @@ class Picture:
             return left + (value - least) / (most - least) * room
 
         parts, height = (
-            [_stroke(at(each.value), floor, each.kind, paper) for each in self.bounds if each.kind != "none"],
+            [
+                _stroke(at(limit.value), floor, limit.kind, paper)
+                for limit in self.bounds
+                if limit.kind != "none"
+            ],
             floor,
         )
         ticks = _ticks(least, most) if paper.mm is not None and self.amount is not None else []
         near = 1e-6 * (most - least)
-        named = [each for each in self.bounds if not any(abs(each.value - tick) < near for tick in ticks)]
+        named = [limit for limit in self.bounds if not any(abs(limit.value - tick) < near for tick in ticks)]
         for bound, line in zip(named, _lines_of(named, at, paper), strict=True):
             y = floor + paper.letters * (1.2 + 1.2 * line)
             height = max(height, y)
@@ -165,14 +169,14 @@ def _scale(
         f'<line x1="{at(ticks[0]):.2f}" x2="{at(ticks[-1]):.2f}" y1="{top:.2f}" y2="{top:.2f}" stroke="{paper.soft}"/>'
     )
     for tick in ticks:
-        x, said = at(tick), amount(tick)
+        x, label = at(tick), amount(tick)
         parts.append(
             f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{top:.2f}" y2="{top + 3:.2f}" stroke="{paper.soft}"/>'
         )
-        if x - paper.room_of(said) / 2 > taken:
-            taken = x + paper.room_of(said) / 2 + 4
+        if x - paper.room_of(label) / 2 > taken:
+            taken = x + paper.room_of(label) / 2 + 4
             parts.append(
-                f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="middle" fill="{paper.soft}">{escape(said)}</text>'
+                f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="middle" fill="{paper.soft}">{escape(label)}</text>'
             )
     return parts
 

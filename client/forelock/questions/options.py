@@ -49,13 +49,13 @@ def paper_of(options: argparse.Namespace) -> Paper:
     Raises:
         FileFault: they are said of a picture that is not written.
     """
-    said = {name: getattr(options, name, None) for name in ("width", "serif", "mono")}
-    named = [name for name, value in said.items() if value]
+    given = {name: getattr(options, name, None) for name in ("width", "serif", "mono")}
+    named = [name for name, value in given.items() if value]
     if not named:
         return SCREEN
     if not any(getattr(options, form, None) for form in FORMS):
         raise FileFault(f"--{named[0]} is of a picture: name its file with --pdf, --svg or --png")
-    return column(said["width"] or WIDE, serif=bool(said["serif"]), mono=bool(said["mono"]))
+    return column(given["width"] or WIDE, serif=bool(given["serif"]), mono=bool(given["mono"]))
 
 
 LEAST_MM, MOST_MM = 40, 400

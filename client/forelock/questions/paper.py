@@ -44,9 +44,9 @@ class Paper:
 
     def shortened(self, text: str, most: float) -> str:
         """A text of at most so many pixels, without its middle where it is longer."""
-        told = plain(text)
-        left, right = told[: len(told) // 2], told[len(told) // 2 :]
-        short = told
+        printed = plain(text)
+        left, right = printed[: len(printed) // 2], printed[len(printed) // 2 :]
+        short = printed
         while self.room_of(short) > most and left:
             left, right = left[:-1], right[1:]
             short = f"{left}~{right}"
@@ -54,13 +54,13 @@ class Paper:
 
     def document(self, title: str, height: float, content: str) -> str:
         """A document of SVG; its title is what a reader of screens says."""
-        told = escape(plain(title), quote=True)
+        label = escape(plain(title), quote=True)
         size = ""
         if self.mm is not None:
             size = f' width="{self.mm:g}mm" height="{self.mm * height / self.width:.2f}mm"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {height:.0f}"{size} role="img" '
-            f'aria-label="{told}" font-family="{self.font}" font-size="{self.letters:g}">\n<title>{told}</title>\n'
+            f'aria-label="{label}" font-family="{self.font}" font-size="{self.letters:g}">\n<title>{label}</title>\n'
             f'<rect width="{self.width:.0f}" height="{height:.0f}" fill="#ffffff"/>\n{content}\n</svg>\n'
         )
 

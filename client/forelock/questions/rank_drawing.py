@@ -48,7 +48,7 @@ class Ladder:
         return [
             (tier, list(places))
             for tier, places in groupby(
-                sorted(self.places, key=lambda place: place.tier), lambda each: each.tier
+                sorted(self.places, key=lambda place: place.tier), lambda place_of_tier: place_of_tier.tier
             )
         ]
 
@@ -75,8 +75,8 @@ class Ladder:
                 if place.low < place.high:
                     cells[column(place.low)], cells[column(place.high)] = start, end
                 cells[column(place.rank)] = dot
-                told = f"{tier if at == 0 else edge:>4}  {_short(place.name):<{name}}  {place.mean:>{mean}}"
-                row = f"  {told}  {''.join(cells)}  {place.ranks:>5}  {place.letters}"
+                head = f"{tier if at == 0 else edge:>4}  {_short(place.name):<{name}}  {place.mean:>{mean}}"
+                row = f"  {head}  {''.join(cells)}  {place.ranks:>5}  {place.letters}"
                 lines.append(row.rstrip())
         return "\n".join(lines)
 
@@ -132,6 +132,6 @@ def _tick(x: float, rank: int, top: float, height: float, paper: Paper) -> str:
 
 
 def _short(name: str) -> str:
-    told = plain(name)
+    short = plain(name)
     half = (NAME - 1) // 2
-    return told if len(told) <= NAME else f"{told[:half]}~{told[-(NAME - 1 - half) :]}"
+    return short if len(short) <= NAME else f"{short[:half]}~{short[-(NAME - 1 - half) :]}"

@@ -104,8 +104,8 @@ def _tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         instead = " or ".join(f"'{test.name}'" for test in registry.latest().values() if of_tasks(test))
         message = say(f"findings.{key}", test=use.test.name, name=setting.hypothesis.id, instead=instead)
         yield error("TEST_SUITE", where, message)
-    asked = [clause for clause in setting.clauses if clause.field.test == use.use.id]
-    for clause in asked if setting.reference is not None else ():
+    own_clauses = [clause for clause in setting.clauses if clause.field.test == use.use.id]
+    for clause in own_clauses if setting.reference is not None else ():
         if clause.field.path[0] in plan_use.of_two_arms:
             message = say("findings.told_of_two_arms", field=str(clause.field), name=setting.hypothesis.id)
             yield error("TEST_ARMS", where, message)

@@ -30,7 +30,7 @@ def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
     reading = reading_of(comparison)
     if comparison.prefers == "lower":
         reading = message("comparison.lower", reading=reading)
-    told = message(
+    text = message(
         f"comparison.{comparison.outcome}",
         candidate=candidate,
         baseline=baseline,
@@ -39,7 +39,7 @@ def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
         size=_size(comparison),
         reading=reading,
     )
-    return told if comparison.outcome != "cannot_tell" else _more(comparison, told)
+    return text if comparison.outcome != "cannot_tell" else _more(comparison, text)
 
 
 def reading_of(comparison: Comparison) -> Value:
@@ -152,8 +152,8 @@ def _beyond(comparison: Comparison) -> Message:
     reading = message(f"comparison.{_sides(comparison)[1]}_0")
     if comparison.margin is None or comparison.ci.high is None:
         return reading
-    shown = comparison.ci.high < -comparison.margin
-    side = "margin" if shown else "not_told"
+    excluded = comparison.ci.high < -comparison.margin
+    side = "margin" if excluded else "not_told"
     return message(f"comparison.beyond_{side}", reading=reading, margin=margin_amount(comparison))
 
 

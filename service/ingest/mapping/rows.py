@@ -85,7 +85,7 @@ class Collector:
                 reader,
             )
         self._require_whole(reader)
-        self._require_found(reader)
+        self._require_results(reader)
         if reader.run is None and self._mapping.arm is None and len(self._prompts) > 1:
             self._open.add(
                 "import.arm", "are of several prompts or providers", 'write "arm": "provider.label"', ""
@@ -273,7 +273,7 @@ class Collector:
 
     # What is said of the whole
 
-    def _require_found(self, reader: Reader) -> None:
+    def _require_results(self, reader: Reader) -> None:
         """Refuse a measure that no sample has although some have others."""
         for target in self._targets:
             if target.key not in self._seen and self._unscored and not self._others and not reader.piece:

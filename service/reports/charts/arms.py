@@ -82,7 +82,7 @@ def arms(
                     "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
                     "encoding": {"y": y, "x": {"field": "mean", **x}, "color": color, "shape": shape},
                 },
-                style.told(y),
+                style.beside_row(y),
             ],
         },
     )  # fmt: skip

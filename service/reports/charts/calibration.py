@@ -75,7 +75,7 @@ def calibration(
                     "mark": {"type": "point", "filled": True, "size": 100, "opacity": 1},
                     "encoding": {"y": y, "x": {"field": "rate", **x}, "color": color, "shape": shape},
                 },
-                style.told(y),
+                style.beside_row(y),
             ],
         },
         note=f"| {say('alpha', language)}",

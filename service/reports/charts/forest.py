@@ -130,7 +130,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
                     },
                 },
             },
-            style.told(y),
+            style.beside_row(y),
         ],
     }  # fmt: skip
 

@@ -116,7 +116,7 @@ def named(field: str, names: Sequence[str], **axis: Any) -> Spec:
     }
 
 
-def told(y: Spec) -> Spec:
+def beside_row(y: Spec) -> Spec:
     """What is `told` of every row, in words beside the picture."""
     return {
         "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},

@@ -86,11 +86,11 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
     decided, undecided = ([], 0) if verdict is None else reports.decided_deviations(session, record)
     lines = [one.model_copy(update={"decided_by": say("pages.the_project_itself")}) for one in decided]
     intervals = None if verdict is None else forest_of(record.plan, verdict, say.language)
-    shown = page_of_record(session, record, verdict, say=say)
+    record_page = page_of_record(session, record, verdict, say=say)
     return html(
         request,
         "shared.html",
-        page=replace(shown, authors=()) if visited.anonymous else shown,
+        page=replace(record_page, authors=()) if visited.anonymous else record_page,
         report=None,
         forest=None,
         pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",

@@ -106,7 +106,7 @@ class Standings:
     @cached_property
     def order(self) -> list[int]:
         """Numbers of the arms, best mean first; an arm that is told apart from another and ahead stands before it."""
-        return in_order(self.units.means, self._shown)
+        return in_order(self.units.means, self._apart)
 
     @cached_property
     def _bounds(self) -> tuple[Floats, Floats, Floats]:
@@ -144,7 +144,7 @@ class Standings:
         return np.asarray(apart & apart.T)
 
     @cached_property
-    def _shown(self) -> NDArray[np.bool_]:
+    def _apart(self) -> NDArray[np.bool_]:
         """Which arm is told apart from which and ahead of it, by number. Shape (k, k)."""
         return np.asarray((self._bounds[0] < self.alpha) & ~self.contradicted)
 
@@ -165,7 +165,7 @@ class Standings:
             (self.units.differences[places] * np.where(first < second, 1.0, -1.0)).tolist(),
             (low[first, second] - away).tolist(), (away - low[second, first]).tolist(),
             (self.units.t[places] * np.where(first < second, 1.0, -1.0)).tolist(),
-            np.where(away > 0, np.inf, either).tolist(), self._shown[first, second].tolist(),
+            np.where(away > 0, np.inf, either).tolist(), self._apart[first, second].tolist(),
             strict=True,
         )  # fmt: skip
         return tuple(self._pair(number, *fact) for number, fact in enumerate(facts))
@@ -206,7 +206,7 @@ class Standings:
     @cached_property
     def _ahead(self) -> NDArray[np.bool_]:
         """Which arm is told apart from which and ahead of it, in the order of the arms. Shape (k, k)."""
-        return np.asarray(self._shown[np.ix_(self.order, self.order)])
+        return np.asarray(self._apart[np.ix_(self.order, self.order)])
 
     @property
     def apart(self) -> NDArray[np.bool_]:
