@@ -113,10 +113,10 @@ class _Words:
             ends = [abs(end) for end in (facts.margin.low, facts.margin.high) if end is not None]
             size = ends[0] if max(ends) - min(ends) <= 1e-12 else None
         elif not facts.other_margins:
-            size = self._asked()
+            size = self._margin_of_claim()
         return None if size is None else difference(size, *facts.apart, binary=facts.binary, signed=False)
 
-    def _asked(self) -> float | None:
+    def _margin_of_claim(self) -> float | None:
         """What the claim is held against."""
         margin = None if self.setting is None else Target.of(self.setting).margin
         return None if margin is None else float(margin)
@@ -157,14 +157,14 @@ class _Words:
             amount=amount(value, self.facts),
             interval=self._interval(),
         )
-        costs = [_cost(ratio) for ratio in self.facts.ratios if ratio.endpoint in self._costs_asked()]
+        costs = [_cost(ratio) for ratio in self.facts.ratios if ratio.endpoint in self._costs_of_rule()]
         if not costs:
             return estimate
         return message(
             "headlines.estimate_and_cost", estimate=estimate, costs=listed(costs, "lists.semicolon")
         )
 
-    def _costs_asked(self) -> set[str]:
+    def _costs_of_rule(self) -> set[str]:
         """Endpoints of which the rule asks a ratio."""
         fields = [] if self.setting is None else [clause.field for clause in self.setting.clauses]
         return {
