@@ -12,7 +12,7 @@ from service.actions.results.look_requests import enqueue_due
 from service.actions.results.results import enqueue, expected_total
 from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results.filled import Filled
+from service.domain.results.bitmaps import Filled
 from service.errors import RecordAltered
 from service.store.database import integrity
 from service.store.plans import preregistrations

@@ -12,7 +12,7 @@ from service.actions.plans import cursors
 from service.domain.plans.drawing import Drawing, drawing_of
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results.filled import Filled
+from service.domain.results.bitmaps import Filled
 from service.errors import NotFound
 from service.store.plans.populations import manifests_of
 from service.store.results import coverage

@@ -25,7 +25,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch, ReceivedBatch
-from service.domain.results.filled import Filled
+from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
 from service.errors import Conflict, ForelockError
 from service.records import Record

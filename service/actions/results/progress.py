@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from service.actions.plans import cursors
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import ExpectedCell, expected_cells
-from service.domain.results.filled import Filled
+from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
 from service.store.plans.populations import manifests_of
 from service.store.results import batches, coverage

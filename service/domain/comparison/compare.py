@@ -5,6 +5,7 @@ from __future__ import annotations
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
 from service.domain.comparison.headlines import headline, what_is_open
+from service.domain.comparison.lower_better import scale_turned, turned, turned_back, turning_point
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
@@ -13,7 +14,6 @@ from service.domain.comparison.scale import in_points, margin_of, scale_message,
 from service.domain.comparison.sentences import next_step, rule_text, sentence, status
 from service.domain.comparison.suite_sentences import suite_messages, suite_next
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
-from service.domain.comparison.turned import scale_turned, turned, turned_back, turning_point
 from service.domain.comparison.unpaired import compare_unpaired
 from service.domain.comparison.weighing import Evidence, Weighing, delta_of, mean, weigh
 

@@ -10,7 +10,7 @@ from service.domain.comparison.suite_records import SuiteFacts
 from service.records import Record
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.fields import ItemCount
-from service.stats.shared.methods.sliced import Reversal, Standing
+from service.stats.shared.methods.slice_records import Reversal, Standing
 
 Outcome = Literal["better", "no_worse", "worse", "cannot_tell"]
 Unit = Literal["items", "clusters"]

@@ -13,7 +13,7 @@ from service.domain.comparison.records import SliceResult, Slices
 from service.domain.comparison.weighing import Evidence, Weighing, weigh
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
-from service.stats.shared.methods.sliced import MOST_SLICES, Standing, adjust_slices
+from service.stats.shared.methods.slice_records import MOST_SLICES, Standing, adjust_slices
 from service.stats.shared.methods.slicing import lean, overall, reversal_of, standings
 from service.stats.shared.methods.slicing import weigh as against_margin
 

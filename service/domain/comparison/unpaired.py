@@ -14,6 +14,7 @@ from typing import Any
 from service.domain.comparison.attrition import MOST, Extreme
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.headlines import headline, what_is_open
+from service.domain.comparison.lower_better import scale_turned
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import (
@@ -27,7 +28,6 @@ from service.domain.comparison.records import (
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
 from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence, status
-from service.domain.comparison.turned import scale_turned
 from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import (

@@ -15,7 +15,7 @@ from service.domain.plans.slices import Slices
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import section_of
 from service.errors import InvalidData
-from service.stats.shared.methods.sliced import MOST_SLICES
+from service.stats.shared.methods.slice_records import MOST_SLICES
 from service.stats.shared.methods.slicing import weigh_counts
 from service.words import say
 

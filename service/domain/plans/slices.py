@@ -9,7 +9,7 @@ from pydantic import Field
 from service.domain.plans.strings import Name
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import Margin
-from service.stats.shared.methods.sliced import MOST_SLICES
+from service.stats.shared.methods.slice_records import MOST_SLICES
 
 
 class Slices(StrictRecord):

@@ -10,7 +10,7 @@ from service.domain.score.missing import Missing, missing_of
 from service.domain.score.records import Outcome, SliceScore, SliceScores
 from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
-from service.stats.shared.methods.sliced import MOST_SLICES, adjust_slices
+from service.stats.shared.methods.slice_records import MOST_SLICES, adjust_slices
 
 
 def slices_of(

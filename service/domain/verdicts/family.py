@@ -18,7 +18,7 @@ from service.domain.plans.plan import Plan
 from service.domain.rules.answers import Answer
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.verdicts.joint import JointFamily
-from service.domain.verdicts.observed import (
+from service.domain.verdicts.observed_evidence import (
     ObservedEvidence,
     hardness,
     largest_tost_p,

@@ -25,7 +25,7 @@ from service.domain.rules.truth import TRUTH_OF
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.family import ObservedFamily, equivalence_fallback
 from service.domain.verdicts.judge_noise import judge_noise
-from service.domain.verdicts.observed import ObservedEvidence
+from service.domain.verdicts.observed_evidence import ObservedEvidence
 from service.domain.verdicts.outcomes import (
     Excluded,
     Outcomes,

@@ -13,7 +13,7 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth
-from service.domain.verdicts.observed import ObservedEvidence
+from service.domain.verdicts.observed_evidence import ObservedEvidence
 from service.domain.verdicts.records import HypothesisVerdict
 from service.words import say
 

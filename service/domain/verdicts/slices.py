@@ -1,6 +1,6 @@
 """The slices that a plan asks about: whether each is shown not to lose the margin, and whether the arms change sides.
 
-How a slice is weighed is told in `stats.shared.slicing`; here are which slices, whose, and which way is a loss.
+How a slice is weighed is told in `stats.shared.methods.slicing`; here are which slices, whose, and which way is a loss.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from service.kernels.numeric.moments import paired_differences
 from service.records import Record
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.columns import is_binary
-from service.stats.shared.methods.sliced import MOST_SLICES, Reversal, Standing
+from service.stats.shared.methods.slice_records import MOST_SLICES, Reversal, Standing
 from service.stats.shared.methods.slicing import (
     Evidence,
     Lean,

@@ -20,7 +20,7 @@ from service.stats.shared.declaring.common import Interval, Resampling, StatWarn
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import difference_of, level_text, p_text
 from service.stats.shared.declaring.warnings import define
-from service.stats.shared.methods.sliced import Standing
+from service.stats.shared.methods.slice_records import Standing
 from service.stats.shared.methods.slicing import overall, standings
 from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses, SuiteTask, TaskArms
 from service.stats.shared.methods.weighing import Weighed, seen_ends

@@ -16,7 +16,7 @@ from service.kernels.numeric.clusters import cluster_sums, codes_of
 from service.kernels.randomization.flip_interval import flip_interval
 from service.kernels.randomization.many_flips import low_of_many
 from service.stats.shared.declaring import registry
-from service.stats.shared.methods.sliced import MOST_SLICES
+from service.stats.shared.methods.slice_records import MOST_SLICES
 from tests.domain.comparison.claims import compared
 from tests.domain.comparison.worlds import body, of_world
 from tests.simulation.worlds import WORLDS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.domain.results.filled import Filled
+from service.domain.results.bitmaps import Filled
 from service.errors import Conflict
 
 IDS = [f"q{i}" for i in range(50)]

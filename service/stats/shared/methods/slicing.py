@@ -28,7 +28,7 @@ from service.kernels.pairs.two_one_sided import by_t, by_tango
 from service.kernels.randomization.flip_interval import flip_interval, flip_tail
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.methods.bounded import Bounded, Unseen
-from service.stats.shared.methods.sliced import Reversal, Standing
+from service.stats.shared.methods.slice_records import Reversal, Standing
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from service.records import Record
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.fields import ClusterCount, ItemCount
-from service.stats.shared.methods.sliced import Standing
+from service.stats.shared.methods.slice_records import Standing
 
 
 class TaskArms(Record):
