@@ -15,6 +15,7 @@ SHELVES: dict[str, dict[str, str]] = {
     "Learn": {
         "questions": "what result files answer by themselves, question by question: read this first",
         "quickstart": "from an empty file to a verdict, in ten minutes",
+        "leaderboards": "three public evaluations, and what their tables tell and leave open",
         "glossary": "every word used here, in English and Chinese",
     },
     "Do": {
@@ -22,6 +23,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "gate": "two files: better, no worse, worse or cannot tell, and how many more would",
         "suites": "`--suite task`: the mean of the tasks, who lost, no task loses more than so much",
         "ranking": "tiers, the ranks that data leave open, gaps",
+        "resolution": "before a run, or of two published accuracies: how large a difference so many items show",
         "unpaired": "online traffic, another draw, two halves of a log",
         "items": "which items measure nothing",
         "series": "looked at as often as you like, and one comparison that grows",
@@ -46,6 +48,7 @@ SHELVES: dict[str, dict[str, str]] = {
     },
     "Look up": {
         "reference/plan": "every field of a plan",
+        "questions-for-programs": "JSON, exit status, Every Eval Ever, HTTP",
         "reference/files": "CSV, NDJSON and JSON, column by column",
         "tests/README": "every statistical test: when to use it, when not, what it computes",
         "warnings": "what each warning means",
