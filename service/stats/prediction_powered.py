@@ -14,13 +14,17 @@ from service.kernels.effects.prediction_powered import Powered, powered
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import binary_unit, difference_noise, paired_differences
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.planning.labelled_pairs import powered_interval, powered_p, powered_sets
 from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.data.pairs import floored
+from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Request, StatWarning
 from service.stats.shared.declaring.fields import Alpha, LevelOfAll
+from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import decision, difference_of, level_text
+from service.stats.shared.declaring.simulated import FieldRequest, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import define
 from service.words import Value, message, speak
 
@@ -112,6 +116,7 @@ class PredictionPoweredAnalysis(Analysis):
     """The estimate with the judge's help, and beside it what labels alone and the judge alone say."""
 
     estimate: float = Field(description="Mean of the candidate, or candidate minus baseline, score units.")
+    delta: float | None = Field(description="The same of two arms; null for a mean.")
     ci: Interval = Field(description="Interval of the estimate, score units.")
     se: float = Field(description="Standard error of the estimate, score units.")
     df: float = Field(description="Degrees of freedom of the interval.")
@@ -128,6 +133,42 @@ class PredictionPoweredAnalysis(Analysis):
     n_labelled: int = Field(description="Items with labels, a count.")
     n_unlabelled: int = Field(description="Items that the judge alone scored, a count.")
     n_clusters: int | None = Field(description="Clusters with labelled items, a count.")
+
+
+SHOWS: shows.Shows = {
+    "ci": shows.Covers(shows.by_level, around=False),
+    "labels_ci": shows.Covers(shows.by_level, around=False),
+    "p_value": shows.PValue(shows.either_side, fixes=lambda _: False, lean=("estimate",)),
+    **shows.no_meaning(
+        "estimate",
+        "delta",
+        "se",
+        "df",
+        "weight",
+        "tuned",
+        "labels_alone",
+        "judge_alone",
+        "judge_bias",
+        "worth",
+    ),
+}
+"""All of it is about what people would say of all items: what the judge says of them may have the other sign."""
+
+
+def _simulated(
+    units: Units, request: FieldRequest, path: shows.Path
+) -> Floats | tuple[Floats, Floats] | None:
+    """Of independent items, from the moments of their labels and scores."""
+    if units.labelled is None or units.clustered:
+        return None
+    sets = powered_sets(units.labelled, request.parameter("weight"))
+    if path in (("estimate",), ("delta",)):
+        return sets.estimate
+    if path == ("ci",):
+        return powered_interval(sets, request.level)
+    if path == ("labels_ci",):
+        return powered_interval(powered_sets(units.labelled, 0.0), request.level)
+    return powered_p(sets) if path == ("p_value",) else None
 
 
 def _cost(request: PredictionPoweredRequest) -> float:
@@ -147,6 +188,23 @@ def _cost(request: PredictionPoweredRequest) -> float:
     },
     cost=_cost,
     closed_form=True,
+    plan=PlanUse(
+        endpoints=frozenset({"binary", "continuous"}),
+        clusters="when_planned",
+        shows=SHOWS,
+        effect=lambda _parameter: shows.Effect("labelled_means"),
+        labels=True,
+        fills=frozenset({"clusters_unlabelled"}),
+        simulated=Simulated(_simulated),
+        spoken=Spoken(
+            "prediction-powered",
+            r"prediction[- ]powered|ppi\+\+|预测增强|预测驱动",
+            "ppi",
+            frozenset({False, True}),
+            rank=9,
+        ),
+        clause="ci.low > 0",
+    ),
 )
 def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAnalysis:
     """Estimate what people would say of all items from labels on some of them and a judge's scores on all.
@@ -156,8 +214,8 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     arms: the difference is 0. Lambda is tuned to the least variance and kept within 0 and 1.
 
     Returns:
-        estimate, ci: t interval, variance var(people - lambda judge)/n + lambda^2 var(judge)/N with Welch's degrees
-            of freedom; with clusters the sum of what each cluster adds (CR1, clusters with labels less one).
+        estimate, delta, ci: t interval, variance var(people - lambda judge)/n + lambda^2 var(judge)/N with Welch's
+            degrees of freedom; with clusters the sum of what each cluster adds (CR1, clusters with labels less one).
         labels_alone: lambda 0, the classical interval.
         worth: variance of the labels alone over that of the estimate.
 
@@ -195,6 +253,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     se = math.sqrt(estimate.variance)
     if request.baseline is None:
         reasons["p_value"] = "a mean has no difference to test: send a baseline"
+        reasons["delta"] = "a mean is no difference: send a baseline"
     elif se == 0:
         reasons["p_value"] = "nothing varies"
     else:
@@ -219,6 +278,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     n, many = len(people), len(others)
     return PredictionPoweredAnalysis(
         estimate=estimate.estimate * size,
+        delta=None if request.baseline is None else estimate.estimate * size,
         ci=ci,
         se=se * size,
         df=estimate.df,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import io
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from forelock.bundles.draws import asked, drawn
 from forelock.bundles.verifying import exit_status, verify
+from forelock.cli import main
 from service.offline.recomputing import recompute
 
 from .conftest import Service
-from .plans import draft, items, locked, post, small_plan
+from .plans import draft, items, lock, locked, post, small_plan
 
 pytestmark = pytest.mark.any_database
 
@@ -165,3 +168,120 @@ def test_markdown_reads_back(service: Service, language: str) -> None:
     read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
     assert read.status_code == 201, read.text
     assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
+
+
+def corrected(n: int = 400, labels: int = 160, **changes: Any) -> dict[str, Any]:
+    """A claim about what people would say of all items, by the corrected difference."""
+    plan = planned(n, **changes)
+    plan["endpoints"][1]["labels"]["n"] = labels
+    plan["hypotheses"][0] |= {
+        "about": "labels",
+        "statement": "B answers more questions than A, as people judge answers",
+        "rule": "ppi.ci.low > 0",
+    }
+    plan["tests"] = [{"id": "ppi", "test": "prediction-powered", "version": 1}]
+    return plan
+
+
+def world(n: int, kind: str) -> dict[str, tuple[list[float], list[float]]]:
+    """By arm, what the judge says and what people say of every item.
+
+    `fair`: people find B better, and so does the judge but for errors. `fooled`: people find both alike, and the judge
+    prefers B's style. `blind`: people find B better, and the judge does not see it.
+    """
+    rng = np.random.default_rng(5)
+    style = rng.random(n) < 0.3
+    both = rng.random(n) < 0.5
+    better = both | (rng.random(n) < 0.3)
+    before = both.astype(float)
+    after = np.where(rng.random(n) < 0.2, ~both, both) if kind == "fooled" else better
+    after = after.astype(float)
+    judged = {"fair": after, "fooled": np.maximum(after, style), "blind": before}[kind]
+    errs = rng.random((2, n)) < 0.05
+    seen = [np.where(err, 1 - values, values) for err, values in zip(errs, (before, judged), strict=True)]
+    return {"A": (seen[0].tolist(), before.tolist()), "B": (seen[1].tolist(), after.tolist())}
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"), [("fair", "supported"), ("fooled", "not_supported"), ("blind", "supported")]
+)
+def test_from_markdown_to_the_bundle(service: Service, tmp_path: Path, kind: str, outcome: str) -> None:
+    n = 400
+    first = draft(service.client, corrected(n))
+    for language in ("en", "zh"):
+        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
+        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
+        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"], read.text
+    prereg_id = read.json()["id"]
+    service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json={"item_ids": items(n)})
+    answer = lock(service.client, prereg_id)
+    assert answer.status_code == 200, answer.text
+    arms = world(n, kind)
+    for arm, (judge, _) in arms.items():
+        assert post(service.client, prereg_id, arm, items(n), judge).status_code == 201
+    assert service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["code"] == "blinded"
+    said: dict[str, dict[str, float]] = {"A": {}, "B": {}}
+    for row in the_list(service, prereg_id, limit=200):
+        said[row["arm"]][row["item_id"]] = arms[row["arm"]][1][int(row["item_id"][5:])]
+    for arm, values in said.items():
+        assert label(service, prereg_id, arm, values).status_code == 201
+    assert service.run_jobs() == 1
+    (judged,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["hypotheses"]
+    assert judged["outcome"] == outcome, judged["sentence"]
+    analysis = judged["analyses"]["ppi"]["analysis"]
+    assert (analysis["n_labelled"], analysis["n_unlabelled"]) == (160, 240)
+    assert judged["n"] == n
+    assert "by people's labels" in judged["sentence"] or "as people label" in judged["sentence"]
+    if kind == "fooled":
+        assert judged["delta"] > 0.05
+        assert analysis["ci"]["low"] < 0 < analysis["ci"]["high"]
+    words = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"][0]
+    assert "人工标注" in words["sentences"]["zh"]
+    assert "by people's labels" in words["headline"]["en"]
+    for path in (
+        "report.md", "report.html", "report.tex", "evidence.md", "evidence", "multiverse", "deviations",
+        "charts/forest.json", "charts/arms.json", "charts/power.json",
+    ):  # fmt: skip
+        assert service.client.get(f"{RECORDS}/{prereg_id}/{path}").status_code == 200, path
+    bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
+    expected = {"supported": 0, "not_supported": 10}[outcome]
+    assert exit_status(verify(io.BytesIO(bundle))) == expected
+    checked = verify(io.BytesIO(bundle), recompute=recompute)
+    assert exit_status(checked) == expected, checked
+    (tmp_path / "bundle.zip").write_bytes(bundle)
+    assert main(["verify", str(tmp_path / "bundle.zip")]) == expected
+
+
+def test_a_label_that_nobody_could_give_leaves_its_item_out(service: Service) -> None:
+    prereg_id = locked(service.client, corrected(100, 40))
+    arms = world(100, "fair")
+    for arm, (judge, _) in arms.items():
+        assert post(service.client, prereg_id, arm, items(100), judge).status_code == 201
+    rows = the_list(service, prereg_id, limit=200)
+    for arm, (_, people) in arms.items():
+        names = [row["item_id"] for row in rows if row["arm"] == arm]
+        values: list[float | None] = [people[int(name[5:])] for name in names]
+        status = ["ok"] * len(names)
+        if arm == "B":
+            values[0], status[0] = None, "missing"
+        sent = post(service.client, prereg_id, arm, names, values, endpoint="accuracy.audit", status=status)
+        assert sent.status_code == 201, sent.text
+    assert service.run_jobs() == 1
+    (judged,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["hypotheses"]
+    analysis = judged["analyses"]["ppi"]["analysis"]
+    assert (analysis["n_labelled"], analysis["n_unlabelled"], judged["n"]) == (39, 60, 99)
+    assert judged["excluded"]["pairs"] == 1
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_lint_of_rules_on_labels(service: Service) -> None:
+    plan = corrected()
+    assert not {code for code, _ in codes(service, plan)} & {"CLAIM_NOT_ASSERTED", "ABOUT_DIFFERS", "LABELS"}
+    undrawn = copy.deepcopy(plan)
+    del undrawn["endpoints"][1]["labels"]
+    assert ("LABELS", "hypotheses[0].rule") in codes(service, undrawn)
+    for rule in ("ppi.estimate > 0", "ppi.p_value < 0.05", "ppi.judge_alone > 0"):
+        plan["hypotheses"][0]["rule"] = rule
+        assert ("CLAIM_NOT_ASSERTED", "hypotheses[0].rule") in codes(service, plan), rule
+    plan["hypotheses"][0] |= {"rule": "ppi.ci.low > 0", "about": "mean"}
+    assert ("ABOUT_DIFFERS", "hypotheses[0].about") in codes(service, plan)

@@ -184,6 +184,7 @@ def simulated():
 
 CASES = Cases(
     degenerate=bodies,
+    varied={"weight": [None, 0.5], "level": [0.95, 0.9]},
     growing=[lambda k: body([0, 1] * (500 * k), [1, 1] * (500 * k), [0, 1] * (500 * k))],
     unmirrored="its arms are labels and scores: its own tests take differences",
     simulated=simulated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from service.domain.rules.feeding import (
     takes_runs,
 )
 from service.domain.rules.fields import shape_of
+from service.domain.rules.labelled import Labels, of_people, takes_labels
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
 from service.stats.shared.data.score_range import ScoreRange
@@ -45,6 +47,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             *_runs(setting, use, where),
             *_amounts(setting, use, where),
             *_range(setting, use, where),
+            *_labels(plan, setting, use, where),
         ]
         yield from fits
         yield from _clusters(setting, use, where)
@@ -196,6 +199,14 @@ def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         )
 
 
+def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """A test that corrects a judge needs people's labels, of items that the plan draws."""
+    endpoint = setting.endpoint_of(use)
+    if endpoint is None or not takes_labels(use.test) or of_people(plan, use, endpoint.id):
+        return
+    yield error("LABELS", where, say("findings.needs_labels", test=use.test.name, endpoint=endpoint.id))
+
+
 def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     """A test that reads another endpoint than its hypothesis': the plan has it, and measures it there."""
     name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
@@ -271,6 +282,7 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
             else margin_for(
                 sesoi, endpoint, binary and (setting.suite is None or setting.suite.rescale is None)
             ),
+            labels=_trial_labels(step) if takes_labels(use.test) else None,
         )
         if use.test.cost(request) < TRIAL_SECONDS:
             use.test.compute(request)
@@ -294,6 +306,16 @@ def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool)
     if of_one_arm(use.test) and takes_runs(use.test):
         return [[min(value, 1.0)] * endpoint.runs for value in values]
     return values
+
+
+def _trial_labels(step: float) -> Labels:
+    """Of every other of the made-up items."""
+    asked = [item % 2 == 0 for item in range(TRIAL_ITEMS)]
+    before, after = (
+        [step * (item // every % 2) if one else math.nan for item, one in enumerate(asked)]
+        for every in (4, 6)
+    )
+    return before, after
 
 
 def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import Plan
+from service.domain.rules.labelled import asks_labels
 from service.domain.rules.settings import Setting
 from service.words import say
 
@@ -79,6 +80,8 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
     endpoint = setting.endpoint
     if endpoint is not None and endpoint.labels is not None:
         yield error("LABELS", f"{setting.path}.endpoint", say("findings.labels_alone", name=endpoint.id))
+    if setting.suite is not None and asks_labels(setting):
+        yield error("LABELS", f"{setting.path}.rule", say("findings.labels_of_suite"))
     for use in setting.uses.values():
         if use.beside and use.endpoint is not None and use.endpoint.labels is not None:
             yield error(

@@ -112,6 +112,8 @@ def _where(at: PowerAt) -> str:
         parts.append(f"an ICC of {at.icc:g}")
     if at.shape is not None:
         parts.append(name_shape(at.shape).text("en"))
+    if at.agreement is not None:
+        parts.append(f"a judge who agrees with people by {at.agreement:g}")
     if at.missing is not None:
         parts.append(f"{at.missing:.0%} of results not ok")
     if at.others == "not_true":

@@ -85,6 +85,11 @@ class Assumed(Request):
         description="True difference; null: what the claim is to find, the SESOI (twice that for a minimum effect) "
         "or none. Of a claim of superiority power is told at the SESOI as well.",
     )
+    agreement: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
+        None,
+        description="Of a judge whom people's labels correct: share of answers on which it says what they say; of "
+        "scores the correlation of its differences with theirs. Null: 0.8 to 0.95.",
+    )
     amounts: dict[Token, AssumedAmounts] | None = Field(
         None, max_length=200, description="By positive endpoint: its true ratio and spread."
     )

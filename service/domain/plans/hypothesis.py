@@ -12,7 +12,7 @@ from service.domain.plans.strings import Name, Paragraph, Token
 from service.records import StrictRecord
 
 Claim = Literal["superiority", "non_inferiority", "equivalence", "minimum_effect", "at_least"]
-About = Literal["mean", "median", "quantile", "rank", "pass_hat_k", "every_item", "every_task"]
+About = Literal["mean", "median", "quantile", "rank", "pass_hat_k", "every_item", "every_task", "labels"]
 MAX_RULE_LENGTH = 2000
 
 
@@ -25,9 +25,10 @@ class Hypothesis(StrictRecord):
     about: About | None = Field(
         None,
         description="What the claim is about: the `mean` difference; the `median` or another `quantile`; or the `rank` "
-        "of items. Of one arm: its `mean`; `pass_hat_k`, how often all of k runs are right; or `every_item`, how often "
-        "the least of them is. On a suite also `every_task`: each of its tasks by itself. Tests of that bear it out, "
-        "and sentences name it; null: `mean`.",
+        "of items; or the `labels`, the mean difference as people label the items, for whom a judge stands in. Of "
+        "one arm: its `mean`; `pass_hat_k`, how often all of k runs are right; or `every_item`, how often the least "
+        "of them is. On a suite also `every_task`: each of its tasks by itself. Tests of that bear it out, and "
+        "sentences name it; null: `mean`.",
     )
     population: Token = Field(description="`id` of the population, or of a suite of them.")
     baseline: Token | None = Field(

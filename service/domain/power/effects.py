@@ -162,7 +162,8 @@ def _simulated(power: HypothesisPower, required: RequiredN, truth: float, target
         searched = _items(power, reached)
         return required.model_copy(update={"searched_to": searched, "reason": LONG})
     if units is None:
-        why = f"at {_items(power, most)} items power is {once(most):.2g}: the rule itself or the clusters set the limit"
+        limit = "the rule itself or the clusters set" if power.own.labels is None else "the labels set"
+        why = f"at {_items(power, most)} items power is {once(most):.2g}: {limit} the limit"
         return required.model_copy(update={"searched_to": _items(power, most), "reason": why})
     return required.model_copy(
         update={

@@ -24,6 +24,7 @@ from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.fields import NOT_SIMULATED
+from service.domain.power.procedure.labelled import with_budget
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
@@ -31,7 +32,7 @@ from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, resolve
 from service.kernels.planning.simulated_pairs import RESAMPLES
 from service.stats.shared.declaring.common import Margin
 
@@ -97,6 +98,7 @@ class HypothesisPower:
             and self.plan.stopping is not None
             and self.plan.stopping.kind == "fixed_n"
             and self.n <= MOST_ITEMS
+            and self.own.labels is None
             and (corrected in ("none", "bonferroni"))
             and not (corrected == "bonferroni" and self._falls_back)
             and (world.complete == 1 or policy == "fail" or (policy == "worst_case" and not sees_filling))
@@ -137,6 +139,17 @@ class HypothesisPower:
     def _affordable(self, most: int, share: float) -> int:
         return min(max(int(share / nanoseconds(self.procedure)), FEWEST_SETS), most)
 
+    def with_labels(self, n: int) -> HypothesisPower:
+        """The same where people label another number of items."""
+        plan = with_budget(self.plan, self.setting.hypothesis.endpoint, n)
+        setting = resolve(plan).require(self.name)
+        worlds = {name: known for name in self.worlds if (known := self._relabelled(name, n)) is not None}
+        return replace(self, plan=plan, setting=setting, worlds=worlds, _known={}, _chances={})
+
+    def _relabelled(self, name: str, n: int) -> Worlds:
+        world = self.worlds[name]
+        return world if world.labels is None else replace(world, labels=n)
+
     @property
     def exact_only(self) -> bool:
         """True when the table is enumerated, so that what is not known there has a reason of its own."""
@@ -159,6 +172,13 @@ class HypothesisPower:
             )
         else:
             phrases.append("all of them are in")
+        if own.labels is not None and world.agreement is not None:
+            phrases.append(
+                f"people label {own.labels} items, and the judge agrees with them on {world.agreement:.0%} of answers"
+                if own.binary
+                else f"people label {own.labels} items, and the judge's differences correlate with theirs by "
+                f"{world.agreement:g}"
+            )
         if len(self.worlds) > 1:
             phrases.append(_shared(self.settings_together))
         if never := not_drawn(self.plan, self.settings_together):
@@ -232,6 +252,7 @@ class HypothesisPower:
             spread=None if self.own.binary else world.scale,
             icc=world.icc if self.own.clustered else None,
             missing=sum(world.missing) / 2 if any(world.missing) else None,
+            agreement=world.agreement,
             others=None if not rest else "stated" if stated else others,
             shape=world.shape,
             truth=world.truth,

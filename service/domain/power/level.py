@@ -31,6 +31,7 @@ from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.feeding import parameter
+from service.domain.rules.labelled import asks_labels
 from service.domain.rules.rule import Excludes
 from service.domain.rules.settings import Setting, other_endpoints, own_part, parts_of, resolve
 from service.kernels.numeric import binomial
@@ -102,7 +103,7 @@ def _level(
     size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return sequential_level(base, plan, facts, setting, truths, shapes)
-    if endpoint.collapsed_kind == "binary" and population.clusters is None:
+    if endpoint.collapsed_kind == "binary" and population.clusters is None and not asks_labels(setting):
         return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
     known = facts.get(population.id)
     # what is proven of every shape goes before what is drawn from a few of them

@@ -47,6 +47,12 @@ class PowerAt(Record):
     missing: float | None = Field(
         None, description="Share of all results that are not ok; null: all of them are in."
     )
+    agreement: float | None = Field(
+        None,
+        exclude_if=absent,
+        description="Where people label some items: share of answers on which the judge says what they say; of scores "
+        "the correlation of its differences with theirs. Else not present.",
+    )
     others: Literal["stated", "not_true", "at_goal"] | None = Field(
         None,
         description="What is true of the hypotheses this one shares a family or a stopping rule with; null: none.",
@@ -143,6 +149,16 @@ class RequiredN(_Sought):
     reason: str | None = Field(None, description="Why n is null, or how it was looked for.")
 
 
+class LabelledPower(Record):
+    """Power with another number of items that people label."""
+
+    labels: int = Field(description="Items that people label, in each arm.")
+    power: float | None = Field(
+        description="Under the reference, where power is told first; null: not known."
+    )
+    standard_error: float | None = None
+
+
 class SlicesPowerAt(Record):
     """The chance that every slice passes when this is true of each."""
 
@@ -195,6 +211,11 @@ class RulePower(Record):
     power: tuple[PowerAt, ...] = ()
     detectable: tuple[Detectable, ...] = ()
     required: tuple[RequiredN, ...] = ()
+    labels: tuple[LabelledPower, ...] | None = Field(
+        None,
+        exclude_if=absent,
+        description="By the number of items that people label; not present where no test takes labels.",
+    )
     slices: SlicesPower | None = Field(
         None,
         exclude_if=absent,

@@ -30,7 +30,14 @@ from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.one_arm.power import one_arm_power
-from service.domain.power.records import EquivalenceReach, LeadPower, LeastP, PowerAt, RulePower
+from service.domain.power.records import (
+    EquivalenceReach,
+    LabelledPower,
+    LeadPower,
+    LeastP,
+    PowerAt,
+    RulePower,
+)
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
 from service.domain.power.shapes import ShapeName, every_shape
 from service.domain.power.slices import slices_power
@@ -354,6 +361,8 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     changes["assumptions"] = power.words()
     # the table first: a search may take all that is left
     changes["power"] = tuple(_entries(power, within, nothing))
+    if reference.power is not None and own.labels is not None:
+        changes["labels"] = tuple(_by_budget(power, within, nothing))
     if reference.power is not None:
         changes |= {"detectable": tuple(detectable(power)), "required": tuple(required(power))}
     if power.budget.cut:
@@ -402,6 +411,21 @@ def _entries(
                 return power.at("reference", truth=truth, scale=scale, n_sets=power.table_sets)
 
             yield within(entry, otherwise.model_copy(update=where))
+
+
+def _by_budget(
+    power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
+) -> Iterator[LabelledPower]:
+    """Where power is told first, with a quarter of the labels that are planned up to all that leave the judge a few."""
+    labels, most = power.own.labels or 2, power.n - 2
+    for budget in sorted({min(max(labels * times // 4, 2), most) for times in (1, 2, 4, 8, 16)}):
+        other = power.with_labels(budget)
+
+        def entry(other: HypothesisPower = other) -> PowerAt:
+            return other.at("reference", truth=power.own.lead[1], n_sets=power.table_sets)
+
+        row = within(entry, otherwise)
+        yield LabelledPower(labels=budget, power=row.power, standard_error=row.standard_error)
 
 
 def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:

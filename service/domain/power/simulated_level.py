@@ -23,6 +23,7 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
 from service.domain.power.procedure.data import Block, Side, World, draw
 from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets, looks_at_items
+from service.domain.power.procedure.labelled import draw_labelled, label_budget
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
@@ -46,6 +47,8 @@ SPREADS = (2.0, 10.0)
 """SD of the item differences in units of the SESOI."""
 
 SHARES = (0.05, 0.3)
+JUDGES = (0.8, 0.98)
+"""Shares of answers on which a judge agrees with people who label some of them."""
 DATA_SETS, MOST_VALUES, FEWEST_SETS = 2000, 500_000, 100
 MOST_ITEM_VALUES = 2_000_000
 """Items that are drawn one by one for all data sets of a world."""
@@ -112,10 +115,19 @@ def fixed_level(
         if n_sets < FEWEST_SETS:
             return base.model_copy(update={"reason": "too many items to simulate at lint"})
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
+    labels = None if clustered else label_budget(setting.plan, setting)
 
     def held(null: Null, each_sets: int, stream: int) -> float | None:
         generator = np.random.default_rng([SEED, stream] if stream else SEED)
         won = sides = values = None
+        if labels is not None:
+            people = None if null.shape is None else null.shape.draw_sums(generator, each_sets, sizes, 0.0)
+            block = draw_labelled(
+                generator, each_sets, len(sizes), labels, null.world, policy=None, people=people
+            )
+            side = block.down
+            units = Units(block.sizes, side.sums, side.won, False, SEED, shared, labelled=side.labelled)
+            return _held(setting, SimulatedSets(setting, sesoi, units).truths)
         if null.shape is None:
             won = draw_binary(generator, each_sets, sizes, null.world.shares()[:2], null.world.icc)
             sums = (won[0] - won[1]).astype(np.float64)
@@ -189,8 +201,10 @@ def _nulls(
 ) -> Iterator[Null]:
     iccs = ICCS if clustered else (0.0,)
     if binary:
-        for share, icc, truth in product([max(share, 2 * unit) for share in SHARES], iccs, truths):
-            yield Null(World(truth, share, icc))
+        judges = [None] if label_budget(setting.plan, setting) is None or clustered else [*JUDGES]
+        shares = [max(share, 2 * unit) for share in SHARES]
+        for share, icc, truth, agreement in product(shares, iccs, truths, judges):
+            yield Null(World(truth, share, icc, agreement=agreement))
         return
     ends = None if setting.endpoint is None else extremes(setting.endpoint)
     span = None if ends is None else ends.high - ends.low

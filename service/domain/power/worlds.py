@@ -10,6 +10,7 @@ from service.domain.plans.assumptions import missing_rates
 from service.domain.plans.hypothesis import Claim
 from service.domain.plans.plan import Plan
 from service.domain.power.procedure.data import World
+from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
 from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import LeadEffect
 from service.domain.rules.settings import Setting
@@ -79,11 +80,21 @@ class Worlds:
     missing: tuple[float, float] | None
     fills: bool
     baseline_mean: float | None
+    labels: int | None = None
+    """Items that people label; None where no test takes labels."""
+    agreement: float | None = None
+    """Of the judge with people, as the plan assumes; None: over a range."""
 
     @property
     def stated(self) -> bool:
         """True when nothing that power rests on is left open."""
-        return self.scale_stated and (self.icc is not None or not self.clustered) and not self._may_fill
+        judge = self.labels is None or self.agreement is not None
+        return (
+            self.scale_stated
+            and judge
+            and (self.icc is not None or not self.clustered)
+            and not self._may_fill
+        )
 
     @property
     def listed(self) -> tuple[float, ...]:
@@ -106,9 +117,11 @@ class Worlds:
         missing = self.missing or (0.0, 0.0)
         if self._may_fill and corner == "low":
             missing = (MISSING, MISSING)
-        return World(
-            truth, self._scale(corner, truth) if scale is None else scale, icc, missing, self.baseline_mean
-        )
+        agreement = None
+        if self.labels is not None:
+            agreement = AGREEMENTS[corner] if self.agreement is None else self.agreement
+        scale = self._scale(corner, truth) if scale is None else scale
+        return World(truth, scale, icc, missing, self.baseline_mean, agreement=agreement)
 
     def _scale(self, corner: Corner, truth: float) -> float:
         if corner == "reference":
@@ -169,4 +182,6 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
         missing=None if assumed is None else missing_rates(assumed),
         fills=plan.missing == "worst_case",
         baseline_mean=None if assumed is None else assumed.baseline_mean,
+        labels=label_budget(plan, setting),
+        agreement=None if assumed is None else assumed.agreement,
     )

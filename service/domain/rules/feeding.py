@@ -16,6 +16,7 @@ from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.plan import GroupSequential, Plan, Population, TestUse
 from service.domain.plans.suites import Suite
 from service.domain.plans.unit_order import look_units
+from service.domain.rules.labelled import Labels, labelled_columns, takes_labels
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Margin, Request
@@ -99,8 +100,11 @@ def build_request(
     margin: Margin | None,
     design: Mapping[str, Any] | None = None,
     one_arm: bool = False,
+    labels: Labels | None = None,
 ) -> Request:
     """The request a test is asked with; parameters of the plan come on top. `one_arm`: of the candidate alone.
+
+    `labels` are people's, of a test that takes them.
 
     Raises:
         InvalidData, ValidationError: the test refuses these data.
@@ -108,7 +112,9 @@ def build_request(
     values: dict[str, Any] = {"baseline": shaped(test, baseline), "candidate": shaped(test, candidate)}
     if one_arm or of_one_arm(test):
         values = {"values": values["candidate"]}
-    if clusters is not None:
+    if takes_labels(test):
+        values = labelled_columns(baseline, candidate, clusters, labels)
+    elif clusters is not None:
         values["clusters"] = clusters
     if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use, one_arm):
         values["margin"] = margin

@@ -12,7 +12,21 @@ from service.stats.shared.declaring.common import Interval
 
 Shape = Literal["number", "count", "interval", "truth", "other"]
 
-EFFECT_FIELDS = frozenset({"bootstrap_mean", "ci", "delta", "estimate", "estimates", "every", "intervals"})
+EFFECT_FIELDS = frozenset(
+    {
+        "bootstrap_mean",
+        "ci",
+        "delta",
+        "estimate",
+        "estimates",
+        "every",
+        "intervals",
+        "judge_alone",
+        "judge_bias",
+        "labels_alone",
+        "labels_ci",
+    }
+)
 """First names of the fields that are on the scale of the difference itself."""
 
 RATIO = "ratio"

@@ -229,6 +229,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
         one_arm=paired.reference is not None,
         design=design,
         margin=None if sesoi is None else margin_for(sesoi, paired.endpoint, _reads_shares(paired)),
+        labels=None if paired.labels is None else (paired.labels[0].tolist(), paired.labels[1].tolist()),
     )
 
 

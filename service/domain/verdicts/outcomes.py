@@ -18,11 +18,13 @@ from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import Manifest
 from service.domain.plans.suite_items import Tasks, manifest_of
 from service.domain.results.batches import ExpectedCell, PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
+from service.domain.rules.labelled import asks_labels
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
@@ -31,6 +33,8 @@ from service.kernels.repeats.pass_at_k import pass_hat_k as all_of_k
 from service.records import Record
 from service.words import say
 
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Of the baseline and of the candidate."""
 OK, ERROR, MISSING, NOT_RECEIVED = 0, 1, 2, 255
 LEFT_OUT = 3
 """Of what a deviation takes out of both arms, whatever the missing policy; never stored."""
@@ -143,7 +147,7 @@ class Paired:
     manifest: Manifest
     baseline: NDArray[np.float64] = field(repr=False)
     candidate: NDArray[np.float64] = field(repr=False)
-    rows: tuple[NDArray[np.float64], NDArray[np.float64]] = field(repr=False)
+    rows: Pair = field(repr=False)
     """Both arms before replicates collapse, shape (items, replicates)."""
     kept: NDArray[np.bool_] = field(repr=False)
     delta: Fraction | None = field(repr=False)
@@ -153,6 +157,9 @@ class Paired:
     """What one arm is held against; None where two are compared."""
     tasks: Tasks | None = None
     """Of a suite: which task every item is of. Columns are as they were posted, `delta` is under weights and scales."""
+    labels: Pair | None = field(default=None, repr=False)
+    """People's labels of the baseline's and of the candidate's items, (n,) each, NaN where nobody was asked; None: no
+    test takes any."""
 
     @property
     def n(self) -> int:
@@ -195,8 +202,11 @@ def pair_up(
     cells = (baseline, candidate)
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"
+    labels = _labels(setting, outcomes, population, inside) if asks_labels(setting) else None
     left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
     kept = ~left_out if worst else usable
+    if labels is not None:
+        kept = kept & ~labels.lacking
     among = inside.copy()
     # `kept` is over the items that count, `among` over all of the manifest.
     among[inside] = kept
@@ -228,7 +238,45 @@ def pair_up(
         ),
         reference=setting.reference,
         tasks=tasks,
+        labels=None if labels is None else (labels.values[0][kept], labels.values[1][kept]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What people said of both arms' items, NaN where nobody was asked; and which of those asked lack a label."""
+
+    values: Pair = field(repr=False)
+    lacking: NDArray[np.bool_]
+
+
+def _labels(
+    setting: Setting, outcomes: Outcomes, population: Population, inside: NDArray[np.bool_]
+) -> _Labels:
+    """People's labels of the drawn items, under the plan's missing policy: an item without one is left out.
+
+    Raises:
+        PlanViolatedError: as `pair_up`, of the labels.
+    """
+    plan, hypothesis = setting.plan, setting.hypothesis
+    audit = plan.endpoint(hypothesis.endpoint + SUFFIX)
+    if audit is None:
+        raise PlanViolatedError(say("reasons.undescribed"))
+    shape = (len(inside), audit.replicates)
+    cells = [_cell(outcomes, (population.id, arm, audit.id), shape).of(inside) for arm in hypothesis.pair]
+    for arm, cell in zip(hypothesis.pair, cells, strict=True):
+        lacking = int(np.count_nonzero((cell.statuses != OK) & (cell.statuses != NOT_DRAWN)))
+        if lacking and plan.missing == "fail":
+            raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
+        unseen = int(np.count_nonzero(cell.statuses == NOT_RECEIVED))
+        if unseen:  # whoever holds them could have chosen which to post
+            raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
+        _check_values(cell, audit, arm)
+    statuses = np.hstack([cell.statuses[:, :1] for cell in cells])
+    asked = np.any(statuses != NOT_DRAWN, axis=1)
+    whole = np.all(statuses == OK, axis=1)
+    before, after = (np.where(whole, cell.values[:, 0], np.nan) for cell in cells)
+    return _Labels((before, after), asked & ~whole)
 
 
 def _nothing_in(cell: ExpectedCell) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any, get_args, get_origin
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from service.domain.rules.feeding import shaped
 from service.domain.rules.fields import choices
+from service.domain.rules.labelled import labelled_columns
 from service.stats.shared.declaring import registry
 from tests.stats.cases import cases_of
 
 IN_PLANS = [test for test in registry.every() if test.plan is not None]
-OF_TWO_ARMS = [test for test in IN_PLANS if test.plan.arms == 2]
-"""Those whose fields speak of a difference."""
+OF_TWO_ARMS = [test for test in IN_PLANS if test.plan.arms == 2 and not test.plan.labels]
+"""Those whose fields speak of the observed difference."""
 
 
 def fields(test):
@@ -76,6 +78,9 @@ def requests(test, kind):
             columns: dict[str, Any] = {"baseline": baseline.astype(float).tolist()}
             columns["candidate"] = candidate.astype(float).tolist()
             columns = {name: shaped(test, column) for name, column in columns.items()}
+            if test.plan.labels:
+                asked = [value if item % 2 else math.nan for item, value in enumerate(columns["baseline"])]
+                columns = labelled_columns(*columns.values(), None, (asked, asked))
             if test.plan.clusters == "required":
                 columns["clusters"] = [str(item * item % 7) for item in range(N)]
             yield parameters, columns

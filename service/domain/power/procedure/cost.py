@@ -25,6 +25,9 @@ FLIPPED, FLIPPED_UNIT, BLOCKS, OF_ITEM = 150_000, 4_000, 40_000, 80
 """The same in clusters: of sorting means of sets of them, for every cluster, for every cluster that is bounded as a
 whole, and of drawing an item."""
 
+LABELLED = 120
+"""Of an item whose score a judge gives, and whose label people may."""
+
 RESAMPLED, SWAPPED = 80_000, 60_000
 """Of sorting the resamples, and of flipping the signs, of one data set."""
 
@@ -56,6 +59,8 @@ def _group(group: Group) -> float:
 
 def _test(group: Group, use: Use, units: int) -> float:
     effort = _effort(use)
+    if group.labels is not None and not group.binary:
+        return LABELLED * units
     if group.order is not None:
         return 100 * units if group.order.spending is None else 10_000 * len(group.order.looks) + 80 * units
     if group.binary and not group.clustered:

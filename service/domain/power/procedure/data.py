@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from service.domain.plans.plan import MissingPolicy
 from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.verdicts.worst_case import Extremes
+from service.kernels.planning.labelled_pairs import LabelledSets
 from service.kernels.planning.simulated_pairs import draw_categories, draw_continuous
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,8 @@ class World:
     baseline_mean: float | None = None
     shape: ShapeName | None = None
     """Of the differences of scores; None: normal."""
+    agreement: float | None = None
+    """Of a judge with people who label some items; None: nobody does."""
 
     @property
     def complete(self) -> float:
@@ -83,6 +86,8 @@ class Side:
     won: tuple[Ints, Ints] | None
     items: Floats | None = None
     """The differences of single scores (T, n), where these are drawn."""
+    labelled: LabelledSets | None = None
+    """What people say of some of them, where the plan asks for it."""
 
 
 @dataclass(frozen=True, slots=True)

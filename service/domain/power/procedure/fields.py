@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.enumerated.region import truths_of
 from service.domain.rules.feeding import parameter, takes_clusters
+from service.domain.rules.labelled import takes_labels
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import Sets, clause_truths
@@ -43,7 +44,7 @@ class SimulatedSets:
         use = self.setting.uses.get(clause.field.test or "")
         if use is not None and use.beside:
             return None
-        if self.units.won is not None and (use is None or not self._by_cluster(use)):
+        if self._counts_alone(use):
             return self._by_counts(clause, use)
         value = self.units.delta if use is None else self.value_of(use, clause.field.path)
         return None if value is None else clause_truths(clause, value)
@@ -76,7 +77,7 @@ class SimulatedSets:
 
         Whatever compares it with the steps gets the answer that the test's own p would get.
         """
-        if self.units.won is None or self._by_cluster(use):
+        if not self._counts_alone(use):
             value = self.value_of(use, path)
             return None if isinstance(value, tuple) else value
         line = self._line(use, path)
@@ -101,6 +102,12 @@ class SimulatedSets:
 
         place(np.arange(len(b)), 0, len(steps))
         return p[back]
+
+    def _counts_alone(self, use: Use | None) -> bool:
+        """Whether the counts of items won and lost decide a field."""
+        if self.units.won is None:
+            return False
+        return use is None or not (self._by_cluster(use) or takes_labels(use.test))
 
     def _by_cluster(self, use: Use) -> bool:
         population = self.setting.population

@@ -6,7 +6,7 @@ Hypotheses on the same arms, population and endpoint see the same data; all othe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +21,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.plans.unit_order import look_units
 from service.domain.power.procedure.data import Block, World, draw
 from service.domain.power.procedure.fields import looks_at_items
+from service.domain.power.procedure.labelled import draw_labelled, label_budget
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
 from service.domain.power.procedure.simulated_evidence import FixedEvidence
 from service.domain.power.procedure.steps import steps_of
@@ -48,6 +49,8 @@ class Group:
     clustered: bool
     binary: bool
     order: Order | None
+    labels: int | None = None
+    """Items that people label, where a test takes labels."""
     shared: dict[tuple[int, ...], dict[str, SharedResamples]] = field(default_factory=dict, repr=False)
 
 
@@ -125,12 +128,17 @@ class Procedure:
         drawn = []
         for at, group in enumerate(self.groups):
             endpoint = group.settings[0].endpoint
+            generator = np.random.default_rng(np.random.SeedSequence([*seed, at]))
+            world = worlds[group.settings[0].hypothesis.id]
+            if group.labels is not None and not group.clustered and group.order is None:
+                drawn.append(self._labelled(generator, n_sets, group, group.labels, world))
+                continue
             drawn.append(
                 draw(
-                    np.random.default_rng(np.random.SeedSequence([*seed, at])),
+                    generator,
                     n_sets,
                     group.sizes,
-                    worlds[group.settings[0].hypothesis.id],
+                    world,
                     policy=self.plan.missing,
                     binary=group.binary,
                     ends=None if endpoint is None else extremes(endpoint),
@@ -138,6 +146,27 @@ class Procedure:
                 )
             )
         return self.judge(drawn, seed[0], only)
+
+    def _labelled(
+        self, generator: np.random.Generator, n_sets: int, group: Group, labels: int, world: World
+    ) -> Block:
+        """Data sets of which people label some items; of scores their own differences are drawn first."""
+        people = None
+        if not group.binary:
+            endpoint = group.settings[0].endpoint
+            ends = None if endpoint is None else extremes(endpoint)
+            every = draw(
+                generator,
+                n_sets,
+                group.sizes,
+                replace(world, missing=(0.0, 0.0)),
+                policy=None,
+                binary=False,
+                ends=ends,
+            )
+            people = every.down.sums
+        n = int(group.sizes.sum())
+        return draw_labelled(generator, n_sets, n, labels, world, policy=self.plan.missing, people=people)
 
     def judge(self, drawn: Sequence[Block], seed: int = SEED, only: str | None = None) -> dict[str, Decided]:
         """The decisions on data sets at hand, one block per group."""
@@ -268,4 +297,5 @@ def _group(plan: Plan, facts: Mapping[str, ManifestFacts], chosen: tuple[Setting
                 sizes, looks = np.diff([0, *design]), np.arange(1, len(design) + 1)
         bound = 1.0 if ends is None else ends.high - ends.low
         order = Order(sizes, looks, design, spending, bound, clusters is not None, binary)
-    return Group(chosen, sesoi, sizes, clusters is not None, binary, order)
+    labels = next((budget for one in chosen if (budget := label_budget(plan, one)) is not None), None)
+    return Group(chosen, sesoi, sizes, clusters is not None, binary, order, labels)

@@ -117,6 +117,7 @@ class FixedEvidence:
                 self.seed,
                 self.shared,
                 items=side.items,
+                labelled=side.labelled,
             )
             self._sets[id(side)] = SimulatedSets(self.setting, self.setting.sesoi, units)
         return self._sets[id(side)]

@@ -19,6 +19,7 @@ KINDS: Mapping[About, frozenset[EffectKind]] = {
     "pass_hat_k": frozenset({"pass_hat_k"}),
     "every_item": frozenset({"every_item"}),
     "every_task": frozenset({"every_task"}),
+    "labels": frozenset({"labelled_means"}),
 }
 """The effects of tests that bear out a claim about each."""
 

@@ -94,7 +94,7 @@ def _messages(
     elif verdict.delta is not None:
         yield _estimate(verdict.delta, verdict, facts)
         if facts.about != "mean" and facts.good * verdict.delta < 0 and verdict.claim in ASKS_MORE:
-            yield message("verdicts.otherwise")
+            yield message("verdicts.otherwise_labels" if facts.about == "labels" else "verdicts.otherwise")
         yield from (_effect(effect, facts) for effect in facts.effects)
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
     if suite is not None and verdict.delta is not None:
@@ -172,6 +172,8 @@ def _effect(tested: TestedEffect, facts: Facts) -> Message:
     value = (
         "" if tested.value is None else message("verdicts.parentheses", amount=amount(tested.value, facts))
     )
+    if tested.effect.kind == "labelled_means":
+        return message("verdicts.effect_labelled", test=tested.test, value=value)
     return message("verdicts.effect", test=tested.test, what=what, value=value)
 
 

@@ -183,6 +183,8 @@ class PlanUse:
     """Fields on many data sets of a suite, as `of_sets` has them of one arm."""
     of_two_arms: frozenset[str] = frozenset()
     """First names of the fields that it tells of two arms alone, where it takes either number."""
+    labels: bool = False
+    """It is given people's labels of the items that the plan draws, beside what a judge says of all."""
     fills: frozenset[str] = frozenset()
     """Fields of its request that other parts of the plan fill."""
     of_reference: Callable[[float, Side, bool], dict[str, Any]] = lambda _value, _good, _binary: {}

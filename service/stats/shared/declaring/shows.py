@@ -115,10 +115,12 @@ EffectKind = Literal[
     "pass_hat_k",
     "every_item",
     "every_task",
+    "labelled_means",
 ]
 """What a test's numbers are about: means, the mean of the clusters' means, ranks of items' differences, the order of
 two independent arms, quantiles of the arms, or a quantile of items' differences; of one arm how often all of k runs of
-an item are right, or how often the least of the items is; of a suite each of its tasks."""
+an item are right, or how often the least of the items is; of a suite each of its tasks; and the means as people's
+labels have them, for which a judge stands in."""
 
 
 @dataclass(frozen=True, slots=True)

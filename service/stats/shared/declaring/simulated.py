@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.planning import simulated_pairs as kernel
+from service.kernels.planning.labelled_pairs import LabelledSets
 from service.stats.shared.declaring.certainty import FEW_UNITS, SIGNS, chance_of_signs
 from service.stats.shared.declaring.shows import Path
 
@@ -40,6 +41,8 @@ class Units:
     """Sums of the baseline and of the candidate by unit, (T, G) each, where amounts are simulated."""
     items: Floats | None = None
     """The differences of single items, (T, n) unit by unit, where they are drawn for a test that looks at them."""
+    labelled: LabelledSets | None = None
+    """What people say of some items, where they are drawn for a test that takes labels."""
 
     @cached_property
     def delta(self) -> Floats:
