@@ -15,8 +15,8 @@ from forelock import files
 from forelock.frames import frame
 from forelock.local import set_picture
 from forelock.problem import FileFault
-from forelock.questions.form import Form, as_text
-from forelock.questions.paper import SCREEN, WIDE, column
+from forelock.questions.forms.form import Form, as_text
+from forelock.questions.pictures.paper import SCREEN, WIDE, column
 from forelock.text import plain
 
 Json = dict[str, Any]

@@ -13,8 +13,8 @@ import pytest
 from forelock import local
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of
-from forelock.questions.form import as_markdown, as_text
-from forelock.questions.gate_form import exit_code, form_of, picture_of
+from forelock.questions.forms.form import as_markdown, as_text
+from forelock.questions.forms.gate_form import exit_code, form_of, picture_of
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forelock.questions.headlines import of_noise, of_ranking, of_reliability
+from forelock.questions.forms.headlines import of_noise, of_ranking, of_reliability
 from forelock.words import Say
 
 

@@ -9,9 +9,9 @@ import pytest
 from forelock.cli import main
 from forelock.local import Local
 from forelock.problem import ForelockError
-from forelock.questions.choices import Choices
 from forelock.questions.noise import left_out, read_runs
 from forelock.questions.noise import request_of as request_from
+from forelock.questions.tables.choices import Choices
 
 HEAD = "item,arm,run,judge,value\n"
 ROWS = [

@@ -12,8 +12,8 @@ import pytest
 import forelock
 from forelock import local
 from forelock.problem import ForelockError
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.paper import Paper, column
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
+from forelock.questions.pictures.paper import Paper, column
 
 NAME = "{http://www.w3.org/2000/svg}"
 

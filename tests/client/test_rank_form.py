@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forelock.questions.rank_drawing import Ladder, Place
+from forelock.questions.pictures.rank_drawing import Ladder, Place
 
 SVG = "{http://www.w3.org/2000/svg}"
 

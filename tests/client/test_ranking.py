@@ -9,8 +9,8 @@ import pytest
 
 from forelock.local import Local
 from forelock.problem import FileFault
-from forelock.questions.choices import Choices
 from forelock.questions.rank import rank
+from forelock.questions.tables.choices import Choices
 
 ROWS = [("a", "x", 1, "p"), ("a", "y", 0, "p"), ("b", "y", 0.5, "q"), ("b", "x", 1, "q"),
         ("c", "x", 1, "p"), ("c", "y", 0, "p"), ("d", "y", 1, "q"), ("d", "x", 0, "q")]  # fmt: skip

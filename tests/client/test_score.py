@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from forelock.questions.amounts import threshold_of
-from forelock.questions.form import as_markdown, as_text
-from forelock.questions.score_form import exit_code, form_of, picture_of
+from forelock.questions.forms.form import as_markdown, as_text
+from forelock.questions.forms.score_form import exit_code, form_of, picture_of
 
 FILES = Path(__file__).parents[1] / "ingest" / "files"
 HEADER = "item_id,value,repo"

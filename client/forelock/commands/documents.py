@@ -14,7 +14,7 @@ from forelock.documents import ReportForm, StandardName
 from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
-from forelock.questions.paper import WIDE
+from forelock.questions.pictures.paper import WIDE
 
 DOCUMENTS = ("prereg", "deviations", "evidence")
 

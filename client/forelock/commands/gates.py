@@ -99,11 +99,11 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.plan is not None:
         return _by_plan(options, asked_of)
     from forelock.questions.changes import changes_of
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.gate_form import exit_code, form_of
     from forelock.questions.gate import compare, with_covariates
-    from forelock.questions.gate_form import exit_code, form_of
-    from forelock.questions.tasks import with_suite
+    from forelock.questions.tables.choices import Choices
+    from forelock.questions.tables.tasks import with_suite
 
     request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
     request |= {"unseen": options.unseen} if options.unseen != "items" else {}
@@ -147,11 +147,11 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.largest_cluster is not None and options.largest_cluster < 1:
         raise FileFault("--largest-cluster is a count of items, 1 or more")
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
-    from forelock.questions.gate_form import EXITS
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.gate_form import EXITS
+    from forelock.questions.forms.look_form import form_of
     from forelock.questions.look import look
-    from forelock.questions.look_form import form_of
+    from forelock.questions.tables.choices import Choices
 
     answer, reading = look(
         asked_of,
@@ -173,10 +173,10 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     others = (options.plan, options.slice, options.look, options.suite)
     if any(other is not None for other in others):
         raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.series_form import exit_code, form_of
     from forelock.questions.series import watch
-    from forelock.questions.series_form import exit_code, form_of
+    from forelock.questions.tables.choices import Choices
 
     answer, reading = watch(
         asked_of,
@@ -219,11 +219,11 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.rank_form import form_of
     from forelock.questions.rank import by_slice, rank
-    from forelock.questions.rank_form import form_of
-    from forelock.questions.tasks import with_suite
+    from forelock.questions.tables.choices import Choices
+    from forelock.questions.tables.tasks import with_suite
 
     choices = with_suite(Choices.of(options), options)
     common = {"common": True} if options.common else {}

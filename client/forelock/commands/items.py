@@ -32,9 +32,9 @@ def add(commands: Any) -> None:
 
 
 def _items(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms.form import show_answer
     from forelock.questions.items import describe_items, form_of
+    from forelock.questions.tables.choices import Choices
 
     def run(request: dict[str, Any]) -> dict[str, Any]:
         return asked_of.run(ANALYSIS, request, timeout=options.timeout)

@@ -47,9 +47,10 @@ def add(commands: Any) -> None:
 
 
 def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions import noise, reliability_form
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import Form, show_answer
+    from forelock.questions import noise
+    from forelock.questions.forms import reliability_form
+    from forelock.questions.forms.form import Form, show_answer
+    from forelock.questions.tables.choices import Choices
 
     if len(options.inputs) > 2:
         raise FileFault("noise takes one file, or two of a baseline and a candidate")

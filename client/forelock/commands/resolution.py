@@ -51,10 +51,10 @@ def _add_effect(parser: argparse.ArgumentParser) -> None:
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.resolve_form import of_pilot
     from forelock.questions.resolve import resolve
-    from forelock.questions.resolve_form import of_pilot
+    from forelock.questions.tables.choices import Choices
 
     if len(options.inputs) > 2:
         raise FileFault("resolve takes a pilot's file, or two result files, the baseline's first")
@@ -64,8 +64,8 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 
 def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions.form import show_answer
-    from forelock.questions.resolve_form import of_published
+    from forelock.questions.forms.form import show_answer
+    from forelock.questions.forms.resolve_form import of_published
 
     body = {
         "n": options.n,

@@ -42,12 +42,12 @@ def add(commands: Any) -> None:
 
 
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    from forelock.questions import score_form
     from forelock.questions.amounts import threshold_of
-    from forelock.questions.choices import Choices
-    from forelock.questions.form import show_answer
+    from forelock.questions.forms import score_form
+    from forelock.questions.forms.form import show_answer
     from forelock.questions.score import scores_of
-    from forelock.questions.tasks import with_suite
+    from forelock.questions.tables.choices import Choices
+    from forelock.questions.tables.tasks import with_suite
 
     if options.at_least is not None and (options.at_most is not None or options.lower):
         raise FileFault("--at-least is for scores of which higher is better: name --at-most where lower is")
@@ -71,7 +71,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
         return score_form.exit_code(first)
     if options.every_eval_ever is not None:
         raise FileFault("--every-eval-ever writes the record of one system: name it with --arm")
-    from forelock.questions import scores_form
+    from forelock.questions.forms import scores_form
 
     by_name = {
         name: {"reason": answer} if isinstance(answer, str) else answer for name, answer in answers.items()

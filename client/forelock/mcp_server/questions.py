@@ -11,7 +11,7 @@ from typing import Any
 
 from forelock import text
 from forelock.problem import FileFault, ForelockError, ForelockProblem
-from forelock.questions.form import as_text
+from forelock.questions.forms.form import as_text
 from forelock.words import Say
 
 Ask = Callable[[Sequence[str]], list[Any]]

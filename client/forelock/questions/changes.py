@@ -12,7 +12,7 @@ from typing import Any
 
 from forelock import files
 from forelock.problem import FileFault
-from forelock.questions.table import Reading
+from forelock.questions.tables.table import Reading
 from forelock.text import plain, uncomputed
 
 Json = dict[str, Any]

@@ -17,7 +17,7 @@ from typing import Any
 
 from forelock import files
 from forelock.problem import FileFault
-from forelock.questions.table import Reading, System
+from forelock.questions.tables.table import Reading, System
 
 Json = dict[str, Any]
 FORM, SCHEMA = "every_eval_ever", "0.3.0"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
-from forelock.questions.choices import Choices
-from forelock.questions.reading import read_for
-from forelock.questions.systems import two
-from forelock.questions.table import Reading, System
-from forelock.questions.tasks import suite_body
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import two
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.tasks import suite_body
 
 if TYPE_CHECKING:
     from forelock.client import Client

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forelock.questions.choices import Choices
-from forelock.questions.form import Form
-from forelock.questions.headlines import of_items
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.headlines import of_items
+from forelock.questions.pictures.shares_drawing import Part, Shares
 from forelock.questions.rank import request_of
-from forelock.questions.reading import read_for
-from forelock.questions.shares_drawing import Part, Shares
-from forelock.questions.systems import several
-from forelock.questions.table import Reading
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import several
+from forelock.questions.tables.table import Reading
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
 

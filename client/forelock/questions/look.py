@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from forelock import files
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
-from forelock.questions.choices import Choices
 from forelock.questions.gate import read_pair
 from forelock.questions.kept import read_kept
 from forelock.questions.look_answer import answer_of
-from forelock.questions.table import Reading, System
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.table import Reading, System
 
 if TYPE_CHECKING:
     from forelock.client import Client

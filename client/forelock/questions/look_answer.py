@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forelock.questions.figures import show_difference
+from forelock.questions.forms.figures import show_difference
 
 if TYPE_CHECKING:
     from forelock.client import Client

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.choices import Choices, Opened
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends
-from forelock.questions.form import Form
-from forelock.questions.headlines import of_noise
+from forelock.questions.forms.figures import has_ends
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.headlines import of_noise
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
-from forelock.questions.reading import read_for
-from forelock.questions.systems import two
-from forelock.questions.table import Reading, System
+from forelock.questions.tables.choices import Choices, Opened
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import two
+from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
 

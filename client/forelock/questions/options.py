@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from forelock.arguments import proportion
 from forelock.problem import FileFault
-from forelock.questions.paper import SCREEN, WIDE, Paper, column
+from forelock.questions.pictures.paper import SCREEN, WIDE, Paper, column
 
 ASPECTS = ("content", "task", "task_version", "dataset", "dataset_version", "scorer", "judge")
 """What makes another question of it where two results differ in it."""

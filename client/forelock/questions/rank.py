@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.choices import Choices
-from forelock.questions.reading import read_for
-from forelock.questions.systems import several
-from forelock.questions.table import Reading
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import several
+from forelock.questions.tables.table import Reading
 
 if TYPE_CHECKING:
     from forelock.client import Client

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from forelock.problem import FileFault
-from forelock.questions.choices import Choices, Opened
-from forelock.questions.reading import read_for
-from forelock.questions.systems import two
-from forelock.questions.table import Reading, System
+from forelock.questions.tables.choices import Choices, Opened
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import two
+from forelock.questions.tables.table import Reading, System
 
 if TYPE_CHECKING:
     from forelock.client import Client

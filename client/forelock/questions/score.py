@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.problem import ForelockProblem
 from forelock.questions.amounts import range_of
-from forelock.questions.choices import Choices
-from forelock.questions.reading import read_for
-from forelock.questions.systems import alone_or_all
-from forelock.questions.table import Reading, System
-from forelock.questions.tasks import suite_body
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import alone_or_all
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.tasks import suite_body
 
 if TYPE_CHECKING:
     from forelock.client import Client

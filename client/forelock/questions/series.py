@@ -13,11 +13,11 @@ from forelock import files
 from forelock.local import Local
 from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of
-from forelock.questions.choices import Choices
 from forelock.questions.kept import read_kept
-from forelock.questions.reading import read_for
-from forelock.questions.systems import one
-from forelock.questions.table import Reading
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import one
+from forelock.questions.tables.table import Reading
 
 if TYPE_CHECKING:
     from forelock.client import Client

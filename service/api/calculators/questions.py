@@ -30,7 +30,7 @@ _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a question's answer says, part by part, as `forelock.questions.form.Form` has it."""
+    """What a question's answer says, part by part, as `forelock.questions.forms.form.Form` has it."""
 
     headline: str
     open: str
@@ -114,8 +114,8 @@ def systems_in(body: bytes, scratch: str) -> Ranked:
     """
     from forelock.local import Local
     from forelock.problem import FileFault
-    from forelock.questions.choices import Choices
     from forelock.questions.rank import read_systems, request_of
+    from forelock.questions.tables.choices import Choices
 
     def offer_nothing(_request: object) -> None:
         raise FileFault("the page of one table has no options")

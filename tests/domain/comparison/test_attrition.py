@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forelock.questions.form import as_text
-from forelock.questions.gate_form import exit_code, form_of
+from forelock.questions.forms.form import as_text
+from forelock.questions.forms.gate_form import exit_code, form_of
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from forelock.questions.gate_form import exit_code
+from forelock.questions.forms.gate_form import exit_code
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData

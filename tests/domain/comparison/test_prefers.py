@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from forelock.questions.gate_form import picture_of
+from forelock.questions.forms.gate_form import picture_of
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData

@@ -11,9 +11,9 @@ from forelock.columns import SHARED, TABLES, fitting, listed
 from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
-from forelock.questions.choices import Choices, Opened
-from forelock.questions.tasks import readings_of
-from forelock.questions.ways import (
+from forelock.questions.tables.choices import Choices, Opened
+from forelock.questions.tables.tasks import readings_of
+from forelock.questions.tables.ways import (
     ROW,
     by_metric,
     by_set,

@@ -11,7 +11,7 @@ from typing import Any
 
 from forelock.columns import TABLES, UNNAMED, listed
 from forelock.hints import Refused, Way
-from forelock.questions.choices import LABELS, Choices, Opened, Piece
+from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece
 
 Json = dict[str, Any]
 _LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 
-from forelock.questions.drawing import COLUMNS, prints
-from forelock.questions.paper import SCREEN, Paper
+from forelock.questions.pictures.drawing import COLUMNS, prints
+from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
 
 FILLS, ASCII_FILLS = "█▒░", "#=."

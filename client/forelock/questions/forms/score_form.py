@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends, show_ids, show_interval, show_level, show_p
-from forelock.questions.form import Form
-from forelock.questions.suite_form import forest_of, suite_numbers, task_lines
+from forelock.questions.forms.figures import has_ends, show_ids, show_interval, show_level, show_p
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.suite_form import forest_of, suite_numbers, task_lines
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
 

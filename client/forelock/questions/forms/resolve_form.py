@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import show_difference, show_p
-from forelock.questions.form import Form
+from forelock.questions.forms.figures import show_difference, show_p
+from forelock.questions.forms.form import Form
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.words import ENGLISH, Say, padded
 
 Json = Mapping[str, Any]

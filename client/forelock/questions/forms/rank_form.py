@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forelock.questions.figures import METHODS, show_level
-from forelock.questions.form import Form
-from forelock.questions.headlines import of_ranking
-from forelock.questions.rank_drawing import Ladder, Place
+from forelock.questions.forms.figures import METHODS, show_level
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.headlines import of_ranking
+from forelock.questions.pictures.rank_drawing import Ladder, Place
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from forelock.questions.paper import SCREEN, Paper
+from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
 
 COLUMNS = 61

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends, show_interval, show_level
-from forelock.questions.form import Form
-from forelock.questions.score_form import exit_code, in_brief
+from forelock.questions.forms.figures import has_ends, show_interval, show_level
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.score_form import exit_code, in_brief
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
 

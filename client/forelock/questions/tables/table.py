@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forelock.problem import FileFault
-from forelock.questions.choices import Opened
+from forelock.questions.tables.choices import Opened
 
 Json = dict[str, Any]
 _COLUMNS = {"suite": "tasks"}

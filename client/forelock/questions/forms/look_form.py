@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends, show_difference, show_interval
-from forelock.questions.form import EXPLORATORY, Form
-from forelock.questions.gate_form import MARKS
+from forelock.questions.forms.figures import has_ends, show_difference, show_interval
+from forelock.questions.forms.form import EXPLORATORY, Form
+from forelock.questions.forms.gate_form import MARKS
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 
 Json = Mapping[str, Any]
 MOST_BARS = 12

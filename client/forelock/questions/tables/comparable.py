@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from forelock.hints import Refused, Way
-from forelock.questions.choices import Choices, Piece
 from forelock.questions.options import ASPECTS
-from forelock.questions.table import Reading, System
-from forelock.questions.tasks import lacking
+from forelock.questions.tables.choices import Choices, Piece
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.tasks import lacking
 from forelock.text import plain
 
 WORDS = {

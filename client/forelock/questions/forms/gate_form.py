@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import (
+from forelock.questions.forms.figures import (
     METHODS,
     has_ends,
     show_difference,
@@ -16,8 +15,9 @@ from forelock.questions.figures import (
     show_level,
     show_p,
 )
-from forelock.questions.form import Form
-from forelock.questions.suite_form import forest_of, has_lost, suite_numbers, task_lines
+from forelock.questions.forms.form import Form
+from forelock.questions.forms.suite_form import forest_of, has_lost, suite_numbers, task_lines
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
 

@@ -12,10 +12,10 @@ from forelock.formats import FORMATS
 from forelock.hints import MOST_TRIED, Refused, Way, helped
 from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
-from forelock.questions import tasks, wide
-from forelock.questions.choices import Choices, Opened, Piece
-from forelock.questions.comparable import compared
-from forelock.questions.sections import (
+from forelock.questions.tables import tasks, wide
+from forelock.questions.tables.choices import Choices, Opened, Piece
+from forelock.questions.tables.comparable import compared
+from forelock.questions.tables.sections import (
     is_lower,
     place_of,
     remarks_of,
@@ -23,8 +23,8 @@ from forelock.questions.sections import (
     sections_of,
     shared_places,
 )
-from forelock.questions.table import Reading, System
-from forelock.questions.ways import PLACES_TRIED, open_ends
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.ways import PLACES_TRIED, open_ends
 from forelock.reading import read
 
 if TYPE_CHECKING:

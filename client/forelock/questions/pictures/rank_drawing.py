@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from forelock.questions.drawing import ASCII, LINES, prints
-from forelock.questions.paper import SCREEN, Paper
+from forelock.questions.pictures.drawing import ASCII, LINES, prints
+from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
 
 COLUMNS = 36

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends, show_difference, show_interval, show_level, show_p
-from forelock.questions.form import Form
+from forelock.questions.forms.figures import has_ends, show_difference, show_interval, show_level, show_p
+from forelock.questions.forms.form import Form
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 
 Json = Mapping[str, Any]
 _MARKS = {"no_drop_shown": "✅", "dropped": "📉"}

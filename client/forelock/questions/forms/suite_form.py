@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from forelock.questions.drawing import Bar, Bound, Picture
-from forelock.questions.figures import has_ends, show_difference, show_interval, show_level, show_p
+from forelock.questions.forms.figures import has_ends, show_difference, show_interval, show_level, show_p
+from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
 

@@ -14,8 +14,8 @@ from forelock.local import set_picture
 from forelock.printing import show
 from forelock.problem import FileFault
 from forelock.questions.options import paper_of
-from forelock.questions.paper import SCREEN, Paper
-from forelock.questions.table import Reading
+from forelock.questions.pictures.paper import SCREEN, Paper
+from forelock.questions.tables.table import Reading
 from forelock.text import hanging, plain
 from forelock.words import ENGLISH, Say, padded, say_of
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from forelock.columns import NO_VALUE, SHARED, TABLES, UNNAMED, WORDS, fitting
 from forelock.problem import FileFault
-from forelock.questions.choices import Choices, Opened
-from forelock.questions.ways import ROW
+from forelock.questions.tables.choices import Choices, Opened
+from forelock.questions.tables.ways import ROW
 
 Json = dict[str, Any]
 Wanted = Literal["named", "every"]

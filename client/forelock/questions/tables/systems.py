@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from forelock.columns import listed
 from forelock.hints import Refused, Way
-from forelock.questions.choices import Choices
-from forelock.questions.table import Reading, System
-from forelock.questions.ways import arms_elsewhere, by_arms
-from forelock.questions.wide import PAIR
+from forelock.questions.tables.choices import Choices
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.ways import arms_elsewhere, by_arms
+from forelock.questions.tables.wide import PAIR
 
 
 def alone_or_all(reading: Reading, choices: Choices) -> Reading:

@@ -12,8 +12,8 @@ from typing import Any
 from forelock.formats import TOGETHER
 from forelock.import_files import OneImport
 from forelock.problem import FileFault
-from forelock.questions.choices import Choices, Opened
-from forelock.questions.table import Reading, System
+from forelock.questions.tables.choices import Choices, Opened
+from forelock.questions.tables.table import Reading, System
 
 Json = dict[str, Any]
 OWN = "task"

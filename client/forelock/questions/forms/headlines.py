@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forelock.questions.figures import has_ends, show_difference, show_level
+from forelock.questions.forms.figures import has_ends, show_difference, show_level
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
 
