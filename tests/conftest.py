@@ -36,7 +36,7 @@ settings.register_profile(
 )
 # Whoever did not ask for a search draws what everybody draws: a build fails for what changed in it.
 settings.register_profile(
-    "forelock", settings.get_profile("search"), derandomize=True, database=None, max_examples=40
+    "forelock", settings.get_profile("search"), derandomize=True, database=None, max_examples=25
 )
 # The same tests once more on another Python, whose numpy is other and our code the same.
 settings.register_profile("again", settings.get_profile("forelock"), max_examples=10)

@@ -123,7 +123,7 @@ def test_so_many_runs_of_items_that_never_fail_show_all_reliable(n, share):
 def test_no_wrong_item_is_named_more_often_than_the_level_says():
     rng = np.random.default_rng(12)
     wrong = 0
-    for _ in range(300):
+    for _ in range(120):
         right = rng.binomial(
             30, 0.9, 12
         )  # on the border: neither reliable nor unreliable is true of one below it
@@ -131,7 +131,7 @@ def test_no_wrong_item_is_named_more_often_than_the_level_says():
             NAME, {"values": [[1] * c + [0] * (30 - c) for c in right], "k": [1], "least_share": 0.9}
         )
         wrong += found.n_reliable + found.n_unreliable > 0
-    assert wrong <= stats.binom.ppf(0.999, 300, 0.05)
+    assert wrong <= stats.binom.ppf(0.999, 120, 0.05)
 
 
 def test_scores_have_a_worst_and_a_best_and_no_reliable_items():
