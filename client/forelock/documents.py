@@ -36,8 +36,8 @@ class DocumentCalls(AfterCalls):
         With `standard`, its checklist filled from the record instead, in any form but LaTeX.
         """
         path = f"{record(preregistration_id)}/report.{part(form)}"
-        asked = {"lang": language} if standard is None else {"lang": language, "form": standard}
-        return self._send("GET", path, params=asked).content
+        query = {"lang": language} if standard is None else {"lang": language, "form": standard}
+        return self._send("GET", path, params=query).content
 
     def chart(
         self,
@@ -52,14 +52,16 @@ class DocumentCalls(AfterCalls):
         mono: bool = False,
     ) -> bytes:
         """A picture of a record, such as `forest`; `width` in millimetres sets it for a column of a journal."""
-        said: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "hypothesis": hypothesis,
             "width": width,
             "serif": serif or None,
             "mono": mono or None,
         }
         query = {
-            name: str(value).lower() if value is True else str(value) for name, value in said.items() if value
+            name: str(value).lower() if value is True else str(value)
+            for name, value in parameters.items()
+            if value
         }
         path = f"{record(preregistration_id)}/charts/{part(name)}.{part(form)}"
         return self._send("GET", path, params={"lang": language, **query}).content

@@ -185,8 +185,8 @@ def record_text(record: Json) -> str:
         lines.append(f"  locked {plain(record.get('locked_at') or '')}, SHA-256 {record['plan_sha256']}")
     for named in record.get("named_arms") or ():
         model = (named.get("card") or {}).get("model") or {}
-        said = " ".join(plain(model[part]) for part in ("name", "revision") if model.get(part))
-        lines.append(f"  {plain(named['arm'])} named {plain(named.get('at') or '')}: {said}")
+        words = " ".join(plain(model[part]) for part in ("name", "revision") if model.get(part))
+        lines.append(f"  {plain(named['arm'])} named {plain(named.get('at') or '')}: {words}")
     return "\n".join(lines)
 
 

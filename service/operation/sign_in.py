@@ -51,8 +51,8 @@ class SignIn:
 
     def groups(self, claims: Mapping[str, Any]) -> list[str]:
         """The groups that a token tells: a list of texts, or one text. Anything else is none."""
-        said = claims.get(self.groups_claim)
-        listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        claim = claims.get(self.groups_claim)
+        listed = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
         return [group for group in listed if isinstance(group, str)]
 
 
@@ -120,11 +120,11 @@ def read_grants(path: Path) -> tuple[Grant, ...]:
     where = f"FORELOCK_OIDC_GRANTS_FILE: {path}"
     content = _read(path, "FORELOCK_OIDC_GRANTS_FILE")
     try:
-        said = tomllib.loads(content)
+        document = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CannotStart(f"{where} is no TOML: {error}") from None
-    rows = said.get("grant")
-    if set(said) != {"grant"} or not isinstance(rows, list):
+    rows = document.get("grant")
+    if set(document) != {"grant"} or not isinstance(rows, list):
         raise CannotStart(
             f"{where} holds tables [[grant]] and nothing else: group, project and scopes of each"
         )

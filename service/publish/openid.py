@@ -141,34 +141,34 @@ class Provider:
         """The provider's description of itself, read once an hour."""
         known = self._metadata
         if known is None or self.monotonic() - known[1] >= METADATA_SECONDS:
-            said = self._get(self.issuer.rstrip("/") + WELL_KNOWN)
-            known = self._metadata = (self._checked(said), self.monotonic())
+            document = self._get(self.issuer.rstrip("/") + WELL_KNOWN)
+            known = self._metadata = (self._checked(document), self.monotonic())
         return known[0]
 
-    def _checked(self, said: Mapping[str, Any]) -> Metadata:
-        if said.get("issuer") != self.issuer:
+    def _checked(self, document: Mapping[str, Any]) -> Metadata:
+        if document.get("issuer") != self.issuer:
             raise Untrusted("the provider's metadata are of another issuer")
-        methods = said.get("code_challenge_methods_supported")
+        methods = document.get("code_challenge_methods_supported")
         if isinstance(methods, list) and "S256" not in methods:
             raise Untrusted("the provider does not know PKCE with S256")
-        algorithms = said.get("id_token_signing_alg_values_supported", ["RS256"])
+        algorithms = document.get("id_token_signing_alg_values_supported", ["RS256"])
         usable = [name for name in algorithms if name in ALGORITHMS] if isinstance(algorithms, list) else []
         if not usable:
             raise Untrusted("the provider signs by nothing that is taken here")
-        ways = said.get("token_endpoint_auth_methods_supported")
+        ways = document.get("token_endpoint_auth_methods_supported")
         return Metadata(
-            authorization_endpoint=self._endpoint(said, "authorization_endpoint"),
-            token_endpoint=self._endpoint(said, "token_endpoint"),
-            jwks_uri=self._endpoint(said, "jwks_uri"),
+            authorization_endpoint=self._endpoint(document, "authorization_endpoint"),
+            token_endpoint=self._endpoint(document, "token_endpoint"),
+            jwks_uri=self._endpoint(document, "jwks_uri"),
             algorithms=tuple(usable),
             posts_secret=isinstance(ways, list)
             and "client_secret_basic" not in ways
             and "client_secret_post" in ways,
-            names_itself=said.get("authorization_response_iss_parameter_supported") is True,
+            names_itself=document.get("authorization_response_iss_parameter_supported") is True,
         )
 
-    def _endpoint(self, said: Mapping[str, Any], name: str) -> str:
-        address = said.get(name)
+    def _endpoint(self, document: Mapping[str, Any], name: str) -> str:
+        address = document.get(name)
         if not isinstance(address, str):
             raise Untrusted(f"the provider's metadata lack {name}")
         try:
@@ -177,7 +177,7 @@ class Provider:
             raise Untrusted(f"the provider's {name} {fault}") from None
 
     def _token_answer(self, metadata: Metadata, code: str, verifier: str) -> Mapping[str, Any]:
-        asked = {
+        form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.redirect_uri,
@@ -185,22 +185,22 @@ class Provider:
         }
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         if self.secret is None:
-            asked["client_id"] = self.client_id
+            form["client_id"] = self.client_id
         elif metadata.posts_secret:
-            asked |= {"client_id": self.client_id, "client_secret": self.secret}
+            form |= {"client_id": self.client_id, "client_secret": self.secret}
         else:  # RFC 6749, 2.3.1: both are encoded like a form before they are joined
             pair = f"{quote_plus(self.client_id)}:{quote_plus(self.secret)}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         answer = self.outgoing.send(
             "POST",
             metadata.token_endpoint,
-            content=urlencode(asked).encode(),
+            content=urlencode(form).encode(),
             headers=headers,
             limit=MOST_BYTES,
         )
         if answer.status in (400, 401, 403):
-            said = _object(answer.body, Untrusted("the provider refuses the code and says no reason"))
-            if said.get("error") == "invalid_grant":
+            document = _object(answer.body, Untrusted("the provider refuses the code and says no reason"))
+            if document.get("error") == "invalid_grant":
                 raise CodeRefused("the provider does not take the code")
             raise Untrusted(
                 "the provider refuses this service: its id, its secret or its address for answers"
@@ -225,8 +225,8 @@ class Provider:
     def _known_keys(self, metadata: Metadata, *, again: bool) -> list[Key]:
         known, now = self._keys, self.monotonic()
         if known is None or now - known[1] >= (NEW_KEYS_SECONDS if again else METADATA_SECONDS):
-            said = self._get(metadata.jwks_uri).get("keys")
-            known = self._keys = (_public_keys(said if isinstance(said, list) else []), now)
+            keys = self._get(metadata.jwks_uri).get("keys")
+            known = self._keys = (_public_keys(keys if isinstance(keys, list) else []), now)
         return known[0]
 
     def _get(self, url: str) -> Mapping[str, Any]:
@@ -238,12 +238,12 @@ class Provider:
 
 def _object(body: bytes, fault: OutgoingFault) -> Mapping[str, Any]:
     try:
-        said = json.loads(body)
+        document = json.loads(body)
     except (ValueError, RecursionError):
         raise fault from None
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         raise fault
-    return said
+    return document
 
 
 def _public_keys(described: list[Any]) -> list[Key]:

@@ -38,19 +38,19 @@ def add(commands: Any) -> None:
 
 
 def _labels(options: argparse.Namespace, client: Client) -> int:
-    asked = list(client.labels(options.id, arm=options.arm))
+    items = list(client.labels(options.id, arm=options.arm))
     if options.post:
-        return _post(options, client, {label["endpoint"] for label in asked})
-    listed = [label for label in asked if options.all or not label["received"]]
+        return _post(options, client, {label["endpoint"] for label in items})
+    listed = [label for label in items if options.all or not label["received"]]
     if options.json:
         return put_out(json_text(listed).encode() + b"\n")
-    told = io.StringIO()
-    rows = csv.writer(told, lineterminator="\n")
+    table = io.StringIO()
+    rows = csv.writer(table, lineterminator="\n")
     rows.writerow((*COLUMNS, "value"))
     rows.writerows([*(label[name] for name in COLUMNS), ""] for label in listed)
-    missing = sum(not label["received"] for label in asked)
-    tell(f"{missing} of {len(asked)} labels are not in yet")
-    return put_out(told.getvalue().encode())
+    missing = sum(not label["received"] for label in items)
+    tell(f"{missing} of {len(items)} labels are not in yet")
+    return put_out(table.getvalue().encode())
 
 
 def _post(options: argparse.Namespace, client: Client, endpoints: set[str]) -> int:
@@ -58,8 +58,8 @@ def _post(options: argparse.Namespace, client: Client, endpoints: set[str]) -> i
     for part in parts:
         if part.results.endpoint not in endpoints:
             known = ", ".join(sorted(map(plain, endpoints)))
-            said = f"'{plain(part.results.endpoint)}' is no endpoint that people label; they label {known}"
-            raise FileFault(f"{part.where(0)}: {said}")
+            fault = f"'{plain(part.results.endpoint)}' is no endpoint that people label; they label {known}"
+            raise FileFault(f"{part.where(0)}: {fault}")
     submission = Submission.of(parts, BATCH_SIZE)
     submission.check(client, options.id)
     answers = list(submission.post(client, options.id))

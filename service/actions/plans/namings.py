@@ -36,8 +36,8 @@ def name(
     record.require("locked", "collecting", action="naming an arm")
     require_nameable(record.plan, named(session, record), arm, naming)
     audit.record_act(session, caller, "arm.name", record.id, {"arm": arm}, now=moment.now)
-    said = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
-    return ledger.append_of(session, record, "arm_named", said, moment)
+    body = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
+    return ledger.append_of(session, record, "arm_named", body, moment)
 
 
 def named(session: Session, record: Preregistration) -> dict[str, NamedArm]:
@@ -49,7 +49,7 @@ def named(session: Session, record: Preregistration) -> dict[str, NamedArm]:
 
 def named_of(entries: Sequence[Entry]) -> dict[str, NamedArm]:
     """The same, of the record's entries."""
-    said = ((entry, Naming.of(entry.body)) for entry in entries if entry.receipt.kind == "arm_named")
+    read = ((entry, Naming.of(entry.body)) for entry in entries if entry.receipt.kind == "arm_named")
     namings = (
         NamedArm(
             arm=entry.body["arm"],
@@ -58,7 +58,7 @@ def named_of(entries: Sequence[Entry]) -> dict[str, NamedArm]:
             at=entry.created_at,
             sequence=entry.sequence,
         )
-        for entry, naming in said
+        for entry, naming in read
     )
     return {naming.arm: naming for naming in namings}
 

@@ -66,17 +66,17 @@ class Described(StrictRecord):
 
     def facts(self) -> dict[str, Any]:
         """What is said, by dotted names such as `model.name`."""
-        said = self.model_dump(mode="json", exclude_none=True, exclude=_NOT_SAID)
-        return dict(_flat(said))
+        card = self.model_dump(mode="json", exclude_none=True, exclude=_NOT_SAID)
+        return dict(_flat(card))
 
     def text(self) -> str:
         """What is said, in one line: `model.name gpt-4.1, decoding.temperature 0`."""
         return ", ".join(f"{name} {_quote(value)}" for name, value in self.facts().items())
 
-    def differs(self, told: Mapping[str, Any]) -> tuple[str, ...]:
+    def differs(self, stated: Mapping[str, Any]) -> tuple[str, ...]:
         """The fields of which a file or a run says something else. What either leaves out is no difference."""
         return tuple(
-            name for name, value in self.facts().items() if name in told and not _same(value, told[name])
+            name for name, value in self.facts().items() if name in stated and not _same(value, stated[name])
         )
 
 
@@ -118,10 +118,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _flat(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in said.items():
+def _flat(card: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in card.items():
         if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", each) for inner, each in value.items())
+            yield from ((f"{name}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             yield name, value
 
@@ -132,17 +132,17 @@ def _quote(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _same(said: Any, told: Any) -> bool:
+def _same(ours: Any, theirs: Any) -> bool:
     """Equal as numbers where both are; lists in any order; text as it is written."""
-    if isinstance(said, list):
-        others = told.split(",") if isinstance(told, str) else told
-        return isinstance(others, list) and sorted(map(_text, said)) == sorted(map(_text, others))
-    if isinstance(said, int | float) or isinstance(told, int | float):
+    if isinstance(ours, list):
+        others = theirs.split(",") if isinstance(theirs, str) else theirs
+        return isinstance(others, list) and sorted(map(_text, ours)) == sorted(map(_text, others))
+    if isinstance(ours, int | float) or isinstance(theirs, int | float):
         try:
-            return float(said) == float(told)
+            return float(ours) == float(theirs)
         except (TypeError, ValueError, OverflowError):
             return False
-    return _text(said) == _text(told)
+    return _text(ours) == _text(theirs)
 
 
 def _text(value: Any) -> str:

@@ -108,7 +108,9 @@ class Assumptions(Assumed):
         own = (self.hypotheses or {}).get(hypothesis)
         stated = {} if own is None else {name: getattr(own, name) for name in own.model_fields_set}
         shared = {name: getattr(self, name) for name in Assumed.model_fields}
-        return Assumed(**{**shared, **{name: each for name, each in stated.items() if each is not None}})
+        return Assumed(
+            **{**shared, **{name: number for name, number in stated.items() if number is not None}}
+        )
 
 
 def missing_rates(assumed: Assumed) -> tuple[float, float] | None:

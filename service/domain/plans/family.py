@@ -47,5 +47,5 @@ def family_id(project_id: str, items: Iterable[str]) -> str:
 def in_order(members: Iterable[Member], items: frozenset[str]) -> list[Member]:
     """Those with just these items, in the order of their locks."""
     return sorted(
-        (member for member in members if member.items == items), key=lambda each: each.lock_sequence
+        (member for member in members if member.items == items), key=lambda entry: entry.lock_sequence
     )

@@ -95,8 +95,8 @@ class Readable(StrictRecord):
 
     def counts_as(self, event: str) -> str | None:
         """What the plan, or else the format, says that an event counts as; None: it has to be said."""
-        said: str | None = getattr(self, event, None)
-        return said if said is not None else self.DEFAULTS.get(event)
+        counted: str | None = getattr(self, event, None)
+        return counted if counted is not None else self.DEFAULTS.get(event)
 
     def place(self, name: str) -> str | None:
         """The path of `item_id`, `cluster`, `replicate`, `arm` or `observed_at`."""

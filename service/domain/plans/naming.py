@@ -149,11 +149,11 @@ def as_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
 def _merged(card: ArmCard, named: Described) -> ArmCard:
     """What is locked and what was named of one arm."""
     locked = card.model_dump(mode="json", exclude_none=True)
-    said = named.model_dump(mode="json", exclude_none=True)
+    named_fields = named.model_dump(mode="json", exclude_none=True)
     both = {
         name: {**value, **locked[name]}
         if isinstance(value, dict) and name in locked
         else locked.get(name, value)
-        for name, value in said.items()
+        for name, value in named_fields.items()
     }
     return ArmCard.model_validate(locked | both, strict=False)

@@ -99,7 +99,7 @@ class Preregistration(Record):
         """
         if self.state in states:
             return
-        moves = (f"{each} (`{OPERATIONS[each]}`)" for each in ALLOWED[self.state])
+        moves = (f"{state} (`{OPERATIONS[state]}`)" for state in ALLOWED[self.state])
         allowed = ", ".join(moves) or "nothing but reading"
         raise Conflict(
             f"preregistration {self.id} is {self.state}, and {action} needs one that is "

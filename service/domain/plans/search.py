@@ -17,8 +17,8 @@ def search_text(plan: Plan) -> str:
         >>> search_text(Plan.from_dict({"title": "Caching HELPS"}))
         'caching helps'
     """
-    said = (f"{hypothesis.id} {hypothesis.statement}" for hypothesis in plan.hypotheses or ())
-    return "\n".join(filter(None, (plan.title, *said))).casefold()[:LONGEST]
+    texts = (f"{hypothesis.id} {hypothesis.statement}" for hypothesis in plan.hypotheses or ())
+    return "\n".join(filter(None, (plan.title, *texts))).casefold()[:LONGEST]
 
 
 def search_words(text: str) -> tuple[str, ...]:

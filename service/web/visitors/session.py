@@ -45,13 +45,13 @@ def issue(sign: Sign, key: Key, now: datetime) -> str:
 
 def read(sign: Sign, cookie: str | None, now: datetime) -> Session | None:
     """The session of a cookie that we signed and that has not ended."""
-    said = unseal(sign, PURPOSE, cookie)
-    if said is None:
+    unsealed = unseal(sign, PURPOSE, cookie)
+    if unsealed is None:
         return None
-    project_id, key_id, ends, *_own = said.values
+    project_id, key_id, ends, *_own = unsealed.values
     if now.timestamp() >= ends:
         return None
-    return Session(project_id, key_id, datetime.fromtimestamp(ends, UTC), said.sha256)
+    return Session(project_id, key_id, datetime.fromtimestamp(ends, UTC), unsealed.sha256)
 
 
 class Unsealed(NamedTuple):

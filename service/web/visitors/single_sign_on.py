@@ -179,12 +179,12 @@ def _entered(request: Request, attempt: Attempt, opened: Sequence[people.Opened]
 
 
 def _attempt(request: Request) -> Attempt | None:
-    said = sessions.unseal(services(request).keyring.fingerprint, PURPOSE, request.cookies.get(COOKIE))
-    if said is None:
+    unsealed = sessions.unseal(services(request).keyring.fingerprint, PURPOSE, request.cookies.get(COOKIE))
+    if unsealed is None:
         return None
-    own, wanted, ends = said.values
+    own, wanted, ends = unsealed.values
     ends_at = datetime.fromtimestamp(ends, UTC)
-    return Attempt(own, wanted, ends_at, said.sha256) if datetime.now(UTC) < ends_at else None
+    return Attempt(own, wanted, ends_at, unsealed.sha256) if datetime.now(UTC) < ends_at else None
 
 
 def _derived(shared: Services, own: str) -> tuple[str, str, str]:
@@ -200,9 +200,9 @@ def _name(claims: object) -> str:
     """What the person is called, for lists and the log; who it is, their subject says."""
     assert isinstance(claims, dict)  # noqa: S101
     for claim in ("preferred_username", "email", "name", "sub"):
-        said = claims.get(claim)
-        if isinstance(said, str) and said.strip() and said.isprintable():
-            return said.strip()[: people.MOST_NAME]
+        value = claims.get(claim)
+        if isinstance(value, str) and value.strip() and value.isprintable():
+            return value.strip()[: people.MOST_NAME]
     return "somebody"
 
 

@@ -41,7 +41,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
             "unit": "share" if points else "score",
             "n": answer["n"],
         },
-        picture=_told_from(answer["reach"], say, points=points),
+        picture=_picture_of(answer["reach"], say, points=points),
         numbers=[*_numbers(answer["reach"], say, points=points), ("arms", spread)],
         next=answer["next"],
         status=say("exploratory"),
@@ -78,7 +78,7 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
     )
 
 
-def _told_from(reaches: Sequence[Json], say: Say, *, points: bool) -> Picture | None:
+def _picture_of(reaches: Sequence[Json], say: Say, *, points: bool) -> Picture | None:
     """By unit the differences that are told in 80 to 90 of 100 studies, against 0 and those that are asked about."""
     ends = [(reach, reach["detectable_80"], reach["detectable_90"]) for reach in reaches]
     bars = [

@@ -42,7 +42,7 @@ class Shares:
         return "\n".join(
             [
                 f"  {bar}",
-                *(f"  {fill} {self._told(part)}" for fill, part in zip(fills, self.parts, strict=False)),
+                *(f"  {fill} {self._label_of(part)}" for fill, part in zip(fills, self.parts, strict=False)),
             ]
         )
 
@@ -58,10 +58,10 @@ class Shares:
                 f'<rect x="{left:.2f}" y="{y:.2f}" width="{paper.letters:.2f}" height="{paper.letters:.2f}" '
                 f'fill="{shade}"/>',
                 f'<text x="{left + 1.5 * paper.letters:.2f}" y="{y + 0.85 * paper.letters:.2f}" fill="#111827">'
-                f"{escape(self._told(part))}</text>",
+                f"{escape(self._label_of(part))}</text>",
             ]
             done += part.count
         return paper.document(title, tall + paper.letters * (2 + 1.5 * len(self.parts)), "\n".join(content))
 
-    def _told(self, part: Part) -> str:
+    def _label_of(self, part: Part) -> str:
         return f"{part.count} ({part.count / self.total:.0%}) {plain(part.label)}"

@@ -168,16 +168,16 @@ class SuitePower:
     def words(self) -> str:
         """What the numbers take for granted."""
         drawn = self.drawn
-        said = ["every task has the same true " + ("difference" if drawn.paired else "mean")]
+        phrases = ["every task has the same true " + ("difference" if drawn.paired else "mean")]
         if any(drawn.clustered):
-            said.append("no cluster spans tasks")
+            phrases.append("no cluster spans tasks")
         if not drawn.right_or_wrong:
-            said.append("differences are normal" if drawn.paired else "scores follow a beta distribution")
+            phrases.append("differences are normal" if drawn.paired else "scores follow a beta distribution")
         policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
         if policy == "holm" and self.setting.hypothesis.id in members(self.plan):
-            said.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
-        said.append(f"{self.n_sets} data sets per entry")
-        return "; ".join(said)
+            phrases.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
+        phrases.append(f"{self.n_sets} data sets per entry")
+        return "; ".join(phrases)
 
 
 def _share(held: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[float, float]:

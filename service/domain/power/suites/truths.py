@@ -48,8 +48,8 @@ def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
         elif use is None or use.beside or use.test.plan is None or use.test.plan.of_tasks is None:
             return None
         else:
-            asked = (*path, "high" if end == HIGH else "low") if interval else path
-            known = use.test.plan.of_tasks(sets, partial(parameter, use.use), asked, float(limit))
+            field_path = (*path, "high" if end == HIGH else "low") if interval else path
+            known = use.test.plan.of_tasks(sets, partial(parameter, use.use), field_path, float(limit))
             if known is None:
                 return None
             value = known

@@ -70,16 +70,18 @@ def _names(value: JsonValue) -> tuple[str, ...]:
     return tuple(str(name) for name in value) if isinstance(value, list) else ()
 
 
-def suite_messages(shown: SuiteShown, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
+def suite_messages(suite_shown: SuiteShown, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """The sentences of a suite, after its estimate."""
-    suite, one_arm = shown.suite, verdict.reference is not None
+    suite, one_arm = suite_shown.suite, verdict.reference is not None
 
-    def told(value: float) -> Value:
+    def show_amount(value: float) -> Value:
         return level(value, facts) if one_arm else amount(value, facts)
 
     weights = suite.weights if isinstance(suite.weights, str) else "named"
     pooled: Value = (
-        "" if shown.pooled is None else message("verdicts.suite_pooled", pooled=told(shown.pooled))
+        ""
+        if suite_shown.pooled is None
+        else message("verdicts.suite_pooled", pooled=show_amount(suite_shown.pooled))
     )
     yield message(
         "verdicts.suite",
@@ -91,10 +93,10 @@ def suite_messages(shown: SuiteShown, verdict: HypothesisVerdict, facts: Facts) 
     )
     if suite.estimand == "new_tasks":
         yield message("verdicts.suite_new_tasks")
-    if shown.worst is not None:
-        name, value, n = shown.worst
-        yield message("verdicts.suite_worst", name=name, amount=told(value), n=n)
-    for key, names in (("suite_lost", shown.lost), ("suite_gained", shown.gained)):
+    if suite_shown.worst is not None:
+        name, value, n = suite_shown.worst
+        yield message("verdicts.suite_worst", name=name, amount=show_amount(value), n=n)
+    for key, names in (("suite_lost", suite_shown.lost), ("suite_gained", suite_shown.gained)):
         if names:
             more = message("verdicts.suite_more", count=len(names) - NAMED) if len(names) > NAMED else ""
             named = listed(
