@@ -172,7 +172,8 @@ class OneSampleMeanAnalysis(Analysis):
     mean: float = Field(description="Mean over items of their means over runs, a proportion or score units.")
     ci: Interval | None = Field(
         description="The interval that decides, of the mean over items like these, or of these items where that is "
-        "asked; `method` names it. `furthest`: each end the further of CR2 t and Korn-Graubard."
+        "asked; `method` names it. `furthest`: each end the furthest of CR2 t, "
+        "Korn-Graubard and whole clusters."
     )
     se: float | None = Field(
         description="Standard error of the mean over items like these: CR2 with clusters, else SD / sqrt(n), in the "
@@ -286,8 +287,9 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         ci: independent items: Clopper-Pearson of right and wrong, Gaffke's bounds of scores in a range; where no range
             is known, at each end the further of Student's t and of Gaffke's bounds in the range that was seen.
             Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores, where sizes differ much (CV above
-            .5), fewer than 20 effective items are on the rarer side, or their mean is skewed by more than .05, at each
-            end the further of that and Korn-Graubard, of scores Gaffke's bounds of the effective number of items.
+            .5), fewer than 20 effective items or 3 clusters' worth are on the rarer side, or their mean is skewed by
+            more than .05, at each end the furthest of that, of Korn-Graubard (of scores Gaffke's bounds of the
+            effective number of items), and of Gaffke's bounds of whole clusters with .3 of one not seen.
         se, df: CR2's with clusters.
         these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
         clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.

@@ -40,7 +40,7 @@ from service.stats.shared.methods.item_standing import (
 )
 from service.stats.shared.methods.one_mean import InClusters, OneMean
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
-from service.stats.shared.methods.scored import named_interval
+from service.stats.shared.methods.scored import named_interval, rare_clusters
 from service.words import Value, message, speak
 
 Floats = NDArray[np.float64]
@@ -274,6 +274,7 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
     Edge cases:
         An item with one run: k is 1, warning RUNS_ONCE.
         Scores other than 0 and 1: no item is called reliable or not, these fields are null.
+        Less than three clusters' worth of the worst of k runs on the rarer side: RARE_CLUSTERS.
         A single item: its interval is null where its value is a score without a known range.
 
     Sources:
@@ -316,6 +317,7 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
     if counts_by_standing is not None:
         needed = runs_of_perfect_items(len(values), request.least_share, (1 - request.level) / 2)
     most = max(curve, key=lambda of_k: of_k.k)
+    of_most = _mean_of(columns[curve.index(most)][0], codes, request)
     if (why := reasons.get(f"curve.{curve.index(most)}.worst.ci")) is not None:
         reasons["pass_hat_k.ci"] = why
     return ReliabilityAnalysis(
@@ -337,7 +339,7 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
         least_runs=int(counts.min()),
         most_runs=int(counts.max()),
         reasons=reasons,
-        warnings=_warnings(counts, codes),
+        warnings=_warnings(counts, codes, of_most),
         sentence=_sentence(request, curve, len(flaky), counts_by_standing, needed),
     )
 
@@ -356,13 +358,7 @@ def _worst_and_best(
     return columns
 
 
-def _of_runs(
-    column: Floats,
-    codes: NDArray[np.int64] | None,
-    request: ReliabilityRequest,
-    path: str,
-    reasons: dict[str, str],
-) -> OfSomeRuns:
+def _mean_of(column: Floats, codes: NDArray[np.int64] | None, request: ReliabilityRequest) -> OneMean:
     scale = request.scale
     if (
         scale is not None
@@ -370,20 +366,33 @@ def _of_runs(
         inside = (column - scale.low) / scale.length
         ends = np.where(inside < 0.5, scale.low, scale.high)
         column = np.where(np.minimum(inside, 1 - inside) < DUST, ends, column)
-    mean = OneMean(column, codes, scale, furthest=request.in_clusters == "furthest")
+    return OneMean(column, codes, scale, furthest=request.in_clusters == "furthest")
+
+
+def _of_runs(
+    column: Floats,
+    codes: NDArray[np.int64] | None,
+    request: ReliabilityRequest,
+    path: str,
+    reasons: dict[str, str],
+) -> OfSomeRuns:
+    mean = _mean_of(column, codes, request)
     if mean.deciding is None:
         reasons[f"{path}.ci"] = "nothing varies between items, or there is one"
         return OfSomeRuns(value=mean.moments.mean, ci=None)
     return OfSomeRuns(value=mean.moments.mean, ci=named_interval(mean.deciding, request.level))
 
 
-def _warnings(counts: NDArray[np.int64], codes: NDArray[np.int64] | None) -> tuple[StatWarning, ...]:
+def _warnings(
+    counts: NDArray[np.int64], codes: NDArray[np.int64] | None, worst: OneMean
+) -> tuple[StatWarning, ...]:
     warnings: list[StatWarning] = []
     once = int((counts == 1).sum())
     if once:
         warnings.append(RUNS_ONCE(n_once=once, n=len(counts)))
     if codes is not None:
         warnings += cluster_warnings(np.bincount(codes).astype(np.float64))
+        warnings += rare_clusters(worst)
     return tuple(warnings)
 
 

@@ -50,10 +50,12 @@ def test_blocks_of_many_data_sets_are_bounded_as_of_each(alpha):
     drawn = np.clip(rng.normal(0.1, 0.3, (12, len(sizes))), -1, 1) * sizes
     ones, largest = np.ones(len(sizes)), float(sizes.max())
     alone = [gaffke.lower_end(each, sizes, ones, -1.0, largest, alpha) for each in drawn]
-    np.testing.assert_allclose(gaffke_many.lower_ends_of_blocks(drawn, sizes, -1.0, alpha), alone, atol=0.012)
+    many = gaffke_many.lower_ends_of_blocks(drawn, sizes, -1.0, alpha, largest)
+    np.testing.assert_allclose(many, alone, atol=0.012)
     at = np.linspace(-0.3, 0.2, 12)
     alone = [
         gaffke.chance_below(each, sizes, ones, -1.0, largest, mean)
         for each, mean in zip(drawn, at, strict=True)
     ]
-    np.testing.assert_allclose(gaffke_many.chances_of_blocks(drawn, sizes, -1.0, at), alone, atol=0.012)
+    many = gaffke_many.chances_of_blocks(drawn, sizes, -1.0, at, largest)
+    np.testing.assert_allclose(many, alone, atol=0.012)

@@ -154,6 +154,18 @@ def test_items_with_fewer_runs_are_named_and_unequal_runs_are_taken():
     assert "RUNS_ONCE" not in codes(ask(NAME, {"values": values[:2]}))
 
 
+def test_clusters_seldom_bad_are_reckoned_with_and_told():
+    """In four of ten clusters one item fails in one run of two: pass^2 rests on what was not seen as well."""
+    values = [[1, 0] if at in (0, 20, 40, 60) else [1, 1] for at in range(200)]
+    clusters = [at // 20 for at in range(200)]
+    answer = ask(NAME, {"values": values, "clusters": clusters})
+    column = ask(
+        "one-sample-mean", {"values": [float(min(runs)) for runs in values], "clusters": clusters}
+    ).analysis
+    assert "RARE_CLUSTERS" in codes(answer)
+    assert answer.analysis.pass_hat_k.ci.low == column.ci.low == column.intervals["whole_clusters"].low
+
+
 @given(st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_size=2, max_size=12))
 @settings(deadline=None, max_examples=25)
 def test_more_runs_make_the_worst_worse_and_the_best_better(values):

@@ -43,6 +43,11 @@ class ClusterSums:
         return float(self.sizes.sum())
 
     @property
+    def typical_size(self) -> float:
+        """Items of the cluster that an item is in, on average over items."""
+        return float(self.sizes @ self.sizes) / self.n
+
+    @property
     def item_weighted(self) -> float:
         """Sum of differences over items."""
         return float(self.sums.sum()) / self.n

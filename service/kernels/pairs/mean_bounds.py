@@ -1,4 +1,4 @@
-"""Bounds of one mean, each with the test it is turned around from: Student's t, shares, and Gaffke's.
+"""Bounds of one mean, each with the test it is turned around from: Student's t, shares, and Gaffke's, also of blocks.
 
 Every kind has `ends(tail)`, the lower and the upper bound each at level `tail`, and the one-sided p-values of a mean
 at or below (`p_above`) and at or above (`p_below`) some value: a bound lies beyond a value just where that p is below
@@ -175,6 +175,39 @@ class GaffkeMean:
         return gaffke.chance_below(
             -self.values, np.ones(len(self.values)), self.counts, -self.greatest, 1.0, -mean
         )
+
+
+@dataclass(frozen=True, slots=True)
+class GaffkeBlocks:
+    """Gaffke's bounds of blocks with these `sums` (G,) over `sizes` (G,) items, each of which stands for `times`.
+
+    The block that was not seen has `unseen` items, all at the end of the range that the bound looks to.
+    """
+
+    sums: Floats
+    sizes: Floats
+    least: float
+    greatest: float
+    unseen: float
+    times: float = 1.0
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+        shapes = self._shapes
+        low = gaffke.lower_end(self.sums, self.sizes, shapes, self.least, self.unseen, tail)
+        return low, -gaffke.lower_end(-self.sums, self.sizes, shapes, -self.greatest, self.unseen, tail)
+
+    def p_above(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at most `mean`."""
+        return gaffke.chance_below(self.sums, self.sizes, self._shapes, self.least, self.unseen, mean)
+
+    def p_below(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at least `mean`."""
+        return gaffke.chance_below(-self.sums, self.sizes, self._shapes, -self.greatest, self.unseen, -mean)
+
+    @property
+    def _shapes(self) -> Floats:
+        return np.full(len(self.sums), self.times)
 
 
 @dataclass(frozen=True, slots=True)

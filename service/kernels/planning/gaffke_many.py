@@ -55,26 +55,26 @@ def chances_below(values: Floats, shapes: Floats, limit: float, mean: float) -> 
     return np.where(large, 1.0, np.where(mean < below.middle, small, 1 - above.tail(-mean)))
 
 
-def chances_of_blocks(sums: Floats, sizes: Floats, limit: float, means: Floats) -> Floats:
+def chances_of_blocks(sums: Floats, sizes: Floats, limit: float, means: Floats, unseen: float) -> Floats:
     """The chances (T,) that the weighted means of blocks lie at or below `means` (T,), none of them below `limit`.
 
-    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has the largest size, all of it at the limit.
+    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has `unseen` items, all of them at the limit.
     """
     largest = float(sizes.max())
-    away, unseen = (sums - means[:, None] * sizes) / largest, limit - means
+    away, lost = (sums - means[:, None] * sizes) / largest, unseen / largest * (limit - means)
     ones = np.ones((1, len(sizes)))
-    below, above = _Sums.of(away, ones, unseen), _Sums.of(-away, ones, -unseen)
+    below, above = _Sums.of(away, ones, lost), _Sums.of(-away, ones, -lost)
     chance = np.where(below.middle > 0, below.tail(0.0), 1 - above.tail(0.0))
     return np.where(away.max(axis=1) <= 0, 1.0, np.where(means <= limit, 0.0, chance))
 
 
-def lower_ends_of_blocks(sums: Floats, sizes: Floats, limit: float, alpha: float) -> Floats:
+def lower_ends_of_blocks(sums: Floats, sizes: Floats, limit: float, alpha: float, unseen: float) -> Floats:
     """The lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
     wanted = float(special.ndtri(alpha))
     top = (sums / sizes).max(axis=1)
 
     def short(share: Floats) -> Floats:
-        chance = chances_of_blocks(sums, sizes, limit, limit + share * (top - limit))
+        chance = chances_of_blocks(sums, sizes, limit, limit + share * (top - limit), unseen)
         return np.clip(special.ndtri(chance), -FARTHEST, FARTHEST) - wanted
 
     share = _solved(short, len(sums), (0.0, 1.0), halvings=1, close=CLOSE_MEANS)

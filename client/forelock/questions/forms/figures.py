@@ -24,6 +24,7 @@ METHODS = {
     "wilson": "Wilson",
     "jeffreys": "Jeffreys",
     "korn-graubard": "Korn-Graubard",
+    "whole_clusters": "whole-cluster",
     "cr0_z": "CR0",
     "hc2_t": "HC2 t",
     "melded": "melded",

@@ -70,7 +70,7 @@ def _test(group: Group, use: Use, units: int) -> float:
     if effort == "swapped":
         return SWAPPED + (150 if group.binary else 800) * units
     if effort == "bounded":
-        return _bounding(use, units, group.clustered, int(group.sizes.sum())) + 80 * units
+        return _bounding(units, group.clustered, int(group.sizes.sum())) + 80 * units
     return 80 * units
 
 
@@ -82,7 +82,7 @@ def of_test(use: Use, units: int, *, binary: bool, items: int | None = None) -> 
     if effort == "swapped":
         return SWAPPED + (150 if binary else 800) * units
     if effort == "bounded":
-        return _bounding(use, units, items is not None, items or 0) + 200 * units
+        return _bounding(units, items is not None, items or 0) + 200 * units
     return BASE + 200 * units
 
 
@@ -93,9 +93,8 @@ def _effort(use: Use) -> Effort:
     return plan.simulated.effort(partial(parameter, use.use))
 
 
-def _bounding(use: Use, units: int, clustered: bool, items: int) -> float:
+def _bounding(units: int, clustered: bool, items: int) -> float:
     """Of bounding a mean from both sides; in clusters also of flipping their signs, and of clusters not seen."""
     if not clustered:
         return BOUNDED * min(units, MOST_BOUNDED)
-    whole = BLOCKS * units if parameter(use.use, "unseen") == "clusters" else 0.0
-    return BOUNDED * min(items, MOST_BOUNDED) + FLIPPED + FLIPPED_UNIT * units + whole + OF_ITEM * items
+    return BOUNDED * min(items, MOST_BOUNDED) + FLIPPED + (FLIPPED_UNIT + BLOCKS) * units + OF_ITEM * items

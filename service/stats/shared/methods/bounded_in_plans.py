@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from service.kernels.numeric.clusters import ClusterSums
 from service.kernels.planning import gaffke_many
 from service.kernels.planning.rule_enumeration import Floats, Ints
 from service.kernels.planning.sets_of_clusters import low_ends, means_of_sets, tails
@@ -21,7 +22,7 @@ from service.stats.shared.declaring.cell_lines import EndLines, Line, stepped, v
 from service.stats.shared.declaring.cells import Cells, sides_pattern
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Units
-from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, Unseen
+from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, Unseen, unseen_items
 
 ERROR = 0.08
 """Relative, of a chance by the saddle point."""
@@ -107,7 +108,7 @@ class BoundedSets:
         if len(sizes) <= MOST_FLIPPED:
             flips = means_of_sets(sums, self.units.sizes, self.units.generator(3))
             mirrored = -flips[:, ::-1]
-        up = Clustered(sums, sizes, delta, se, df, self.unseen)
+        up = Clustered(sums, sizes, delta, se, df, unseen_items(ClusterSums(sums[0], sizes), self.unseen))
         down = replace(up, sums=-sums, delta=-delta)
         return _Side(values, shapes, up, flips), _Side(-values, shapes, down, mirrored)
 
@@ -124,14 +125,29 @@ class BoundedSets:
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """What clusters add: their difference sums (T, G) over sizes (G,), the mean, and its CR2 error and df."""
+    """What clusters add: their difference sums (T, G) over sizes (G,), the mean, its CR2 error and df, and how many
+    items of a cluster may have been missed."""
 
     sums: Floats
     sizes: Floats
     delta: Floats
     se: Floats
     df: float
-    unseen: Unseen
+    unseen: float
+
+    def chances(self, means: Floats) -> Floats:
+        """P-values (T,) of H0 that the means are at most these (T,), by whole clusters."""
+        return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self.unseen)
+
+    def lowered(self, low: Floats, tail: float) -> Floats:
+        """The lower bounds (T,) of whole clusters where they lie below `low` (T,), else these."""
+        lower = np.flatnonzero((low > -1.0) & (self.chances(low) > tail))
+        ends = low.copy()
+        if len(lower):
+            sums = self.sums[lower]
+            of_blocks = gaffke_many.lower_ends_of_blocks(sums, self.sizes, -1.0, tail, self.unseen)
+            ends[lower] = np.minimum(low[lower], of_blocks)
+        return ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +165,10 @@ class _Side:
         if self.clusters is not None:
             half = special.stdtrit(self.clusters.df, 1 - tail) * self.clusters.se
             ends.append(np.where(self.clusters.se > 0, self.clusters.delta - half, np.inf))
-            if self.clusters.unseen == "clusters":
-                ends.append(
-                    gaffke_many.lower_ends_of_blocks(self.clusters.sums, self.clusters.sizes, -1.0, tail)
-                )
         if self.flips is not None:
             ends.append(low_ends(self.flips, tail))
-        return np.asarray(np.maximum(np.minimum.reduce(ends), -1.0))
+        low = np.asarray(np.maximum(np.minimum.reduce(ends), -1.0))
+        return low if self.clusters is None else self.clusters.lowered(low, tail)
 
     def p(self, mean: float) -> Floats:
         """One-sided p (T,) of H0: the mean is at most `mean`."""
@@ -164,11 +177,7 @@ class _Side:
             varies = self.clusters.se > 0
             t = (self.clusters.delta - mean) / np.where(varies, self.clusters.se, 1.0)
             chances.append(np.where(varies, special.stdtr(self.clusters.df, -t), 0.0))
-            if self.clusters.unseen == "clusters":
-                at = np.full(len(t), mean)
-                chances.append(
-                    gaffke_many.chances_of_blocks(self.clusters.sums, self.clusters.sizes, -1.0, at)
-                )
+            chances.append(self.clusters.chances(np.full(len(t), mean)))
         if self.flips is not None and mean > -1.0:
             chances.append(tails(self.flips, mean))
         return np.asarray(np.maximum.reduce(chances))

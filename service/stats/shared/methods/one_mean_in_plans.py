@@ -4,8 +4,8 @@ What a clause asks is on which side of a limit a bound lies. As bounds and tests
 on which the p-value of the limit lies, and a p-value is cheaper than a bound: `margins` answers with a number that lies
 on the bound's side of the limit, and says nothing else of it.
 
-In clusters a claim, which errs on one side, is read from the further of two intervals: CR2 alone errs up to .045 of the
-time where it says .025 (docs/simulations.md).
+In clusters a claim, which errs on one side, is read from the furthest of three intervals: CR2 alone errs up to .045 of
+the time where it says .025 (docs/one-arm.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from service.kernels.planning.simulated_pairs import robust
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.methods.bounded_in_plans import items_for_one_of_many
-from service.stats.shared.methods.one_mean import DUST, SHARES, ShareMethod
+from service.stats.shared.methods.one_mean import DUST, SHARES, UNSEEN_PART, ShareMethod
 
 Floats = NDArray[np.float64]
 End = Literal["low", "high"]
@@ -122,11 +122,17 @@ class OneMeanSets:
         return gaffke_many.chances_below(-values, shapes, -self.scale.high, -mean)
 
     @cached_property
+    def _sums(self) -> Floats:
+        """Of every cluster, (T, G)."""
+        assert self.sizes is not None and self.values is not None  # noqa: S101, PT018 - callers have clusters
+        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        return np.asarray(np.add.reduceat(self.values, starts, axis=1))
+
+    @cached_property
     def _by_clusters(self) -> tuple[Floats, Floats, float, NDArray[np.bool_], Floats]:
         """Mean, CR2 error (T,), its degrees of freedom, where nothing varies, and the effective items, (T,)."""
         assert self.sizes is not None and self.values is not None  # noqa: S101, PT018 - callers have clusters
-        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        sums = np.add.reduceat(self.values, starts, axis=1)
+        sums = self._sums
         sizes = self.sizes.astype(np.float64)
         mean, se, df = robust("cr2", sums, self.sizes)
         flat = se <= DUST * np.abs(self.values).max(axis=1, initial=0.0)
@@ -137,7 +143,8 @@ class OneMeanSets:
         return mean, se, df, flat, effective
 
     def _of_clusters(self, limit: float, side: Literal[1, -1]) -> Floats:
-        """The larger p of CR2 t and of Korn and Graubard's interval; where nothing varies the latter alone."""
+        """The largest p of CR2 t, of Korn and Graubard's interval and of whole clusters; where nothing varies that of
+        the second alone."""
         assert self.sizes is not None  # noqa: S101 - callers have clusters
         mean, se, df, flat, effective = self._by_clusters
         t = side * (mean - limit) / np.where(flat, 1.0, se)
@@ -153,4 +160,8 @@ class OneMeanSets:
             rows = np.broadcast_to(shapes, (len(mean), shapes.shape[1]))
             worth = self._n / effective
             by_items = self._gaffke(limit, side, values, rows / worth[:, None])
-        return np.asarray(np.where(flat, by_items, np.maximum(by_t, by_items)))
+        least = self.scale.low if side > 0 else -self.scale.high
+        at, sizes = np.full(len(mean), side * limit), self.sizes.astype(np.float64)
+        unseen = UNSEEN_PART * float(sizes @ sizes) / float(sizes.sum())
+        by_blocks = gaffke_many.chances_of_blocks(side * self._sums, sizes, least, at, unseen)
+        return np.asarray(np.where(flat, by_items, np.maximum(np.maximum(by_t, by_items), by_blocks)))

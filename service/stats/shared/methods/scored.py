@@ -11,10 +11,7 @@ from service.records import Record
 from service.stats.shared.data.clustering import MOST_SIZES
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.warnings import define
-from service.stats.shared.methods.one_mean import OneMean
-
-FEW_ON_A_SIDE = 3.0
-"""Clusters' worth of items on the rarer side below which whole clusters of that side may not have been seen."""
+from service.stats.shared.methods.one_mean import FEW_ON_A_SIDE, OneMean
 
 RARE_CLUSTERS = define(
     "RARE_CLUSTERS",
@@ -93,9 +90,7 @@ def rare_clusters(mean: OneMean) -> tuple[StatWarning, ...]:
     """
     if mean.groups is None or mean.scale is None or not mean.moments.sd:
         return ()
-    clusters = mean.groups.n_clusters
-    place = (mean.moments.mean - mean.scale.low) / mean.scale.length
-    rarer = clusters * min(place, 1 - place)
+    clusters, rarer = mean.groups.n_clusters, mean.rarer_clusters
     if rarer >= FEW_ON_A_SIDE or len(mean.values) <= clusters:
         return ()
     return (RARE_CLUSTERS(n_clusters=clusters, rarer=rarer),)
