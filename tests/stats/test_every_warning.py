@@ -379,6 +379,8 @@ CASES = {
         {**table_of(400, 5, 4, 91), "margin": TWO_PP, "method": "tango"},
         {**table_of(400, 5, 5, 90), "margin": TWO_PP, "method": "tango"},
     ),
+    "WORST_CASE_OPEN": ("leaderboard", *({"arms": {"a": [1] * 30 + [None] * 10, "b": [1] * 8 + [0] * 32},
+        "missing": missing, "alpha": 0.0001} for missing in ("worst_case", "at_random"))),
     "UNSEEN_OUTCOMES": ("leaderboard", *({"arms": {"a": [0.5] * 20, "b": [0.5 + by + k % 2 / 20 for k in range(20)]}}
         for by in (0, 0.4))),
     "SPARSE_UNGUARDED": ("equivalence",

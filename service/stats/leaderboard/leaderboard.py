@@ -29,6 +29,7 @@ from service.stats.leaderboard.suites import (
 from service.stats.leaderboard.unseen import guard_of
 from service.stats.leaderboard.unseen import seconds as guard_seconds
 from service.stats.leaderboard.winner import Winner, winner_of
+from service.stats.leaderboard.worst import with_worst_cases
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
@@ -61,6 +62,13 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     better: Literal["higher", "lower"] = Field("higher", description="Which outcomes are the better ones.")
     common: bool = Field(
         False, description="True: items that some arm lacks are left out of all; else of its own pairs alone."
+    )
+
+    missing: Literal["at_random", "worst_case"] = Field(
+        "at_random",
+        description="What outcomes that an arm lacks may be. `at_random`: like those that it has; `worst_case`: where "
+        "one of two arms lacks more than a twentieth of the items, they are told apart only if they are with all that "
+        "is missing against it.",
     )
 
     @model_validator(mode="after")
@@ -157,7 +165,12 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
         """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
-        return guard_of(self.raw, self.codes, self.units, joint, self.alpha, tasks)
+        guard, units = guard_of(self.raw, self.codes, self.units, joint, self.alpha, tasks), self.units
+        if self.missing == "at_random" or not self.has_gaps or not isinstance(units, PartialArms):
+            return guard
+        weights = units.weights if isinstance(units, SuiteArms) else np.ones(1)
+        raw, sign, codes = self.raw, self.sign, self.codes
+        return with_worst_cases(guard, raw, sign, units, joint, self.alpha, codes, tasks, weights)
 
     @property
     def n_units(self) -> int:
@@ -327,7 +340,8 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
         Gaps: each pair on the items that both have, GAPS; arms that lack more than a tenth, INCOMPLETE_ARMS. Arms
             stand by additive least-squares means, null where the items do not link all arms. A pair with too few
             units in common is null. Pairs that tell a round of arms, each ahead of the next, are null:
-            GAPS_CONTRADICT.
+            GAPS_CONTRADICT. With `missing` worst_case, pairs that are not told apart by the common items alone where
+            more than a twentieth is missing: WORST_CASE_OPEN.
         Scores that stand apart by what was seen alone: not told apart, UNSEEN_OUTCOMES; up to 300 pairs are looked at,
             the least far apart first, and of the rest LOPSIDED_PAIRS warns.
         Few clusters: FEW_CLUSTERS or CAUTION.

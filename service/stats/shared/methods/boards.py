@@ -50,6 +50,11 @@ UNSEEN_OUTCOMES = define(
     "Gaffke (2005), Math Methods Statist 14:451",
 )
 
+WORST_CASE_OPEN = define(
+    "WORST_CASE_OPEN",
+    "serious",
+)
+
 ArmName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -190,7 +195,9 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
     units, guard = board.units, board.guard
     apart = np.flatnonzero(board.joint.adjusted < board.alpha)
     if guard is not None:
-        open_ = int(np.count_nonzero(guard.p[apart] >= board.alpha))
+        open_ = int(np.count_nonzero(guard.p[apart] >= board.alpha)) - guard.by_gaps
+        if guard.by_gaps:
+            yield WORST_CASE_OPEN(count=guard.by_gaps, apart=len(apart))
         if open_:
             yield UNSEEN_OUTCOMES(count=open_, apart=len(apart))
         apart = apart[guard.times[apart] == 0]

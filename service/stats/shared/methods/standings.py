@@ -71,11 +71,13 @@ class Guard:
     """What bounds that know of outcomes not seen leave of pairs that are told apart. Shapes (P,).
 
     `p`: adjusted p of every pair, 0 of those they have no say in. `times`: by how many times its difference a pair's
-    interval reaches to either side at the least, 0 likewise; below 1 just where `p` is below the level.
+    interval reaches to either side at the least, 0 likewise; below 1 just where `p` is below the level. `by_gaps`:
+    pairs left open by what is missing alone, a count.
     """
 
     p: Floats
     times: Floats
+    by_gaps: int = 0
 
     @property
     def n_weighed(self) -> int:
