@@ -238,7 +238,7 @@ CASES = {
     ),
     "NEVER_RAN": ("multiple-comparisons", {"p_values": [0.01, None]}, {"p_values": [0.01, 0.2]}),
     "BEYOND_RESAMPLES": ("paired-bootstrap", table_of(0, 0, 9, 6), table_of(0, 0, 7, 8)),
-    "FEW_SIGNS": ("paired-bootstrap", scores([1.0, 2.0, 3.0, 9.0]), scores([1.0, 2.0, -3.0, 1.5])),
+    "FEW_SIGNS": ("paired-bootstrap", scores([1.0, 2.0, 3.0, 9.0]), scores(NORMAL[:40])),
     "BEYOND_ZERO": (
         "bootstrap-difference",
         {"baseline": [1.0, 2.0, 3.0], "candidate": [4.0, 5.0, 7.0]},
@@ -379,8 +379,8 @@ CASES = {
         {**table_of(400, 5, 4, 91), "margin": TWO_PP, "method": "tango"},
         {**table_of(400, 5, 5, 90), "margin": TWO_PP, "method": "tango"},
     ),
-    "WORST_CASE_OPEN": ("leaderboard", *({"arms": {"a": [1] * 30 + [None] * 10, "b": [1] * 8 + [0] * 32},
-        "missing": missing, "alpha": 0.0001} for missing in ("worst_case", "at_random"))),
+    "WORST_CASE_OPEN": ("leaderboard", *({"arms": {"a": [1] * 30 + [None] * 10, "b": [1] * 10 + [0] * 20 + [1] * 10},
+        "missing": missing} for missing in ("worst_case", "at_random"))),
     "UNSEEN_OUTCOMES": ("leaderboard", *({"arms": {"a": [0.5] * 20, "b": [0.5 + by + k % 2 / 20 for k in range(20)]}}
         for by in (0, 0.4))),
     "SPARSE_UNGUARDED": ("equivalence",

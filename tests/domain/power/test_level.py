@@ -363,16 +363,11 @@ FEW_UNITS = [
     *[(kind, n, None) for kind in ("binary", "continuous") for n in (8, 10, 15)],
     *[(kind, 20 * g, g) for kind in ("binary", "continuous") for g in range(5, 11)],
 ]
-SO_FEW_THAT_SIGNS_BOUND = {("binary", 8, None), ("binary", 100, 5)}
-"""Where p of units that all agree counts for no less than the chance of such signs, alpha is kept (decision 0006)."""
 
 
 @pytest.mark.parametrize(("kind", "n", "clusters"), FEW_UNITS)
 def test_the_bootstraps_of_few_units_exceed_alpha_and_lint_asks_with_the_number(kind, n, clusters):
-    """.06 to .09, whatever share of so few items is discordant; the finding is a warning to acknowledge.
-
-    Of the fewest the chance of their signs bounds p, and there is nothing to acknowledge.
-    """
+    """Right and wrong items are held to their signs; of scores so few are skewed at worst, to be acknowledged."""
     found = {"id": "one", "dataset": "D", "n": n, "independence": "drawn one by one"}
     if clusters is not None:
         found = {"id": "one", "dataset": "D", "n": n, "clusters": {"key": "c", "n": clusters}}
@@ -389,15 +384,12 @@ def test_the_bootstraps_of_few_units_exceed_alpha_and_lint_asks_with_the_number(
         }
     )
     (told,) = levels(plan, {})
-    if (kind, n, clusters) in SO_FEW_THAT_SIGNS_BOUND:
-        assert 0.04 < told.level <= 0.05
+    if kind == "binary":
+        assert told.level <= 0.051
         assert [each.code for each in service_lint.lint(plan, {}) if each.code == "LEVEL_EXCEEDED"] == []
         return
-    if kind == "binary":
-        assert 0.059 < told.level < 0.1
-    else:
-        assert told.level > 0.1
-        assert told.worlds["normal"] > 0.03
+    assert told.level > 0.06
+    assert told.worlds["normal"] < 0.06
     (asked,) = (each for each in service_lint.lint(plan, {}) if each.code == "LEVEL_EXCEEDED")
     assert asked.severity == "warning"
     assert f"with a chance of up to {told.level:.2g}" in asked.message

@@ -31,8 +31,8 @@ BEYOND = (
     "are by themselves not rarer than the threshold: ask an exact test, or the interval"
 )
 SO_FEW = (
-    "so few items or clusters differ that their signs alone are no rarer than the threshold, whatever they show: ask "
-    "an exact test, or the interval"
+    "so few items or clusters differ that a test that knows it (of signs, or Student's t of scores) does not get below "
+    "the threshold: ask an exact test"
 )
 POINT = "no item differs from another, so Wald's interval is a single point, which is no certainty"
 
@@ -101,18 +101,23 @@ class Support:
     up: int
     units: int
     """Items or clusters in all."""
+    evidence: float = 0.0
+    """One-sided p, towards the side that was seen, of a test that knows how few differ: of signs where items are right
+    or wrong, else Student's t of the units."""
 
     @classmethod
     def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
         """Of units whose difference is a ratio of sums: (G,) each."""
         means = sums / sizes
         down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
-        return cls(float(means.min()), float(means.max()), down, up, len(sums))
+        evidence = float(chances_of_t(sums[None], sizes)[0])
+        return cls(float(means.min()), float(means.max()), down, up, len(sums), evidence)
 
     @classmethod
     def of_counts(cls, losses: int, wins: int, n: int) -> Support:
         """The support of n binary pairs, whose differences are -1, 0 and 1."""
-        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins, n)
+        evidence = float(chance_of_signs(max(losses, wins), losses + wins))
+        return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins, n, evidence)
 
     @property
     def flat(self) -> bool:
@@ -121,13 +126,14 @@ class Support:
 
     @property
     def least_p(self) -> float:
-        """The least one-sided p that signs of so few units allow, 2^-m of m that differ; 0 where it is not told.
+        """The least one-sided p that so few units are taken to show; 0 where it is not told.
 
-        Without a difference every sign is a fair coin's, so that a test of any kind that rejects below it rejects what
-        comes up by chance that often.
+        It is `evidence`, and never below the 2^-m of m units that differ: without a difference every sign is a fair
+        coin's, so that a test of any kind that rejects below it rejects what comes up by chance that often.
         """
         least = float(2.0 ** -(self.down + self.up))
-        return least if least >= SIGNS and self.units <= FEW_UNITS and not self.flat else 0.0
+        told = least >= SIGNS and self.units <= FEW_UNITS and not self.flat
+        return max(least, self.evidence) if told else 0.0
 
     def signs(self, delta: float, *, strict: bool) -> float | None:
         """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.
@@ -149,6 +155,20 @@ def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
     most, differ = np.asarray(most), np.asarray(differ)
     tail = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5)
     return np.where(most > 0, tail, 1.0)
+
+
+def chances_of_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One-sided p (T,) of Student's t of the units' differences `sums` (T, G) over `sizes` (G,), on the side they lie.
+
+    G - 1 degrees of freedom. 0 where nothing varies, or there is a single unit.
+    """
+    units, n = sums.shape[1], float(sizes.sum())
+    delta = sums.sum(axis=1) / n
+    residuals = sums - sizes * delta[:, None]
+    spread = np.sqrt((residuals**2).sum(axis=1) * units / max(units - 1, 1))
+    varies = spread > 1e-12 * np.abs(sums).max(axis=1, initial=0.0)
+    t = np.abs(delta) * n / np.where(varies, spread, 1.0)
+    return np.where(varies, special.stdtr(max(units - 1, 1), -t), 0.0)
 
 
 def open_up(p: float, chance: float, within: Range | None) -> Range:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from service.kernels.planning import simulated_pairs as kernel
 from service.kernels.planning.labelled_pairs import LabelledSets
-from service.stats.shared.declaring.certainty import FEW_UNITS, SIGNS, chance_of_signs
+from service.stats.shared.declaring.certainty import FEW_UNITS, SIGNS, chance_of_signs, chances_of_t
 from service.stats.shared.declaring.shows import Path
 
 Floats = NDArray[np.float64]
@@ -147,18 +147,23 @@ def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value |
     if path == ("p_value",) and request.parameter("comparison") == ">=":
         p = shared.p_value(deltas, delta, request.parameter("alternative"))
         p = np.maximum(p, _chance_beyond(sums, sizes, delta, request.parameter("alternative")))
-        p = np.maximum(p, _allowed(sums, request.parameter("alternative")))
+        p = np.maximum(p, _allowed(units, sums, sizes, request.parameter("alternative")))
         return np.where(delta == 0, p, units.decided(p))
     return None
 
 
-def _allowed(sums: Floats, alternative: str) -> Floats:
-    """The least p that the signs of so few units allow, as `certainty.Support.least_p`; it counts as no smaller."""
-    least = 2.0 ** -np.count_nonzero(sums, axis=1).astype(np.float64)
+def _allowed(units: Units, sums: Floats, sizes: Ints, alternative: str) -> Floats:
+    """The least p that so few units are taken to show, as `certainty.Support.least_p`; it counts as no smaller."""
+    differ = np.count_nonzero(sums, axis=1)
+    least = 2.0 ** -differ.astype(np.float64)
     if sums.shape[1] > FEW_UNITS:
         return np.zeros(len(sums))
+    if units.won is not None and not units.clustered:
+        shown = chance_of_signs(np.maximum((sums > 0).sum(axis=1), (sums < 0).sum(axis=1)), differ)
+    else:
+        shown = chances_of_t(sums, sizes.astype(np.float64))
     tails = 2 if alternative == "two-sided" else 1
-    return np.where(least >= SIGNS, np.minimum(tails * least, 1.0), 0.0)
+    return np.where(least >= SIGNS, np.minimum(tails * np.maximum(least, shown), 1.0), 0.0)
 
 
 def _chance_beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:

@@ -99,7 +99,7 @@ BEYOND_RESAMPLES = define(
 )
 FEW_SIGNS = define(
     "FEW_SIGNS",
-    "serious",
+    "caution",
     "Fisher (1935), The Design of Experiments, 21",
 )
 DEGENERATE = define(

@@ -192,10 +192,9 @@ class BootstrapLines:
             most = np.minimum(tails * signs, 1.0)
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
             untold = far & beyond & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
-            # nor is one below what the signs of m that differ allow
-            least = 0.5 ** m.astype(np.float64)
-            below = np.sign(np.minimum(tails * least, 1.0) - float(threshold)).astype(np.int8)
-            varied = (m > 0) & (np.abs(d) < self.n) & (least >= SIGNS)
+            # nor is one below what the signs of m that differ show, where these are few
+            below = np.sign(np.minimum(tails * signs, 1.0) - float(threshold)).astype(np.int8)
+            varied = (m > 0) & (np.abs(d) < self.n) & (0.5 ** m.astype(np.float64) >= SIGNS)
             untold |= varied & (as_asked(below, levels) > sides)
             sides[untold] = UNDEFINED
             return sides

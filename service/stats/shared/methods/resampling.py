@@ -239,10 +239,12 @@ class Reading:
             "p_value": 0.0 if "p_value" in bounds else p,
             "p_better": 0.0 if "p_better" in bounds else p_better,
         }
+        allowed = self._allowed()
         within |= {
-            name: (within.get(name, (seen[name],))[0], max(most, seen[name])) for name, most in beyond.items()
+            name: (within.get(name, (seen[name],))[0], max(most, allowed.get(name, 0.0), seen[name]))
+            for name, most in beyond.items()
         }
-        for name, least in self._allowed().items():
+        for name, least in allowed.items():
             if name not in beyond and least > seen[name]:
                 within[name] = certainty.open_up(seen[name], least, within.get(name))
                 if self.support is not None and FEW_SIGNS.code not in {warning.code for warning in warnings}:
@@ -285,7 +287,7 @@ class Reading:
         return {**p_value, "p_better": signs}
 
     def _allowed(self) -> dict[str, float]:
-        """The least that signs of so few units allow of every p."""
+        """The least that so few units are taken to show of every p."""
         least = 0.0 if self.support is None else self.support.least_p
         tails = 2 if self.options.alternative == "two-sided" else 1
         return {"p_value": min(1.0, tails * least), "p_better": least} if least else {}
