@@ -168,6 +168,10 @@ SHOWS: shows.Shows = {
 """What the fields of every bootstrap show of the difference."""
 
 
+WARNED = 0.2
+"""A p above this is no evidence by any test, so that nothing is said of how few there are."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """Turns a distribution into the fields of an analysis, collecting reasons, bounds and warnings."""
@@ -247,7 +251,8 @@ class Reading:
         for name, least in allowed.items():
             if name not in beyond and least > seen[name]:
                 within[name] = certainty.open_up(seen[name], least, within.get(name))
-                if self.support is not None and FEW_SIGNS.code not in {warning.code for warning in warnings}:
+                known = {warning.code for warning in warnings}
+                if self.support is not None and seen[name] < WARNED and FEW_SIGNS.code not in known:
                     warnings.append(
                         FEW_SIGNS(count=self.support.down + self.support.up, p=self.support.least_p)
                     )
