@@ -161,7 +161,7 @@ class OneMeanSets:
             worth = self._n / effective
             by_items = self._gaffke(limit, side, values, rows / worth[:, None])
         least = self.scale.low if side > 0 else -self.scale.high
-        at, sizes = np.full(len(mean), side * limit), self.sizes.astype(np.float64)
+        limits, sizes = np.full(len(mean), side * limit), self.sizes.astype(np.float64)
         unseen = UNSEEN_PART * float(sizes @ sizes) / float(sizes.sum())
-        by_blocks = gaffke_many.chances_of_blocks(side * self._sums, sizes, least, at, unseen)
+        by_blocks = gaffke_many.chances_of_blocks(side * self._sums, sizes, least, limits, unseen)
         return np.asarray(np.where(flat, by_items, np.maximum(np.maximum(by_t, by_items), by_blocks)))
