@@ -407,11 +407,8 @@ CASES = {
         {"runs": [[1] * 20, [1] * 19 + [None]]},
     ),
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
-    "RARE_CLUSTERS": (
-        "one-sample-mean",
-        {"values": [1] * 11 + [0], "clusters": [*"aabbccddeeff"]},
-        {"values": [1, 0] * 6, "clusters": [*"aabbccddeeff"]},
-    ),
+    "RARE_CLUSTERS": ("one-sample-mean", *({"values": values, "clusters": [*"aabbccddeeff"]}
+        for values in ([1] * 11 + [0], [1, 0] * 6))),
     "UNIT_TAKEN": ("one-sample-mean", {"values": [0.5, 1.0]}, {"values": [0, 1]}),
     "FISHER_CONSERVATIVE": (
         "proportions", {"baseline": [1, 0], "candidate": [1, 1], "method": "fisher"},

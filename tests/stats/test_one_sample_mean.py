@@ -15,7 +15,6 @@ from statsmodels.stats.proportion import proportion_confint
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.pairs import gaffke
-from service.stats.shared.data.score_range import UNIT
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.one_mean import OneMean
 from tests.stats.bodies import CLUSTERS, COLUMNS
@@ -309,29 +308,6 @@ def test_all_right_in_clusters_is_the_exact_interval_of_one_item_per_cluster():
     assert found.clusters.design_effect is None
 
 
-def test_the_bound_of_whole_clusters_reckons_with_three_tenths_of_one_that_was_not_seen():
-    """By its definition, drawn: exponential weights of the clusters, and one of .3 clusters that is all wrong."""
-    found = analyse(NAME, in_clusters([20, 20, 20, 20, 20, 18], [20] * 6))
-    weights = np.random.default_rng(4).exponential(size=(400_000, 7)) * np.array([20] * 6 + [6])
-    means = weights @ np.array([1, 1, 1, 1, 1, 0.9, 0]) / weights.sum(axis=1)
-    assert found.intervals["whole_clusters"].low == pytest.approx(np.quantile(means, 0.025), abs=0.002)
-    assert found.ci.low == found.intervals["whole_clusters"].low
-
-
-def test_clusters_much_alike_and_seldom_bad_are_seldom_beyond_the_bound():
-    """Eight clusters with shares of their own, nine in ten right, correlation .3: the bound lay above that .075."""
-    rng, codes = np.random.default_rng(11), np.repeat(np.arange(8), 20)
-    beyond = []
-    for _ in range(300):
-        right = rng.random(160) < rng.beta(2.1, 2.1 / 9, 8)[codes]
-        mean = OneMean(right.astype(float), codes, UNIT)
-        alone = [mean.beside[name].p_above(0.9) for name in ("cr2_t", "korn-graubard") if name in mean.beside]
-        beyond.append([mean.deciding[1].p_above(0.9) < 0.025, max(alone) < 0.025])
-    now, before = np.mean(beyond, axis=0)
-    assert before > 0.06
-    assert now < 0.03
-
-
 def test_korn_and_graubards_interval_is_the_exact_one_of_fewer_items():
     body = in_clusters(RIGHT, SIZES)
     found = analyse(NAME, body)
@@ -506,17 +482,3 @@ def test_a_sentence_without_an_interval_says_so(values):
     sentence = analyse("one-sample-mean", {"values": values, "threshold": 80}).sentence
     assert "there is no interval, so neither is shown" in sentence
     assert "the interval holds it" not in sentence
-
-
-def test_clusters_bad_as_a_whole_may_be_too_rare_to_have_been_seen():
-    def warned(rarer, clusters, size=4):
-        values = [0] * rarer + [1] * (clusters * size - rarer)
-        return "RARE_CLUSTERS" in codes(
-            ask("one-sample-mean", {"values": values, "clusters": [at // size for at in range(len(values))]})
-        )
-
-    assert warned(4, 10)
-    assert warned(11, 10)  # 2.75 clusters' worth
-    assert not warned(12, 10)
-    assert not warned(0, 10)  # nothing varies: each cluster counts as one item
-    assert not warned(2, 20, size=1)  # independent items
