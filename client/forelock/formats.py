@@ -109,6 +109,7 @@ HEADERS = {
     b"Grader Reason": "promptfoo",
     b"user_input": "ragas",
     b"feedback.": "langsmith",
+    b"repetition_number,input,reference_output": "phoenix",
 }
 """Columns that the first line of a CSV has."""
 MARKS = {

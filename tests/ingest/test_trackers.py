@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import ExitStack
 
 import pytest
 
 from forelock.import_files import imports_of
 from service.errors import ForelockError
+from service.ingest.documents.files import Files
+from service.ingest.harnesses.trackers.phoenix import HARNESS, PhoenixExperiment
+from service.ingest.mapping.fingerprints import content_finder
 from tests.ingest.making import behaviour
 from tests.ingest.truth import folder, mapping_of, read, table, truth
 
@@ -97,20 +101,98 @@ def test_frame_of_ragas_goes_by_the_hash_of_what_was_asked(file, metric):
     }
 
 
+PHOENIX = ["baseline", "candidate", "baseline_repetitions", "candidate_repetitions"]
+
+
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", ["baseline", "candidate", "baseline_repetitions", "candidate_repetitions"])
-def test_phoenix_answers_what_the_run_did(name, metric):
-    """Its export of runs leaves out the examples' metadata, where the clusters would be."""
+@pytest.mark.parametrize("ending", ["json", "csv"])
+@pytest.mark.parametrize("name", PHOENIX)
+def test_phoenix_answers_what_the_run_did(name, ending, metric):
+    """Its JSON leaves out the examples' metadata, where the clusters are; its CSV has them."""
     arm = name.partition("_")[0]
     mapping = mapping_of(
-        format="phoenix", metric=metric, item_id="input.item_id", arm="metadata.arm", error="error"
-    )
-    paths = [folder("phoenix") / f"{name}{suffix}" for suffix in (".json", ".experiment.json")]
+        format="phoenix", metric=metric, item_id="input.item_id", arm="metadata.arm", error="error",
+        cluster="metadata.topic" if ending == "csv" else None,
+    )  # fmt: skip
+    paths = [folder("phoenix") / f"{name}{suffix}" for suffix in (f".{ending}", ".experiment.json")]
     wanted, _ = truth("phoenix", f"{name}.json", arm, metric)
     found = table(read(paths, mapping, metric), arm)
-    assert {place: row[:2] for place, row in found.items()} == {
-        place: row[:2] for place, row in wanted.items()
+    columns = 3 if ending == "csv" else 2
+    assert {place: row[:columns] for place, row in found.items()} == {
+        place: row[:columns] for place, row in wanted.items()
     }
+
+
+@pytest.mark.parametrize("name", PHOENIX)
+def test_phoenix_exports_pin_the_same_items_by_the_same_content(name):
+    told = content_finder(HARNESS.content)
+    contents = []
+    for ending in ("json", "csv"):
+        with ExitStack() as open_ones:
+            samples = PhoenixExperiment(
+                Files.at([folder("phoenix") / f"{name}.{ending}"], open_ones)
+            ).samples()
+            contents.append([(sample.fields["example_id"], told(sample.fields)) for sample in samples])
+    assert contents[0] == contents[1]
+    assert all(sha256 for _item, (sha256, _words) in contents[0])
+
+
+EXPORTED = (
+    "example_id,repetition_number,input,reference_output,output,metadata,error,"
+    "annotation_a_score_label,annotation_a_score_score,annotation_a_score_annotator_kind,annotation_a_score_error,"
+    "annotation_a_label,annotation_a_score,annotation_a_annotator_kind,annotation_a_error\n"
+)
+
+
+def phoenix_row(tmp_path, line: str, metric: str, **more):
+    path = tmp_path / "e.csv"
+    other = "j,1,{},{},x,{},,,1.0,CODE,,,1.0,HUMAN,\n"
+    path.write_text(EXPORTED + line + other, "utf-8")
+    mapping = mapping_of(format="phoenix", metric=metric, **more)
+    return table(read([path], mapping, metric, arm="m", arms=("m",)), "m")["i", "m", 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "metric", "row"),
+    [
+        ("i,1,{},{},x,{},,,0.25,CODE,,,0.5,CODE,\n", "a", (0.5, "ok", None)),
+        ("i,1,{},{},x,{},,,0.25,CODE,,,0.5,CODE,\n", "a_score", (0.25, "ok", None)),
+        ("i,1,{},{},x,{},,,0.25,CODE,,,,,\n", "a", (None, "missing", None)),  # nobody annotated
+        ("i,1,{},{},x,{},,,0.25,CODE,,,,CODE,ValueError()\n", "a", (None, "error", None)),
+        ("i,1,{},{},x,{},,,0.25,CODE,,,0.0,CODE,ValueError()\n", "a", (None, "error", None)),
+        ("i,1,{},{},,{},RuntimeError(),,,,,,,,\n", "a", (None, "error", None)),
+        ("i,1,{},{},x,{},,,,,,pass,,LLM,\n", "a", (1.0, "ok", None)),  # a label alone
+        ("i,1,{},{},x,{},,,,,,pass,0,LLM,\n", "a", (0.0, "ok", None)),  # the score goes before it
+        ("i,1,{},{},x,{},,,,,,,1e-3,LLM,\n", "a", (0.001, "ok", None)),
+    ],
+)
+def test_line_of_phoenix_is_read_as_its_run(tmp_path, line, metric, row):
+    more = {"values": {"pass": 1}} if "pass" in line else {}
+    assert phoenix_row(tmp_path, line, metric, **more) == row
+
+
+def test_line_of_phoenix_counts_whose_annotation_it_is(tmp_path):
+    line = "i,1,{},{},x,{},,,,,,,1.0,LLM,\n"
+    assert phoenix_row(tmp_path, line, "a", source="LLM") == (1.0, "ok", None)
+    assert phoenix_row(tmp_path, line, "a", source="HUMAN") == (None, "missing", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (EXPORTED + 'i,1,"{""a"": 1",{},x,{},,,,,,,1.0,LLM,\n', "input"),
+        (EXPORTED + 'i,1,"{""a"": 1, ""a"": 2}",{},x,{},,,,,,,1.0,LLM,\n', "input"),
+        (EXPORTED + 'i,1,"{""a"": ' + "[" * 50_000 + '",{},x,{},,,,,,,1.0,LLM,\n', "input"),
+        (EXPORTED + "i,1,{},{},x\n", "5 cells"),
+        (EXPORTED.replace("a_score_label", "a_label") + "i\n", "twice"),
+    ],
+    ids=["cut", "twice", "deep", "short", "header"],
+)
+def test_csv_of_phoenix_that_is_none_is_refused(tmp_path, text, says):
+    path = tmp_path / "e.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ForelockError, match=says):
+        read([path], mapping_of(format="phoenix", metric="a"), "a", arm="m")
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -155,6 +237,7 @@ def test_every_eval_ever_says_what_the_harness_said(arm, metric):
         ("braintrust", "candidate_trials.json", {"format": "braintrust"}, "import.item_id"),
         ("opik", "candidate.json", {"format": "opik"}, "import.item_id"),
         ("phoenix", "candidate.json", {"format": "phoenix", "metric": "exact"}, "import.error"),
+        ("phoenix", "candidate.csv", {"format": "phoenix", "metric": "exact"}, "import.error"),
     ],
 )
 def test_trap_of_a_real_file_is_refused_by_the_line_to_write(tool, file, mapping, line):
@@ -173,13 +256,15 @@ def test_trap_of_a_real_file_is_refused_by_the_line_to_write(tool, file, mapping
         ("langsmith", "langsmith"),
         ("braintrust", "braintrust"),
         ("opik", "opik"),
+        ("phoenix", "phoenix"),
         ("every-eval-ever", "every_eval_ever"),
         ("harbor", "harbor"),
         ("terminal-bench", "harbor"),
     ],
 )
 def test_command_knows_every_real_file_by_itself(tool, form):
-    paths = [path for path in folder(tool).iterdir() if path.name not in ("README.md", "truth.csv")]
+    others = ("README.md", "truth.csv")
+    paths = [path for path in folder(tool).iterdir() if not path.name.endswith((*others, ".experiment.json"))]
     assert {imports_of([str(path)], None)[0] for path in paths} == {form}
 
 

@@ -1,4 +1,4 @@
-"""Experiments of Phoenix: `run_experiment` against a server on this machine, then `GET /v1/experiments/ID/json`.
+"""Experiments of Phoenix: `run_experiment` against a server here, then `GET /v1/experiments/ID/json` and `/csv`.
 
 The server is `phoenix serve` of the package arize-phoenix; its address is the second argument.
 """

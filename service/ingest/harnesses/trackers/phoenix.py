@@ -1,4 +1,4 @@
-"""Experiments of Arize Phoenix: what `GET /v1/experiments/ID/json` answers, and the experiment itself beside it."""
+"""Experiments of Arize Phoenix: what `GET /v1/experiments/ID/json` or `/csv` answers, and the experiment beside it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import Any
 from service.domain.plans.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
+from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import Records, objects, only_source, scored
+from service.ingest.harnesses.trackers.records import record as of_text
+
+_ANNOTATION, _KIND = "annotation_", "_annotator_kind"
 
 
 class _Runs(Records):
@@ -37,7 +41,8 @@ class PhoenixExperiment(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """Every run."""
-        for where, run in self._records:
+        for where, record in self._records:
+            run = record if "annotations" in record else _of_row(where, record)
             measures: dict[str, Measured] = {}
             for annotation in only_source(objects(run.get("annotations")), "annotator_kind", self._source):
                 name = annotation.get("name")
@@ -57,6 +62,35 @@ class PhoenixExperiment(Reader):
         }
 
 
+def _of_row(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the CSV as the run that the JSON has; only the examples' metadata are in the CSV alone.
+
+    Who annotated is written for every annotation: where it is empty there was none of the name.
+    """
+    annotations = [
+        {
+            "name": name,
+            "annotator_kind": row[column],
+            "label": row.get(f"{_ANNOTATION}{name}_label") or None,
+            "score": _number(row.get(f"{_ANNOTATION}{name}_score")),
+            "error": row.get(f"{_ANNOTATION}{name}_error"),
+        }
+        for column in row
+        if column.startswith(_ANNOTATION) and column.endswith(_KIND) and row[column]
+        for name in [column.removeprefix(_ANNOTATION).removesuffix(_KIND)]
+    ]
+    run = {name: value for name, value in row.items() if not name.startswith(_ANNOTATION)}
+    for name in ("input", "reference_output", "metadata"):
+        text = run.get(name)
+        if isinstance(text, str) and text.startswith("{"):
+            run[name] = of_text(text.encode("utf-8", "surrogatepass"), f"{where}, {name}")
+    return run | {"annotations": annotations}
+
+
+def _number(cell: Any) -> Any:
+    return float(cell) if isinstance(cell, str) and DECIMAL.fullmatch(cell) else cell or None
+
+
 def _measured(annotation: Mapping[str, Any]) -> Measured:
     if annotation.get("error"):
         return Measured(None, "grader_failed")
@@ -74,7 +108,7 @@ HARNESS = Harness(
     content=("input", "reference"),
     row=Row(
         title="Arize Phoenix",
-        reads="`experiments/ID/json`, and `experiments/ID` beside it",
+        reads="`experiments/ID/json` or `experiments/ID/csv`, and `experiments/ID` beside it",
         by_itself=(
             "`example_id`, repetitions as replicates; a task that raised is an error, and so is an evaluator; the "
             "label where an annotation has no score"
@@ -89,6 +123,7 @@ HARNESS = Harness(
         "error": SCORED_ERROR,
     },
     together=True,
+    header="repetition_number,input,reference_output",
     marks=('"annotator_kind"', '"repetition_number"'),
     doubt=3,
     beside=frozenset({"output", "latency_ms", "annotations", "prompt_token_count", "completion_token_count"}),
