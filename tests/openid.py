@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, unquote_plus, urlencode, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import ECKey, Key, RSAKey
 
 from tests.loopback import Asked, Loopback, Reply, serving
@@ -151,7 +151,10 @@ class OpenIDProvider:
         kind = {"R": "RSA", "P": "RSA", "E": "EC"}[self.algorithm[0]]
         key = next(key for key in self.keys if key.key_type == kind)
         kid = {} if key.get("kid") is None else {"kid": key.get("kid")}
-        return jwt.encode({"alg": self.algorithm} | kid | header, claims, key, algorithms=[self.algorithm])
+        content = json.dumps(claims).encode()
+        return jws.serialize_compact(
+            {"alg": self.algorithm} | kid | header, content, key, algorithms=[self.algorithm]
+        )
 
 
 @contextmanager

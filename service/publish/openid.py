@@ -20,6 +20,7 @@ from urllib.parse import quote_plus, urlencode
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
+from cryptography.exceptions import UnsupportedAlgorithm
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
@@ -35,10 +36,12 @@ ALGORITHMS = frozenset(
 """What an ID token may be signed with: by keys of which we know the public half alone. Not `none`, no shared secret."""
 LEAST_RSA_BITS = 2048
 MOST_BYTES = 256 * 1024
-MOST_TOKEN = 32 * 1024
+MOST_TOKEN = 100 * 1024
 LEEWAY_SECONDS = 60
 METADATA_SECONDS = 3600.0
 NEW_KEYS_SECONDS = 60.0
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What the library raises, besides its own errors, for members of another kind than they should be."""
 WELL_KNOWN = "/.well-known/openid-configuration"
 
 
@@ -131,9 +134,9 @@ class Provider:
             fault = getattr(error, "claim", None)
             named = f" ({fault})" if isinstance(fault, str) else ""
             raise Untrusted(f"the ID token is refused: {error.error}{named}") from None
-        except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        except UNREADABLE:
             raise Untrusted("the ID token cannot be read") from None
-        if not claims["sub"] or len(claims["sub"]) > 255:
+        if not claims["sub"] or len(claims["sub"]) > 255 or not claims["sub"].isprintable():
             raise Untrusted("the ID token names nobody")
         return dict(claims)
 
@@ -152,7 +155,8 @@ class Provider:
         if isinstance(methods, list) and "S256" not in methods:
             raise Untrusted("the provider does not know PKCE with S256")
         algorithms = document.get("id_token_signing_alg_values_supported", ["RS256"])
-        usable = [name for name in algorithms if name in ALGORITHMS] if isinstance(algorithms, list) else []
+        listed = algorithms if isinstance(algorithms, list) else []
+        usable = [name for name in listed if isinstance(name, str) and name in ALGORITHMS]
         if not usable:
             raise Untrusted("the provider signs by nothing that is taken here")
         ways = document.get("token_endpoint_auth_methods_supported")
@@ -256,7 +260,7 @@ def _public_keys(described: list[Any]) -> list[Key]:
             continue
         if members["kty"] == "RSA" and 6 * len(str(members.get("n"))) < LEAST_RSA_BITS:  # in base64
             continue
-        with suppress(JoseError, ValueError, TypeError, AttributeError, KeyError):
+        with suppress(JoseError, UnsupportedAlgorithm, *UNREADABLE):
             keys.append(JWKRegistry.import_key(members))
     return keys
 

@@ -47,6 +47,7 @@ def test_tokens_of_others_are_refused(visitor, provider, database, project):
         "nobody": {"sub": ""},
         "no subject": {"sub": None},
         "a subject that is no text": {"sub": 7},
+        "half of a character as the subject": {"sub": "\ud800"},
         "a hash of another access token": {"at_hash": "AAAA"},
     }
     for name, claims in wrong.items():
@@ -96,7 +97,7 @@ def _forged(provider: OpenIDProvider, nonce: str, how: str) -> str:
     [
         "none", "none, spelt otherwise", "the public key as a shared secret",
         "a key of the forger under the provider's name", "a key that the token brings itself",
-        "claims of somebody else under our signature", "no signature", "", "a.b.c", "é", "." * 40_000,
+        "claims of somebody else under our signature", "no signature", "", "a.b.c", "é", "e30.e30.e30", "." * 200_000,
         "W1tb" * 5000 + ".e30.AA",
     ],
 )  # fmt: skip
@@ -138,6 +139,7 @@ def test_a_key_that_the_provider_changed_is_asked_for_once(visitor, provider, mo
         {"authorization_endpoint": "javascript:alert(1)"}, {"code_challenge_methods_supported": ["plain"]},
         {"id_token_signing_alg_values_supported": ["none", "HS256"]},
         {"id_token_signing_alg_values_supported": 7},
+        {"id_token_signing_alg_values_supported": [["RS256"], None]},
     ],
     ids=repr,
 )  # fmt: skip
