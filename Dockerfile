@@ -8,15 +8,19 @@ ENV UV_COMPILE_BYTECODE=1 \
     UV_NO_CACHE=1 \
     UV_PYTHON_DOWNLOADS=never
 WORKDIR /opt/forelock
+# Extras of the service by name, such as "oidc otel".
+ARG EXTRAS=""
 # What others wrote first: this layer changes only when the lock file does.
 COPY do uv.lock pyproject.toml ./
 COPY client/pyproject.toml client/
-RUN ./do uv sync --frozen --no-dev --no-install-workspace
+RUN for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done \
+    && ./do uv sync --frozen --no-dev --no-install-workspace "$@"
 COPY README.md ./
 COPY client client
 COPY migrations migrations
 COPY service service
-RUN ./do uv sync --frozen --no-dev --no-editable
+RUN for extra in $EXTRAS; do set -- "$@" --extra "$extra"; done \
+    && ./do uv sync --frozen --no-dev --no-editable "$@"
 
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="Forelock" \

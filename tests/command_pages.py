@@ -17,6 +17,10 @@ PAGES = [
 
 
 ELSEWHERE = {
+    "npm install": "an index of packages is elsewhere; tests/api/test_generated_clients.py runs the page",
+    "npm pkg set": "is the same page's",
+    "npx ": "is the same page's",
+    "node mcnemar.js": "is the same page's",
     "pip install": "an index of packages is elsewhere",
     "createuser": "belongs to Postgres, and needs its superuser",
     "createdb": "belongs to Postgres, and needs its superuser",

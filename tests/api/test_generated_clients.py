@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ import pytest
 from service.api import openapi
 from service.app import routes
 from service.stats.shared.declaring import registry
+from tests.pages import blocks
 
 from .conftest import on_a_socket
 
@@ -103,6 +106,55 @@ def test_a_python_client_is_whole_and_works(
     mcnemar = registry.find("mcnemar")
     answer = mcnemar.answer(mcnemar.request.model_validate_json(json.dumps(mcnemar.example)))
     assert float(called.stdout) == answer.analysis.p_value
+
+
+def variables(address: str, client: Any) -> dict[str, str]:
+    """What the pages say is in the environment."""
+    secret = client.headers["Authorization"].removeprefix("Bearer ")
+    return os.environ | {"FORELOCK_URL": address, "FORELOCK_API_KEY": secret}
+
+
+def test_the_page_of_typescript_is_what_happens(tmp_path: Path, address: str, client: Any) -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    (commands, program, printed) = (text for _language, text in blocks("docs/typescript.md"))
+    (tmp_path / "mcnemar.ts").write_text(program)
+    install, *rest = commands.splitlines()
+    if run(*shlex.split(install), "--no-audit", "--no-fund", cwd=tmp_path).returncode != 0:
+        pytest.skip("npm cannot fetch the packages here")
+    done = subprocess.run(
+        "set -e\n" + "\n".join(rest), shell=True, cwd=tmp_path, env=variables(address, client),
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(printed)
+    (tmp_path / "wrong.ts").write_text(program.replace("both_wrong: 20", 'both_wrong: "20"'))
+    compile_ = rest[2].replace("mcnemar.ts", "wrong.ts")
+    assert run(*shlex.split(compile_), cwd=tmp_path).returncode != 0
+
+
+def test_the_page_of_r_is_what_happens(tmp_path: Path, address: str, client: Any) -> None:
+    if (
+        shutil.which("Rscript") is None
+        or run("Rscript", "-e", "library(httr2)", cwd=tmp_path).returncode != 0
+    ):
+        pytest.skip("R with httr2 is not installed (Debian: r-cran-httr2)")
+    (program, printed) = (text for _language, text in blocks("docs/r.md"))
+
+    def ran(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "mcnemar.R").write_text(text)
+        return subprocess.run(
+            ["Rscript", "--vanilla", "mcnemar.R"], cwd=tmp_path, env=variables(address, client),
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    done = ran(program)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
+    columns = "list(baseline = c(1, 0, 1), candidate = c(1, 1, 1))"
+    assert ran(program.replace(program.split("counts <- ")[1].splitlines()[0], columns)).returncode == 0
+    assert (
+        "both_wrong must be at least 0" in ran(program.replace("both_wrong = 20", "both_wrong = -20")).stderr
+    )
 
 
 def test_typescript_types_compile_and_say_what_fits(document: Path, tmp_path: Path) -> None:

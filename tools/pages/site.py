@@ -40,6 +40,8 @@ SHELVES: dict[str, dict[str, str]] = {
         "code-hosts": "checks, comments, exit status",
         "trackers": "verdicts on MLflow runs, links elsewhere, badges",
         "webhooks": "events, signed, to an address or a chat",
+        "typescript": "types made from the description, and ten lines that were run",
+        "r": "ten lines with httr2 that were run",
         "mcp": "an agent asks and reads, and a person locks",
         "deployment": "containers, Postgres, the proxy in front",
         "sign-in": "OpenID Connect for the pages: groups to projects and scopes",
