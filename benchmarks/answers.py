@@ -139,6 +139,7 @@ class Checkout:
     """A checkout that is served."""
 
     def __init__(self, stack: contextlib.ExitStack, root: Path) -> None:
+        _say(f"starting the service of {root}")
         before = Path.cwd(), os.environ.get("PYTHONPATH")
         os.chdir(root)
         os.environ["PYTHONPATH"] = os.pathsep.join([str(root), str(root / "client")])
@@ -232,7 +233,6 @@ def compare(other: Path, kinds: Collection[str] = KINDS) -> int:
             _say(f"{sum(same.values()) + n_differ} compared, now {kind}: {what[:80]}")
 
     with contextlib.ExitStack() as stack:
-        _say("serving both")
         here, there = Checkout(stack, HERE), Checkout(stack, other)
         if "document" in kinds:
             document = [checkout.client.get("/openapi.json").text for checkout in (here, there)]
