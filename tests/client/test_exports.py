@@ -47,6 +47,13 @@ def test_an_export_is_printed_or_saved(service, command, tmp_path):
     assert saved.read_bytes() == b"version: prml/0.1\n"
 
 
+@pytest.mark.parametrize(("name", "file"), [("cff", "citation.cff"), ("bibtex", "citation.bib")])
+def test_a_citation_is_printed(service, command, name, file):
+    service.answers.append(httpx.Response(200, content=b"cited\n"))
+    assert command("export", "p1", "--format", name)[:2] == (0, "cited\n")
+    assert service.requests[0].url.raw_path == f"/v1/preregistrations/p1/{file}".encode()
+
+
 def test_stamps_are_saved_with_what_they_are_of(service, command, tmp_path):
     service.will_answer(200, {"items": [stamp(), stamp(kind="opentimestamps")]})
     directory = tmp_path / "new" / "stamps"

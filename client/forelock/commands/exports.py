@@ -31,6 +31,8 @@ FORMATS = {
     "eval-results": "verdict.eval-results.yaml",
     "model-index": "verdict.model-index.yaml",
     "otlp": "verdict.otlp.json",
+    "cff": "citation.cff",
+    "bibtex": "citation.bib",
 }
 OF_SCORES: Mapping[str, tuple[str, ...]] = {
     "eval-results": ("dataset", "task"),
@@ -49,7 +51,7 @@ def add(commands: Any) -> None:
         choices=tuple(FORMATS),
         required=True,
         help="of the lock an in-toto statement, the same signed, or PRML; of the verdict the first two, a score for "
-        "the Hugging Face Hub, or OpenTelemetry events",
+        "the Hugging Face Hub, or OpenTelemetry events; of either a citation (cff, bibtex)",
     )
     export.add_argument(
         "--hypothesis", metavar="ID", help="of PRML and of the Hub's files; needed where the plan has several"

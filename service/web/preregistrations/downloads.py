@@ -13,6 +13,7 @@ from service.api.http.shared import services
 from service.api.routes.results.rows import rows_file
 from service.api.routes.verdicts import bundles
 from service.api.routes.verdicts.charts import known_chart, spec_of_record
+from service.api.routes.verdicts.citations import citation_of_record, known_citation
 from service.api.routes.verdicts.reports import Asked, checklist_of_record, known_report, report_of_record
 from service.web.html.rendering import PageRoute
 from service.web.html.speech import language_of
@@ -67,6 +68,14 @@ async def report(request: Request, preregistration_id: str, form: str, standard:
     )
     services(request).reads.note(key, "report.read", preregistration_id)
     return await reported(request, gathered, wanted, language)
+
+
+@routes.get(ONE + "/citation.{form}")
+def citation(request: Request, visitor: Visitor, preregistration_id: str, form: str) -> Response:
+    """How the record is cited, from its page."""
+    wanted = known_citation(form)
+    services(request).reads.note(visitor, "verdict.read", preregistration_id)
+    return citation_of_record(services(request), visitor, known(preregistration_id), wanted)
 
 
 @routes.get(ONE + "/bundle")

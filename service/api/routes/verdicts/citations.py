@@ -1,0 +1,63 @@
+"""How a lock or a verdict is cited: CITATION.cff and BibTeX."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Response
+
+from service.actions.verdicts import citations as actions
+from service.api.http.answers.attested import attested
+from service.api.http.requests.deps import Reader, RecordId, Shared
+from service.api.http.serving.route import audited, refuses, router
+from service.api.http.shared import Services
+from service.domain.access import Key
+from service.errors import NotFound
+from service.reports.exports.citation import MEDIA_TYPES, CitationForm, print_citation
+from service.store.plans import preregistrations
+
+routes = router("verdicts")
+
+Printed = Annotated[str, Path(max_length=8, description="`cff` or `bib`.")]
+_SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in MEDIA_TYPES.values()}
+    }
+}
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/citation.{form}", response_class=Response, responses=_SHOWN | refuses(409)
+)
+@audited("verdict.read")
+def get_citation(caller: Reader, shared: Shared, prereg_id: RecordId, form: Printed) -> Response:
+    """Read how the record is cited: CITATION.cff (version 1.2.0) or BibTeX.
+
+    Of the verdict once there is one, of the lock before: title, authors (the project where the plan names none), date,
+    the hashes of plan and verdict, and the signed checkpoint of the ledger that holds the leaf.
+    """
+    return citation_of_record(shared, caller, prereg_id, known_citation(form))
+
+
+def known_citation(form: str) -> CitationForm:
+    """The form of a path.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if form not in MEDIA_TYPES:
+        raise NotFound("no such citation; there are citation.cff and citation.bib")
+    return form
+
+
+def citation_of_record(shared: Services, caller: Key, prereg_id: str, form: CitationForm) -> Response:
+    """The citation of a record that the caller may read, once a checkpoint holds its leaf."""
+    with shared.database.read() as session:
+        leaf = actions.leaf_of(session, preregistrations.get(session, caller.project_id, prereg_id))
+    attested(shared, Response(), leaf.sequence)
+    with shared.database.read() as session:
+        record = preregistrations.get(session, caller.project_id, prereg_id)
+        text = print_citation(actions.cited(session, record, shared.settings.public_url), form)
+    name = "CITATION.cff" if form == "cff" else f"{prereg_id}.bib"
+    headers = {"Cache-Control": "private, no-cache", "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, 200, headers, MEDIA_TYPES[form])
