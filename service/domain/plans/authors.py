@@ -62,3 +62,17 @@ class Author(StrictRecord):
         """Name, institution and iD in one line."""
         beside = ", ".join(filter(None, (self.affiliation, self.orcid and f"ORCID {self.orcid}")))
         return f"{self.name} ({beside})" if beside else self.name
+
+
+def _not_empty(authors: tuple[Author, ...]) -> tuple[Author, ...]:
+    """Refuse a list of nobody. Asked after the authors themselves: a fault of one of them is told alone."""
+    if not authors:
+        raise PydanticCustomError("no_author", "names nobody", {"fix": "name somebody, or leave it out"})
+    return authors
+
+
+Authors = Annotated[
+    tuple[Author, ...],
+    Field(max_length=MAX_AUTHORS, json_schema_extra={"minItems": 1}),
+    AfterValidator(_not_empty),
+]

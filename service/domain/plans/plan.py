@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.arms import ArmCard
 from service.domain.plans.assumptions import Assumptions
-from service.domain.plans.authors import MAX_AUTHORS, Author
+from service.domain.plans.authors import Authors
 from service.domain.plans.endpoint import MAX_LIST, Endpoint
 from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.imports import ImportMapping
@@ -194,9 +194,7 @@ class Plan(StrictRecord):
     """A preregistration's content. A draft may lack sections; what is present is of the right type."""
 
     title: Line | None = Field(None, description="One line.")
-    authors: tuple[Author, ...] | None = Field(
-        None, min_length=1, max_length=MAX_AUTHORS, description="Who wrote it, in order; null: not said."
-    )
+    authors: Authors | None = Field(None, description="Who wrote it, in order; null: not said.")
     populations: _Listed[Population] | None = Field(None, description="The items the hypotheses speak of.")
     suites: _Listed[Suite] | None = Field(
         None, description="Populations that are tasks of one benchmark, under locked weights."
