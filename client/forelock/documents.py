@@ -19,7 +19,7 @@ class DocumentCalls(AfterCalls):
     """What a client can read of a record as a file."""
 
     def document(self, preregistration_id: str, name: str, *, language: Literal["en", "zh"] = "en") -> str:
-        """A record's document in Markdown: `prereg`, `deviations` or `evidence`."""
+        """A record's document in Markdown: `prereg`, `osf`, `aspredicted`, `deviations` or `evidence`."""
         path = f"{record(preregistration_id)}/{part(name)}.md"
         return read_text(self._send("GET", path, params={} if language == "en" else {"lang": language}))
 

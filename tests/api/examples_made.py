@@ -41,6 +41,7 @@ from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.print import print_plan
+from service.reports.templates.print import print_template
 from service.reports.verdict.content import report_of
 from service.stats.shared.declaring import registry
 
@@ -189,6 +190,8 @@ def files() -> dict[str, str]:
             for name, answer in answers.items()
         },
         "prereg.md": print_plan(Plan.from_dict(PLAN)),
+        "osf.md": print_template(Plan.from_dict(PLAN), "osf"),
+        "aspredicted.md": print_template(Plan.from_dict(PLAN), "aspredicted"),
         "evidence.md": print_card(card),
     }
 

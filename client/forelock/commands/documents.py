@@ -16,7 +16,7 @@ from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
 from forelock.questions.pictures.paper import WIDE
 
-DOCUMENTS = ("prereg", "deviations", "evidence")
+DOCUMENTS = ("prereg", "osf", "aspredicted", "deviations", "evidence")
 
 
 def add(commands: Any) -> None:
@@ -33,7 +33,8 @@ def add(commands: Any) -> None:
         "--document",
         choices=DOCUMENTS,
         default="prereg",
-        help="the plan (prereg), its deviations, or the evidence card, in Markdown",
+        help="the plan (prereg), also as an OSF Preregistration or for AsPredicted, its deviations, or the evidence "
+        "card, in Markdown",
     )
     what.add_argument(
         "--form",

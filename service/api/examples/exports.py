@@ -141,3 +141,30 @@ model-index:
       name: 'accuracy ({_NOTES})'
       value: 0.841
 """
+CFF = """\
+cff-version: 1.2.0
+message: If you rely on this preregistered record, please cite it as below.
+type: dataset
+title: Failure-triggered synthesis with caches (preregistration)
+authors:
+- name: Ada Lovelace
+  orcid: https://orcid.org/0000-0002-1825-0097
+version: '1'
+date-released: '2027-01-04'
+identifiers:
+- type: other
+  value: sha256:b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184
+  description: SHA-256 of the locked plan
+- type: other
+  value: forelock.example/log 12 4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865
+  description: Checkpoint of the ledger that holds leaf 7
+"""
+BIBTEX = """\
+@misc{forelock-7a1c9e3b5d2f,
+  title = {{Failure-triggered synthesis with caches (preregistration)}},
+  author = {{Ada Lovelace}},
+  year = {2027},
+  month = {01},
+  version = {1},
+}
+"""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from service.api.examples.made import of_markdown
 
 PREREG = of_markdown("prereg")
+OSF = of_markdown("osf")
+ASPREDICTED = of_markdown("aspredicted")
 DEVIATIONS = """\
 # Deviations from EXPERIMENTS_PREREG.md
 

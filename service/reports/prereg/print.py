@@ -30,17 +30,36 @@ _HEADS = {"authors": ("name",), "hypotheses": ("id", "statement", "rule"), "thre
 
 def print_plan(plan: Plan, language: Language = "en") -> str:
     """The plan as Markdown. Absent sections are left out; `parse_plan` gives back the same plan."""
-    value = plan.as_dict()
-    parts = [f"# {TITLE.of(language)}", say("prereg.note", language)]
-    front = {name: value[name] for name in FIELDS[NO_SECTION] if name in value}
-    parts += ["\n".join(lines)] if (lines := [*_fields(NO_SECTION, front, language, "")]) else []
+    parts = [f"# {TITLE.of(language)}", say("prereg.note", language), *front_of(plan, language)]
     for key, heading in SECTIONS.items():
-        body = _section(key, value, language)
+        body = section_of_plan(plan, key, language)
         if body is not None:
-            parts += [f"## {heading.of(language)}", body or say("prereg.none", language)]
-    known = {*FIELDS[NO_SECTION], *SECTIONS}
-    parts += [f"- {code(name)}: {json_span(rest)}" for name, rest in value.items() if name not in known]
+            parts += [f"## {heading.of(language)}", body]
+    parts += rest_of(plan)
     return "\n\n".join(parts) + "\n"
+
+
+def front_of(plan: Plan, language: Language) -> Iterator[str]:
+    """What stands before the sections: the title and days, labelled."""
+    value = plan.as_dict()
+    front = {name: value[name] for name in FIELDS[NO_SECTION] if name in value}
+    lines = [*_fields(NO_SECTION, front, language, "")]
+    if lines:
+        yield "\n".join(lines)
+
+
+def section_of_plan(plan: Plan, key: str, language: Language) -> str | None:
+    """The body of a section; None where the plan has none, and a word where it says that there is nothing."""
+    body = _section(key, plan.as_dict(), language)
+    return None if body is None else body or say("prereg.none", language)
+
+
+def rest_of(plan: Plan) -> list[str]:
+    """Parts of a plan that have no section, as JSON."""
+    known = {*FIELDS[NO_SECTION], *SECTIONS}
+    return [
+        f"- {code(name)}: {json_span(rest)}" for name, rest in plan.as_dict().items() if name not in known
+    ]
 
 
 def _section(key: str, value: Mapping[str, Any], language: Language) -> str | None:

@@ -13,6 +13,7 @@ from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
 from service.reports.prereg.print import print_plan
+from service.reports.templates.print import print_template
 from service.store.plans import preregistrations
 from service.store.verdicts import deviations
 
@@ -33,6 +34,38 @@ def get_prereg_markdown(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     return MarkdownResponse(print_plan(record.plan, lang))
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/osf.md",
+    response_class=MarkdownResponse,
+    responses=shows_markdown(examples.OSF),
+)
+def get_osf_markdown(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
+) -> Response:
+    """Read the plan under the questions of an OSF Preregistration.
+
+    What a plan does not answer says so. Posted as `text/markdown`, the file becomes the same plan again.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return MarkdownResponse(print_template(record.plan, "osf", lang))
+
+
+@routes.get(
+    "/preregistrations/{prereg_id}/aspredicted.md",
+    response_class=MarkdownResponse,
+    responses=shows_markdown(examples.ASPREDICTED),
+)
+def get_aspredicted_markdown(
+    caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
+) -> Response:
+    """Read the plan under the questions of AsPredicted.
+
+    What a plan does not answer says so. Posted as `text/markdown`, the file becomes the same plan again.
+    """
+    record = preregistrations.get(session, caller.project_id, prereg_id)
+    return MarkdownResponse(print_template(record.plan, "aspredicted", lang))
 
 
 @routes.get(

@@ -60,7 +60,7 @@ from service.domain.power.rule_power import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord
 from service.reports.prereg.gaps import Gap
-from service.reports.prereg.markdown import parse_plan
+from service.reports.templates.read import parse_document
 from service.store.database import clock
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
@@ -185,7 +185,7 @@ def create_preregistration(
 
 def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
     if content.media_type == MARKDOWN:
-        return parse_plan(markdown_text(content.body))
+        return parse_document(markdown_text(content.body))
     return read_plan(content.body), None
 
 

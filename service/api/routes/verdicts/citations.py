@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 
 from service.actions.verdicts import citations as actions
+from service.api.examples import exports as examples
 from service.api.http.answers.attested import attested
 from service.api.http.requests.deps import Reader, RecordId, Shared
 from service.api.http.serving.route import audited, refuses, router
@@ -19,9 +20,13 @@ from service.store.plans import preregistrations
 routes = router("verdicts")
 
 Printed = Annotated[str, Path(max_length=8, description="`cff` or `bib`.")]
+_EXAMPLES: dict[CitationForm, str] = {"cff": examples.CFF, "bib": examples.BIBTEX}
 _SHOWN: dict[int | str, dict[str, Any]] = {
     200: {
-        "content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in MEDIA_TYPES.values()}
+        "content": {
+            kind.partition(";")[0]: {"schema": {"type": "string"}, "example": _EXAMPLES[form]}
+            for form, kind in MEDIA_TYPES.items()
+        }
     }
 }
 

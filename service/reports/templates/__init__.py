@@ -1,0 +1,1 @@
+"""Preregistration templates of others, filled from a plan and read back."""
