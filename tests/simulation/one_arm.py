@@ -20,7 +20,7 @@ from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.simulation.record import ONE_ARM, PAGE
+from tests.simulation.record import ONE_ARM, PAGE, replace_section, section_of
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -174,7 +174,7 @@ realised share p has a standard error of sqrt(p (1 - p) / {SETS}).
 
 def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
     """Rows of the page: name, level promised and realised, power promised and realised."""
-    for line in PAGE.read_text("utf-8").partition(ONE_ARM)[2].splitlines():
+    for line in section_of(PAGE.read_text("utf-8"), ONE_ARM).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if len(cells) == 7 and cells[0] in {case.name for case in CASES}:
             level, power = (None if cells[at] == "–" else float(cells[at].split()[0]) for at in (2, 5))
@@ -187,8 +187,8 @@ def main() -> None:
     for line in rows():
         print(line, flush=True)
         lines.append(line)
-    before = PAGE.read_text("utf-8").partition(ONE_ARM)[0].rstrip("\n")
-    PAGE.write_text(f"{before}\n\n{INTRODUCTION}" + "\n".join(lines) + "\n", "utf-8")
+    section = INTRODUCTION + "\n".join(lines) + "\n"
+    PAGE.write_text(replace_section(PAGE.read_text("utf-8"), ONE_ARM, section), "utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tests.simulation.worlds import WORLDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulations.md"
 ONE_ARM = "## Claims about one arm"
-"""Where the section of `one_arm` begins, the last of the page."""
+"""Where the section of `one_arm` begins; those of other plans come after it."""
 CONFIDENCE = 0.999
 Key = tuple[str, str, str, str]
 
@@ -111,6 +111,20 @@ def split_page(text: str) -> tuple[str, str]:
     """The part that is made of `Record`s, and those on whole plans and on one arm."""
     before, heading, after = text.partition("## Power of whole plans")
     return before.rstrip("\n") + "\n", heading + after
+
+
+def section_of(text: str, heading: str) -> str:
+    """What stands from a heading to the next of its level; empty where the page does not have it."""
+    _, known, after = text.partition(f"{heading}\n")
+    return "" if not known else f"{heading}\n{after.partition(chr(10) + '## ')[0]}"
+
+
+def replace_section(text: str, heading: str, section: str) -> str:
+    """The page with another section of that heading, which is its last where there was none."""
+    before, known, after = text.partition(f"{heading}\n")
+    _, more, rest = after.partition("\n## ") if known else ("", "", "")
+    end = f"\n## {rest}" if more else ""
+    return before.rstrip("\n") + f"\n\n{section.rstrip(chr(10))}\n{end}"
 
 
 def read_page(text: str) -> dict[Key, Record]:

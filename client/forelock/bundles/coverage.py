@@ -101,11 +101,13 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[i
     try:
         if len(plan["populations"]) * len(plan["hypotheses"]) > MAX_NAMED:
             raise Broken("the plan names more populations and hypotheses than a plan has")
+        tasks = {suite["id"]: frozenset(suite["populations"]) for suite in plan.get("suites") or ()}
         for population in plan["populations"]:
             compared = [
                 hypothesis
                 for hypothesis in plan["hypotheses"]
                 if hypothesis["population"] == population["id"]
+                or population["id"] in tasks.get(hypothesis["population"], ())
             ]
             arms = dict.fromkeys(arm for hypothesis in compared for arm in _arms(hypothesis))
             for arm in arms:

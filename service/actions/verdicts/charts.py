@@ -130,7 +130,13 @@ def _compared(judged: HypothesisVerdict, *, binary: bool) -> str:
 
 
 NO_ITEMS = "the verdict is judged on no item"
-METHODS = {"clopper_pearson": "Clopper-Pearson", "t": "t", "cr2_t": "CR2", None: "–"}
+METHODS = {
+    "clopper_pearson": "Clopper-Pearson",
+    "t": "t",
+    "cr2_t": "CR2",
+    "furthest": "CR2, unseen losses",
+    None: "–",
+}
 
 
 def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
@@ -155,6 +161,10 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
         return curve
     rows = open_rows(session, record)
     setting = rows.resolved.of(hypothesis)
+    if setting is not None and setting.suite is not None:
+        _refuse(
+            "a curve along the items is of all items alike, which is another quantity than a suite's mean"
+        )
     request = None if setting is None else curve_request(setting, rows.manifests, rows.outcomes)
     if request is None:
         _refuse(NO_ITEMS)

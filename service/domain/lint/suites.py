@@ -26,6 +26,7 @@ def suite_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[F
         yield from _names(plan, suite, path)
         yield from _numbers(suite, path)
         yield from _sizes(plan, suite, facts, path)
+        yield from _spanning(plan, suite, path)
 
 
 def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
@@ -58,6 +59,14 @@ def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
     for name, scale in (suite.rescale or {}).items():
         if scale.ceiling < scale.floor:
             yield error("SUITE", f"{path}.rescale.{name}", say("findings.suite_scale_turned", name=name))
+
+
+def _spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
+    """Clusters that tasks may share: the verdict knows, and power does not."""
+    tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
+    keys = [task.clusters.key for task in tasks if task.clusters is not None]
+    for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
+        yield warning("SPANNING_CLUSTERS", f"{path}.populations", say("findings.suite_spanning", key=key))
 
 
 def _sizes(plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: str) -> Iterator[Finding]:

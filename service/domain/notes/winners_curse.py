@@ -61,7 +61,7 @@ def _remembered(
 ) -> Exaggeration | None:
     plan = Plan.from_json(plan_text)
     setting = resolve(plan).of(hypothesis)
-    if setting is None:
+    if setting is None or setting.suite is not None:
         return None
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     population, endpoint = setting.population, setting.endpoint

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from service.records import Record
 
-ADVICE = frozenset({"ARM_UNDESCRIBED", "JUDGE_UNDESCRIBED", "LOW_POWER", "SIZE_NOT_TESTED"})
+ADVICE = frozenset(
+    {"ARM_UNDESCRIBED", "JUDGE_UNDESCRIBED", "LOW_POWER", "SIZE_NOT_TESTED", "SPANNING_CLUSTERS"}
+)
 """Warnings that the record keeps and the lock does not ask about: a small study is its author's choice, and so are
 a size that is asked of the observed difference alone, and how much is said of an arm or a judge."""
 

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.plans.population import Manifest
+from service.domain.plans.suite_items import Tasks
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.verdicts.worst_case import extremes
 from service.kernels.numeric.binomial import clopper_pearson
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.numeric.moments import moments
 from service.kernels.numeric.t_distribution import t_quantile
+from service.kernels.suites.design import Design
 from service.records import Record
+from service.stats.shared.methods.weighing import Weighed
 
 LEVEL = 0.95
 
@@ -36,7 +40,7 @@ class ArmSummary(Record):
     low: float | None = Field(description="Of the interval of the mean; null where there is none.")
     high: float | None
     level: float = LEVEL
-    method: Literal["clopper_pearson", "t", "cr2_t"] | None = Field(
+    method: Literal["clopper_pearson", "t", "cr2_t", "furthest"] | None = Field(
         description="Null without an interval: of one item, one cluster, or values that are all equal."
     )
 
@@ -57,6 +61,13 @@ def arm_summaries(
         return ()
     codes, arms = _codes(paired), setting.hypothesis.arms
     columns = (paired.baseline, paired.candidate)[-len(arms) :]
+    if paired.tasks is not None:
+        if paired.tasks.lacking:
+            return ()
+        return tuple(
+            _of_suite(name, values, codes, paired, paired.tasks)
+            for name, values in zip(arms, columns, strict=True)
+        )
     return tuple(
         summary_of(name, values, codes, binary=paired.endpoint.collapsed_kind == "binary")
         for name, values in zip(arms, columns, strict=True)
@@ -100,6 +111,38 @@ def summary_of(
         low=ends[0],
         high=ends[1],
         method=method,
+    )
+
+
+def _of_suite(
+    arm: str, values: NDArray[np.float64], codes: NDArray[np.int64] | None, paired: Paired, tasks: Tasks
+) -> ArmSummary:
+    """The arm's mean of the tasks under their weights; its other numbers are over all items, on the suite's scale."""
+    column = tasks.rescaled(values)
+    ends = extremes(paired.endpoint)
+    low, high = (
+        np.full(len(tasks.names), np.nan)
+        if ends is None
+        else np.array([(end - float(floor)) / float(length) for floor, length in tasks.scales])
+        for end in ((np.nan, np.nan) if ends is None else (ends.low, ends.high))
+    )
+    units = np.arange(len(column)) if codes is None else codes
+    weights = np.array([float(weight) for weight in tasks.weights])
+    weighed = Weighed(Design(tasks.codes, units), column, weights, low, high, paired=False)
+    bounds = weighed.bounds
+    around = (None, None) if bounds is None else bounds.ends((1 - LEVEL) / 2)
+    return ArmSummary(
+        arm=arm,
+        n=len(column),
+        n_clusters=None if codes is None else int(codes.max()) + 1,
+        mean=weighed.mean,
+        sd=None,
+        median=float(np.median(column)),
+        min=float(column.min()),
+        max=float(column.max()),
+        low=around[0],
+        high=around[1],
+        method=None if bounds is None else "cr2_t" if bounds.below is None else "furthest",
     )
 
 

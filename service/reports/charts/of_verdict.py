@@ -64,9 +64,17 @@ def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str,
         for name, stored in judged.analyses.items()
         if plan.reads(name, judged.endpoint) == endpoint
     }
+    read = {name: _of_suite(analysis) for name, analysis in read.items()}
     if judged.reference is None:
         return read
     return {name: _from_reference(interval, judged.reference.value) for name, interval in read.items()}
+
+
+def _of_suite(analysis: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The mean of a suite under the names that the mean of a population has."""
+    if analysis is None or "tasks" not in analysis:
+        return analysis
+    return {**analysis, "delta": analysis.get("estimate"), "mean": analysis.get("estimate")}
 
 
 def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Mapping[str, Any] | None:

@@ -92,9 +92,9 @@ def _manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
     chosen = _hypothesis(version.plan, hypothesis)
-    population = next(
-        population for population in version.plan.populations or () if population.id == chosen.population
-    )
+    population = version.plan.population(chosen.population)
+    if population is None:
+        raise Conflict("a PRML manifest names one data set, and this hypothesis speaks of a suite of several")
     if population.items_sha256 is None:
         raise Conflict("the population has no manifest of items: a PRML manifest needs its hash")
     return {

@@ -202,6 +202,7 @@ def _of_repeated(entries: list[Any], section: str, notes: Notes) -> None:
 _NEEDED = {
     "authors": ("name",),
     "populations": ("id", "dataset", "n"),
+    "suites": ("id", "populations"),
     "hypotheses": ("id", "claim", "statement", "population", "baseline", "candidate", "endpoint", "rule"),
     "endpoints": ("id", "kind", "role"),
     "tests": ("id", "test", "version"),

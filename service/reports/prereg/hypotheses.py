@@ -124,6 +124,7 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
     if named in draft.ids("populations"):
         return named
     known = draft.by_dataset() | {name: name for name in draft.ids("populations")}
+    known |= {name: name for name in draft.ids("suites")}
     mentioned = {known[match.value] for match in prose.mentioned(Passage(statement), list(known))}
     if len(mentioned) == 1:
         return mentioned.pop()

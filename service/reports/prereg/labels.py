@@ -84,6 +84,11 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
              "数据集"),
             listed=True,
         ),
+        "suites": Heading(
+            "heading_suites",
+            ("suite", "suites", "benchmark suite", "benchmark suites", "task suites", "套件", "任务套件", "测评套件"),
+            listed=True,
+        ),
         "rules": Heading(
             "heading_rules",
             ("decision rule", "decision criteria", "decision criterion", "inference criteria", "pass criteria",
@@ -206,6 +211,10 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "order_seed": "number",
                 "items_sha256": "token",
             },
+        ),
+        "suites": _labels(
+            "suites",
+            {"populations": "tokens", "weights": "token", "rescale": "json", "estimand": "token"},
         ),
         "rules": {},
         "sesoi": {},

@@ -23,6 +23,7 @@ _DEFAULTS = {
     "visibility": "private",
     "family": [],
     "on_difference": "flag",
+    "estimand": "these_tasks",
 }
 _HEADS = {"authors": ("name",), "hypotheses": ("id", "statement", "rule"), "thresholds": ("name",)}
 """Members that stand in an entry's first line, or in a section of their own."""
@@ -124,6 +125,8 @@ def _value(kind: str, name: str, value: Any, language: Language) -> str:
         case "text":
             return written(value)
         case "token":
+            if isinstance(value, dict):  # weights by task stand where a word may
+                return json_span(value)
             meaning = gloss(name, value, language)
             return code(value) if meaning is None else f"`{value}`{in_parentheses(meaning, language)}"
         case "tokens":

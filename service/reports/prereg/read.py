@@ -32,6 +32,7 @@ from service.reports.prereg.labels import (
 )
 from service.reports.prereg.passage import Passage
 from service.reports.prereg.sections import Draft
+from service.reports.prereg.suites import suite
 from service.reports.prereg.text import keepable, outside, raw_spans, read, spans
 from service.words import LANGUAGES, say
 
@@ -51,6 +52,7 @@ PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
     {
         "authors": author,
         "populations": sections.population,
+        "suites": suite,
         "arms": sections.arm,
         "endpoints": sections.endpoint,
         "sesoi": sections.sesoi,
@@ -78,7 +80,7 @@ def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
 
 def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
     """Sections in the order they build on one another; sub-headings belong to the section they stand in."""
-    order = ["populations", "endpoints", "sesoi", "tests", "hypotheses", "rules"]
+    order = ["populations", "suites", "endpoints", "sesoi", "tests", "hypotheses", "rules"]
     placed: list[tuple[str | None, Block]] = []
     current: str | None = NO_SECTION
     for block in document:
@@ -247,6 +249,8 @@ def _value(kind: Kind | str, text: str) -> Any:
     match kind:
         case "text" | "rule":
             return read(text)
+        case "token" if text.lstrip(" `").startswith("{"):  # weights by task
+            return _checked(json.loads((raw_spans(text) or [text.strip()])[0]))
         case "token":
             return inside[0] if inside else re.split("[((]", text, maxsplit=1)[0].strip()
         case "tokens":

@@ -23,6 +23,7 @@ from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Ou
 from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
 from service.reports.findings import translate
+from service.reports.verdict.tasks import TaskLine, tasks_of
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -107,6 +108,9 @@ class HypothesisReport(Record):
     tests: tuple[TestFound, ...]
     slices: SlicesFound | None = Field(
         None, exclude_if=absent, description="Not present where the plan asks nothing of its slices."
+    )
+    tasks: tuple[TaskLine, ...] | None = Field(
+        None, exclude_if=absent, description="Of a suite; not present of one population."
     )
 
 
@@ -282,6 +286,7 @@ def _hypothesis(
         next=Words(en="", zh="") if sentences is None else sentences.next,
         arms=tuple(arms),
         tests=tuple(_tests(plan, judged)),
+        tasks=tasks_of(plan, judged),
     )  # fmt: skip
 
 
@@ -296,7 +301,7 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
             test=answer.test or "",
             endpoint=None if read == judged.endpoint else read,
             binary=None if read == judged.endpoint else endpoint is not None and endpoint.kind == "binary",
-            delta=analysis.number("delta"),
+            delta=analysis.number("estimate" if "tasks" in analysis else "delta"),
             ci=_interval(analysis.member("ci")),
             p_value=analysis.number("p_value"),
             p_bound=analysis.text("bounds", "p_value"),

@@ -21,6 +21,7 @@ from service.reports.verdict.words import (
     slices_table,
     standing_line,
     statistics_table,
+    tasks_table,
 )
 from service.words import Language
 from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
@@ -166,6 +167,10 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
     for what, ends, how in interval_rows(hypothesis, language):
         made = in_parentheses(escape(how), language)
         yield f"{escape(what)}{colon(language)}{escape(ends)}{made}{stop(language)}\\\\"
+    head, rows = tasks_table(hypothesis, language)
+    if rows:
+        yield from ("", f"\\paragraph{{{escape(say('tasks', language))}}}")
+        yield from _centred(_table(head, rows, "lrrrll"))
     if hypothesis.slices is not None:
         yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
         head, rows = slices_table(hypothesis, language)

@@ -19,6 +19,7 @@ from service.reports.verdict.words import (
     standing_line,
     statistics_of,
     statistics_table,
+    tasks_table,
 )
 from service.words import Language
 from service.words.punctuation import colon, pause, sentences
@@ -73,6 +74,10 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
         clause_rows(hypothesis, language),
     )
+    head, tasks = tasks_table(hypothesis, language)
+    if tasks:
+        yield f"### {say('tasks', language)}"
+        yield _table(head, tasks)
     head, sliced = slices_table(hypothesis, language)
     if hypothesis.slices is not None:
         yield f"### {say('slices', language)}"

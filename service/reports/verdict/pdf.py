@@ -26,6 +26,7 @@ from service.reports.verdict.words import (
     slices_table,
     standing_line,
     statistics_table,
+    tasks_table,
     value,
 )
 from service.words import Language
@@ -124,7 +125,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
     ]
     then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
-    sliced = slices_table(hypothesis, language)
+    sliced, tasks = slices_table(hypothesis, language), tasks_table(hypothesis, language)
     return {
         "heading": f"{hypothesis.id}{colon(language)}{outcome_word(hypothesis.outcome, language)}",
         "statement": hypothesis.statement,
@@ -140,6 +141,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
             "rows": clause_rows(hypothesis, language),
         },
+        "tasks": {"heading": say("tasks", language), "head": tasks[0], "rows": tasks[1]},
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
                    "line": in_pieces(slices_line(hypothesis, language))},
         "sentence": in_pieces(_of(hypothesis.sentences, language)),

@@ -21,7 +21,12 @@ from service.words.catalogue import templates
 from service.words.punctuation import colon, in_parentheses, pause
 
 METHODS: Mapping[str, str] = MappingProxyType(
-    {"clopper_pearson": "Clopper–Pearson", "t": "t", "cr2_t": "CR2 t, clusters"}
+    {
+        "clopper_pearson": "Clopper–Pearson",
+        "t": "t",
+        "cr2_t": "CR2 t, clusters",
+        "furthest": "CR2 t, unseen losses",
+    }
 )
 """How the interval of an arm's mean was made."""
 
@@ -274,6 +279,26 @@ def slices_table(
         for one in results
     ]
     return tuple(say(name, language, margin=margin) for name in names), rows
+
+
+def tasks_table(
+    hypothesis: HypothesisReport, language: Language
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of the tasks of a suite; no rows of one population, or without an answer."""
+    one_arm = hypothesis.baseline is None
+    names = ("task", "weight", "items", "mean" if one_arm else "difference", "interval", "standing")
+    rows: list[tuple[str, ...]] = [
+        (
+            one.task,
+            f"{100 * one.weight:.1f}%",
+            str(one.n),
+            value(one.estimate, binary=hypothesis.binary, signed=not one_arm),
+            span(one.low, one.high, binary=hypothesis.binary, signed=not one_arm, language=language),
+            say("task_lost" if one.lost else "task_gained", language) if one.lost or one.gained else "–",
+        )
+        for one in hypothesis.tasks or ()
+    ]
+    return tuple(say(name, language) for name in names), rows
 
 
 def slices_line(hypothesis: HypothesisReport, language: Language) -> str:

@@ -184,3 +184,7 @@ def _populations(plan: Plan, say: Say) -> Iterable[str]:
         else:
             grouped = say("pages.n_items", n=population.n)
         yield f"{population.id}{say('lists.colon')}{population.dataset}{say('lists.note', note=grouped)}"
+    for suite in plan.suites or ():
+        weights = suite.weights if isinstance(suite.weights, str) else "named"
+        tasks = say("lists.comma").join(suite.populations)
+        yield say("pages.suite", name=suite.id, tasks=tasks, weights=say(f"verdicts.suite_{weights}"))

@@ -7,7 +7,7 @@ import pytest
 
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.domain.checks import one_arm_worlds
+from tests.domain.checks import one_arm_worlds, suite_worlds
 from tests.domain.checks.opposite_worlds import KINDS, REASON, VARIED, draw, judge, lintable, opposite, worlds
 
 CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).request.model_fields} | {
@@ -82,6 +82,42 @@ def test_no_plan_about_one_arm_that_lints_is_supported_by_data_that_show_the_opp
     seen = search_one_arm(29, 8, 6)
     assert seen["supported"], seen
     assert seen["not_supported"], seen
+
+
+def search_suites(seed: int, plans: int, most: int) -> dict[str, set[str]]:
+    """The same of claims about suites: their mean, and every one of their tasks."""
+    rng = np.random.default_rng(seed)
+    seen: dict[str, set[str]] = {"supported": set(), "claims": set(), "outcomes": set()}
+    looked = 0
+    while looked < plans:
+        changes = suite_worlds.draw(rng)
+        if not suite_worlds.lints(suite_worlds.plan_of(changes)):
+            continue
+        looked += 1
+        claim = f"{changes['hypotheses.0']['claim']} {changes['hypotheses.0'].get('about')}"
+        seen["claims"].add(claim)
+        every = list(suite_worlds.worlds(rng))
+        for at in rng.permutation(len(every))[:most]:
+            verdict = suite_worlds.judge(changes, every[at])
+            seen["outcomes"].add(verdict.outcome)
+            if verdict.outcome in ("supported", "equivalent"):
+                seen["supported"].add(claim)
+                why = suite_worlds.opposite(changes, every[at])
+                assert why is None, (why, changes, verdict.sentence)
+    return seen
+
+
+def test_no_plan_about_a_suite_that_lints_is_supported_by_data_that_show_the_opposite():
+    seen = search_suites(31, 8, 5)
+    assert {"supported", "not_supported"} <= seen["outcomes"], seen
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_none_of_hundreds_about_a_suite_is():
+    seen = search_suites(2031, 300, 14)
+    assert len(seen["claims"]) == 10, seen
+    assert len(seen["supported"]) >= 8, seen
 
 
 @pytest.mark.slow

@@ -121,6 +121,16 @@ def test_tasks_of_few_items_are_told(n, code):
     assert {name for name, path in paths if path == "suites[0].populations"} == ({code} if code else set())
 
 
+def test_tasks_that_may_share_clusters_are_told_and_not_asked_about():
+    key = {"key": "document", "n": 40}
+    changes = {}
+    for at in range(2):
+        changes |= {f"populations.{at}.clusters": key, f"populations.{at}.independence": None}
+    told = findings(changes)
+    assert "at most what is told here" in told["SPANNING_CLUSTERS", "suites[0].populations"]
+    assert "SPANNING_CLUSTERS" not in asked(changes)
+
+
 def test_a_suite_of_scores_needs_the_ends_of_their_scale():
     scores = {"endpoints.0.kind": "continuous", "sesoi.accuracy": {"value": 0.1, "unit": "score"}}
     assert ("BOUNDS", "hypotheses[0].rule") in findings(scores)
