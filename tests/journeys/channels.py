@@ -124,12 +124,51 @@ def stored(service: Service, table: str) -> list[dict[str, Any]]:
         return [dict(row) for row in session.execute(sa.select(metadata.tables[table])).mappings()]
 
 
+JUDGED = [
+    {"id": "accuracy", "kind": "binary", "role": "primary", "judge": {"model": "j"}},
+    {"id": "accuracy.audit", "kind": "binary", "role": "secondary", "labels": {"n": 4, "seed": 7}},
+]
+"""A judge's scores, and people's labels of half of the items."""
+
+
+def labelled(service: Service, values: list[Any]) -> str:
+    """The same with labels of the drawn items of one arm: what they say follows from the values."""
+    prereg_id = record(service, values, endpoints=JUDGED, missing="exclude_pair")
+    rows = service.client.get(f"/v1/preregistrations/{prereg_id}/labels").json()["items"]
+    drawn = [row["item_id"] for row in rows if row["arm"] == "A"]
+    assert len(drawn) == 4
+    said = [1 - values[int(name.removeprefix("item-"))] for name in drawn]
+    sent = post(service.client, prereg_id, "A", drawn, said, endpoint="accuracy.audit")
+    assert sent.status_code == 201, sent.text
+    return prereg_id
+
+
 # --- the checks ---
 
 
 def bodies(service: Service) -> None:
     one, other = two(service)
     assert seen(service, one) == seen(service, other)
+
+
+def labels(service: Service) -> None:
+    """The list of labels, its refusals, and every other answer about a record with labels."""
+    answers = []
+    for prereg_id in [labelled(service, values) for values in (ONE, OTHER)]:
+        listed = service.client.get(f"/v1/preregistrations/{prereg_id}/labels")
+        assert sum(row["received"] for row in listed.json()["items"]) == 4
+        row = next(row for row in listed.json()["items"] if row["received"])
+        again = [
+            masked(
+                post(service.client, prereg_id, "A", [row["item_id"]], [guess], endpoint="accuracy.audit"),
+                prereg_id,
+            )
+            for guess in (0, 1)
+        ]
+        assert again[0] == again[1]
+        answers.append({"listed": masked(listed, prereg_id), "again": again[0]} | seen(service, prereg_id))
+    one, other = answers
+    assert {name: one[name] for name in one if one[name] != other[name]} == {}
 
 
 def duplicates(service: Service) -> None:

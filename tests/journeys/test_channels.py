@@ -44,6 +44,7 @@ from tests.journeys.channels import (
     idempotency,
     imported,
     job_rows,
+    labels,
     left_open,
     lengths,
     log_lines,
@@ -242,6 +243,7 @@ def _in_times(patch: Patch, _sealed: Sealed) -> None:
 Check = Callable[[Service], None]
 CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "response bodies": (bodies, _in_progress),
+    "labels by people": (labels, _in_progress),
     "duplicate and conflict answers": (duplicates, _in_conflicts),
     "arms left open": (left_open, _in_refusals),
     "validation texts": (texts, _in_texts),

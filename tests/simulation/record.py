@@ -15,6 +15,8 @@ from tests.simulation.worlds import WORLDS
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulations.md"
 ONE_ARM = "## Claims about one arm"
 """Where the section of `one_arm` begins; those of other plans come after it."""
+LABELLED = "## Values corrected by people's labels"
+"""Where the section of `labelled_plans` begins."""
 CONFIDENCE = 0.999
 Key = tuple[str, str, str, str]
 

@@ -103,10 +103,13 @@ def fixed_level(
         sizes = np.array(known.cluster_sizes) if known and known.cluster_sizes else equal
     if sesoi is None or len(sizes) < 2 or sizes.min() < 1:
         return base.model_copy(update={"reason": NOTHING_TO_DRAW})
-    n_sets = min(DATA_SETS, MOST_VALUES // len(sizes))
+    binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
+    labels = None if clustered else label_budget(setting.plan, setting)
+    # Right and wrong with labels are counts alone, however many items there are.
+    n_units = 1 if labels is not None and binary else len(sizes)
+    n_sets = min(DATA_SETS, MOST_VALUES // n_units)
     if n_sets < FEWEST_SETS:
         return base.model_copy(update={"reason": "too many units to simulate at lint"})
-    binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
     nulls = tuple(_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered))
     shared: dict[str, SharedResamples] = {}
     items = clustered and not binary and any(looks_at_items(use) for use in setting.uses.values())
@@ -115,7 +118,6 @@ def fixed_level(
         if n_sets < FEWEST_SETS:
             return base.model_copy(update={"reason": "too many items to simulate at lint"})
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
-    labels = None if clustered else label_budget(setting.plan, setting)
 
     def held(null: Null, each_sets: int, stream: int) -> float | None:
         generator = np.random.default_rng([SEED, stream] if stream else SEED)
@@ -143,10 +145,10 @@ def fixed_level(
         return _held(setting, SimulatedSets(setting, sesoi, units).truths)
 
     of_clusters = size.n if clustered else None
-    cost = sum(of_test(use, len(sizes), binary=binary, items=of_clusters) for use in setting.uses.values())
-    cost += 100 * len(sizes)
+    cost = sum(of_test(use, n_units, binary=binary, items=of_clusters) for use in setting.uses.values())
+    cost += 100 * n_units
     first = int(np.clip(FIRST_COST / (len(nulls) * cost), FEWEST_FIRST, min(FIRST_SETS, n_sets)))
-    most = n_sets * (MORE if len(sizes) <= FEW_UNITS and not items else 1)
+    most = n_sets * (MORE if n_units <= FEW_UNITS and not items else 1)
     second = int(np.clip(SECOND_COST / (ANEW * cost), min(FEWEST_SECOND, most), most))
     return _greatest(base, nulls, held, (first, second), binary=binary, clustered=clustered)
 

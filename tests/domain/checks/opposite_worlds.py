@@ -18,7 +18,7 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import Manifest
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import NOT_DRAWN, OK, Cell, Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
 from service.stats.shared.declaring import registry, shows
 from tests.domain import sample
@@ -30,7 +30,9 @@ N = 30
 SIZES = (9, 6, 4, 3, 3, 2, 2, 1)
 """Of the clusters, which differ much."""
 SESOI = {"binary": 0.02, "bounded": 0.05, "scores": 2.0, "amounts": 2.0, "runs": 0.05}
-KINDS = (*SESOI, "clustered", "looks")
+KINDS = (*SESOI, "clustered", "looks", "labelled")
+LABELS = 12
+"""Items that people label, of the kind that has a judge."""
 VARIED = {name: cases.varied for name, cases in declared().items() if cases.varied is not None}
 CLAIMS = ("superiority", "minimum_effect", "non_inferiority", "equivalence")
 STATEMENTS = {
@@ -43,8 +45,8 @@ REASON = "the regulator allows that much"
 
 
 def own_kind(kind: str) -> str:
-    """What the values are, of populations with clusters or looks too."""
-    return "binary" if kind in ("clustered", "looks") else kind
+    """What the values are, of populations with clusters or looks or labels too."""
+    return "binary" if kind in ("clustered", "looks", "labelled") else kind
 
 
 def written(kind: str, size: float) -> str:
@@ -57,13 +59,15 @@ def fits(name: str, kind: str) -> bool:
     plan = registry.find(name).plan
     if plan is None or plan.arms == 1 or (plan.takes == "runs") != (kind == "runs"):
         return False
+    if plan.labels:
+        return kind == "labelled"
     if kind == "looks" or name == "sequential":
         return kind == "looks" and name == "sequential"
     if kind == "clustered":
         return plan.clusters != "never"
     if plan.clusters == "required" or (plan.positive and kind != "amounts"):
         return False
-    return ("binary" if kind == "binary" else "continuous") in plan.endpoints
+    return ("binary" if kind in ("binary", "labelled") else "continuous") in plan.endpoints
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,14 @@ def draw(rng: np.random.Generator) -> Drawn:
         endpoint["positive"] = True
     if kind == "runs":
         endpoint["replicates"] = 2
+    if kind == "labelled":
+        endpoint["judge"] = {"model": "j"}
+        labels = {"n": LABELS, "seed": 1}
+        changes["endpoints.1"] = {
+            "id": "accuracy.audit", "kind": "binary", "role": "secondary", "labels": labels,
+        }  # fmt: skip
+        if rng.random() < 0.7:
+            changes["hypotheses.0.about"] = "labels"
     if kind == "clustered":
         changes |= {
             "populations.0.independence": None,
@@ -288,7 +300,9 @@ def judge(drawn: Drawn, baseline: Floats, candidate: Floats, rng: np.random.Gene
             for arm, values in cells.items()
         }
     held = {("one", arm, "accuracy"): sample.cell(values) for arm, values in cells.items()}
-    if "endpoints.1" in drawn.changes:
+    if drawn.kind == "labelled":
+        held |= people(rng, cells)
+    elif "endpoints.1" in drawn.changes:
         cost = np.exp(rng.normal(0, 0.3, len(baseline)))
         held |= {("one", "C1", "usd"): sample.cell(cost), ("one", "C2", "usd"): sample.cell(0.3 * cost)}
     more: dict[str, Any] = {}
@@ -296,6 +310,33 @@ def judge(drawn: Drawn, baseline: Floats, candidate: Floats, rng: np.random.Gene
         labels = [f"c{at}" for at, size in enumerate(SIZES) for _ in range(size)]
         more["manifests"] = {"one": Manifest.create([f"item {at}" for at in range(N)], labels)}
     return sample.verdict_of(drawn.changes, Outcomes(held), N, **more).hypotheses[0]
+
+
+def people(rng: np.random.Generator, cells: dict[str, Floats]) -> dict[tuple[str, str, str], Cell]:
+    """Labels of some items, by people who find what the judge finds, something else, or the opposite."""
+    turned = one_of(rng, (0.0, 0.1, 0.5, 0.9, 1.0))
+    asked = rng.permutation(N)[:LABELS]
+    labelled = {}
+    for arm, values in cells.items():
+        said = np.full((N, 1), np.nan)
+        statuses = np.full((N, 1), NOT_DRAWN, dtype=np.uint8)
+        said[asked, 0] = np.where(rng.random(LABELS) < turned, 1 - values[asked], values[asked])
+        statuses[asked] = OK
+        labelled["one", arm, "accuracy.audit"] = Cell(said, statuses)
+    return labelled
+
+
+def claimed_delta(drawn: Drawn, verdict: HypothesisVerdict) -> float:
+    """The observed difference of what the claim is about: the judge's, or as people's labels correct it."""
+    if drawn.changes.get("hypotheses.0.about") != "labels":
+        return float(verdict.delta or 0.0)
+    named = {each["id"] for each in drawn.changes["tests"] if each["test"] == "prediction-powered"}
+    corrected = [
+        float(answer["analysis"]["delta"])  # type: ignore[index, call-overload, arg-type]
+        for name, answer in verdict.analyses.items()
+        if name in named and answer.get("analysis")
+    ]
+    return max(corrected, key=lambda value: drawn.better * value)
 
 
 def margin_of(drawn: Drawn, outcome: str) -> float:
@@ -328,6 +369,9 @@ def opposite(drawn: Drawn, verdict: HypothesisVerdict, delta: float) -> str | No
         ci = analysis.get("ci") if isinstance(analysis, dict) else None
         if means_alone and plan_test["test"] in ("wilcoxon", "mann-whitney", "quantile-difference"):
             continue
+        about_people = drawn.changes.get("hypotheses.0.about") == "labels"
+        if about_people and plan_test["test"] != "prediction-powered":
+            continue  # what the judge says is no opposite of what people say
         if (
             isinstance(ci, dict)
             and "endpoint" not in plan_test

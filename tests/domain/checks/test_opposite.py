@@ -8,7 +8,17 @@ import pytest
 from service.stats.shared.declaring import registry
 from tests.domain import sample
 from tests.domain.checks import one_arm_worlds, suite_worlds
-from tests.domain.checks.opposite_worlds import KINDS, REASON, VARIED, draw, judge, lintable, opposite, worlds
+from tests.domain.checks.opposite_worlds import (
+    KINDS,
+    REASON,
+    VARIED,
+    claimed_delta,
+    draw,
+    judge,
+    lintable,
+    opposite,
+    worlds,
+)
 
 CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).request.model_fields} | {
     "equivalence"
@@ -37,7 +47,7 @@ def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dic
             if verdict.outcome not in ("supported", "equivalent"):
                 continue
             claimed += 1
-            delta = float(verdict.delta or 0.0)
+            delta = claimed_delta(drawn, verdict)
             if (
                 "weighs clusters alike" in verdict.sentence
             ):  # the effect that the plan's test names, and the sentence
