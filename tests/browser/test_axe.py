@@ -41,6 +41,7 @@ def test_pages_can_be_used_by_everybody(visit: Any, axe: Any, service: Any, sche
     page.keyboard.press("Enter")
     page.wait_for_url("**/preregistrations")
     for path in (
+        "/overview", f"{verdict[len(address):]}/items",
         "/preregistrations", f"/preregistrations/{collecting}", f"/preregistrations/{collecting}/missing",
         f"/preregistrations/{unfinished}/plan", "/plans/new", "/tests", "/jobs", "/audit", "/keys",
         "/series", "/series/nightly",

@@ -184,7 +184,7 @@ def test_the_list_shows_state_and_outcome(reader, keep):
     keep("judged", "p2")
     outline = page(reader, "/preregistrations")
     assert {each["href"] for each in outline.all("a")} >= {"/preregistrations/p1", "/preregistrations/p2"}
-    assert "collecting not judged" in outline.text
+    assert "collecting 0 of 8 results" in outline.text
     assert "judged H1a: Not supported" in outline.text
 
 

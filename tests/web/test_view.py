@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from service.actions.verdicts.overviews import Judged
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
@@ -139,8 +140,10 @@ def test_every_outcome_has_a_label(outcome):
     record = draft_of("project1")
     shown = {"title": record.plan.title, "altered": False}
     listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
-    line = record_view.line_of(listed, (hypothesis_verdict(outcome=outcome),))
-    assert line.outcomes == (("H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome])),)
+    line = record_view.line_of(listed, (Judged("H1a", outcome, None),))
+    assert line.outcomes == (
+        views.OutcomeView("H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome]), ""),
+    )
 
 
 def test_a_failed_computation_is_said():

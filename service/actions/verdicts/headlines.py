@@ -26,20 +26,25 @@ def of_lines(session: Session, project_id: str, lines: Sequence[HypothesisLine])
     by_record: dict[str, Headlines] = {}
     for line in lines:
         if not line.altered and line.preregistration_id not in by_record:
-            by_record[line.preregistration_id] = _of_record(session, project_id, line)
+            name = line.preregistration_id
+            by_record[name] = of_record(session, project_id, name, line.sha256 or "")
     return [
         None if line.altered else by_record[line.preregistration_id].get(line.hypothesis) for line in lines
     ]
 
 
-def _of_record(session: Session, project_id: str, line: HypothesisLine) -> Headlines:
-    """The headlines of a record's verdict; none where it or its plan is not what was judged, which is noted."""
-    key = line.preregistration_id, line.sha256 or ""
+def of_record(session: Session, project_id: str, preregistration_id: str, sha256: str) -> Headlines:
+    """The headlines of a record's verdict; none where it or its plan is not what was judged, which is noted.
+
+    Args:
+        sha256: of the verdict as it is stored.
+    """
+    key = preregistration_id, sha256
     known = _known.get(key)
     if known is not None:
         return known
     try:
-        record = preregistrations.get(session, project_id, line.preregistration_id)
+        record = preregistrations.get(session, project_id, preregistration_id)
         verdict = verdicts.get(session, project_id, record.id)
     except RecordAltered as error:
         integrity.note(session, error)

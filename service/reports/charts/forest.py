@@ -87,6 +87,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     axis = panel.unit.axis(language)
     lines = [style.ruler("x", 0.0)]
     if sesoi is not None:
+        lines.insert(0, _band(sesoi))
         lines += [style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
         lines.append(_beside_row(sesoi, say("sesoi", language), high, low))
     return {
@@ -133,6 +134,15 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
             style.beside_row(y),
         ],
     }  # fmt: skip
+
+
+def _band(sesoi: float) -> Spec:
+    """The differences that are smaller than the smallest effect of interest."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rect", "color": style.GRID, "opacity": 0.45},
+        "encoding": {"x": {"datum": -sesoi, "type": "quantitative"}, "x2": {"datum": sesoi}},
+    }
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

@@ -9,7 +9,7 @@ from service.domain.plans.plan import Plan
 from service.domain.rules.answers import Answer
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.reports.charts.forest import Panel, forest, rows_of
-from service.reports.charts.style import Spec
+from service.reports.charts.style import Row, Spec, label
 from service.reports.charts.units import Unit
 from service.words import Language
 
@@ -28,12 +28,20 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
         rows = [
             row
             for hypothesis in verdict.hypotheses
-            for row in rows_of(
-                _analyses(plan, hypothesis, endpoint), prefix=f"{hypothesis.id} · ", read=_read(hypothesis)
+            for row in _named(
+                hypothesis, rows_of(_analyses(plan, hypothesis, endpoint), read=_read(hypothesis))
             )
         ]
         if rows:
             yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
+
+
+def _named(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:
+    """The interval that the verdict reads by the names of its arms, the others by those of their tests."""
+    compared = judged.candidate if judged.baseline is None else f"{judged.candidate} − {judged.baseline}"
+    for row in rows:
+        name = compared if row["read"] or len(rows) == 1 else row["label"]
+        yield {**row, "label": label(f"{judged.id} · {name}")}
 
 
 def unit_of(plan: Plan, endpoint: str) -> Unit:

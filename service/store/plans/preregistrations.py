@@ -210,6 +210,13 @@ def drafts(session: Session, project_id: str, most: int) -> int:
     return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
 
 
+def states(session: Session, project_id: str) -> dict[State, int]:
+    """How many of the project's records are in each state, those with none left out."""
+    counted = sa.select(preregistrations.c.state, sa.func.count()).group_by(preregistrations.c.state)
+    scoped = scope.of_project(counted, preregistrations, project_id)
+    return {row[0]: int(row[1]) for row in session.execute(scoped)}
+
+
 def page(
     session: Session,
     project_id: str,

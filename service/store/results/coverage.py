@@ -81,6 +81,17 @@ def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
     return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
 
 
+def received(session: Session, preregistration_ids: Sequence[str]) -> dict[str, int]:
+    """How many rows are in, by record; 0 of one that has none."""
+    asked_of = coverage.c.preregistration_id
+    statement = (
+        sa.select(asked_of, sa.func.sum(coverage.c.received))
+        .where(asked_of.in_(list(preregistration_ids)))
+        .group_by(asked_of)
+    )
+    return dict.fromkeys(preregistration_ids, 0) | {row[0]: int(row[1]) for row in session.execute(statement)}
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far a record is: nothing that follows from outcomes."""

@@ -35,6 +35,7 @@ KEPT = ("q", "state", "arm", "action", "cursor")
 """What of an address goes along into the other language: what somebody looks for."""
 
 PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
+    ("/overview", "pages.overview", ("read",)),
     ("/preregistrations", "pages.preregistrations", ("read",)),
     ("/series", "series.series", ("read",)),
     ("/plans/new", "pages.new_plan", ("plans:write",)),

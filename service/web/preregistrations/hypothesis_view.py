@@ -16,12 +16,12 @@ from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.facts import interval_of
-from service.domain.verdicts.words.headline import headline
+from service.domain.verdicts.words.headline import Figure, headline
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
 from service.web.html.speech import Say
-from service.web.preregistrations.strips import strip_of
+from service.web.preregistrations.strips import strip_of, strips_of
 from service.web.preregistrations.views import (
     AnalysisView,
     ClauseView,
@@ -104,6 +104,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
         strip=strip_of(first.figure),
+        slice_strips=tuple(strips_of([*_slice_figures(judged)])),
         sentence=text,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
@@ -115,6 +116,17 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         ),
         analyses=tuple(_analyses(judged, say)),
     )
+
+
+def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
+    """The numbers of every slice, against no difference and the margin."""
+    if judged.slices is None:
+        return
+    for each in judged.slices.slices:
+        if each.delta is None or each.ci is None:
+            yield None
+        else:
+            yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
 
 
 def _clause(clause: ClauseVerdict, say: Say, *, points: bool) -> ClauseView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 from urllib.parse import urlencode
 
@@ -9,18 +10,19 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from service.actions.verdicts import overviews
 from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
+from service.domain.access import Key
 from service.domain.plans.preregistration import State
-from service.domain.verdicts.records import HypothesisVerdict
-from service.errors import InvalidData, RecordAltered
-from service.store.database import clock, integrity
+from service.errors import InvalidData
+from service.store.database import clock
 from service.store.plans import preregistrations
-from service.store.verdicts import verdicts
-from service.store.verdicts.verdicts import StoredVerdict
+from service.store.plans.preregistrations import Line as Listed
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
+from service.web.preregistrations.views import Line
 from service.web.visitors.sign_in import LIST, Visitor
 
 MOST_SEARCH = 200
@@ -45,15 +47,7 @@ def listed(
     records, next_cursor = preregistrations.page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
-    judged = [record.id for record in records if record.judged_at is not None]
-    judged_verdicts = verdicts.several(session, visitor.project_id, judged) if judged else {}
-    if judged:
-        services(request).reads.note(visitor, "verdicts.list", None)
-    today, say = clock.now(session).date(), Say(language_of(request))
-    lines = [
-        record_view.line_of(record, _outcomes(session, judged_verdicts.get(record.id)), today, say)
-        for record in records
-    ]
+    lines = lines_of(request, session, visitor, records)
     query = {name: value for name, value in (("q", words), ("state", state)) if value}
     return html(
         request,
@@ -76,12 +70,14 @@ def _state(text: str) -> State | None:
     return None
 
 
-def _outcomes(
-    session: Session, verdict: StoredVerdict | RecordAltered | None
-) -> tuple[HypothesisVerdict, ...] | None:
-    """What a verdict says of its hypotheses; None when it was altered."""
-    try:
-        return verdict.read().hypotheses if isinstance(verdict, StoredVerdict) else None if verdict else ()
-    except RecordAltered as error:
-        integrity.note(session, error)
-        return None
+def lines_of(request: Request, session: Session, visitor: Key, records: Sequence[Listed]) -> list[Line]:
+    """The records as a list shows them; that verdicts were read is noted."""
+    judged = overviews.judged_of(session, visitor.project_id, records)
+    if judged:
+        services(request).reads.note(visitor, "verdicts.list", None)
+    progress = overviews.progress_of(session, visitor.project_id, records)
+    today, say = clock.now(session).date(), Say(language_of(request))
+    return [
+        record_view.line_of(record, judged.get(record.id, ()), progress.get(record.id), today, say)
+        for record in records
+    ]

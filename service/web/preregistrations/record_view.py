@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
+from service.actions.verdicts.overviews import Judged
+from service.actions.verdicts.overviews import Progress as Counted
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.arms import ArmCard
@@ -12,7 +14,7 @@ from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
-from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.words.reasons import multiplicity_message
 from service.store.plans.preregistrations import Line as Listed
 from service.web.html.speech import ENGLISH, Say
@@ -22,6 +24,7 @@ from service.web.preregistrations.views import (
     Happened,
     Line,
     LinkView,
+    OutcomeView,
     Page,
     Progress,
     WarningView,
@@ -139,7 +142,8 @@ def _marks(
 
 def line_of(
     record: Listed,
-    judged: tuple[HypothesisVerdict, ...] | None,
+    judged: Sequence[Judged] | None,
+    progress: Counted | None = None,
     today: date | None = None,
     say: Say = ENGLISH,
 ) -> Line:
@@ -150,9 +154,16 @@ def line_of(
         state=say(STATE_WORDS[record.state]),
         created=time_view("", record.created_at),
         outcomes=tuple(
-            (hypothesis.id, hypothesis.outcome, say(OUTCOMES[hypothesis.outcome]))
-            for hypothesis in judged or ()
+            OutcomeView(
+                each.hypothesis,
+                each.outcome,
+                say(OUTCOMES[each.outcome]),
+                "" if each.line is None else each.line.text(say.language),
+            )
+            for each in judged or ()
         ),
+        where=record.state,
+        progress=None if progress is None else Progress(progress.received, progress.expected),
         altered=record.altered or judged is None,
         overdue=today is not None and record.overdue(today),
     )

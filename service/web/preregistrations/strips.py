@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from service.domain.verdicts.words.headline import Figure
@@ -34,19 +35,48 @@ def strip_of(figure: Figure | None) -> Strip | None:
     Example:
         A difference of .01 from 0 to .02, without a SESOI, stands in the middle: `value` is 300.
     """
-    if figure is None:
-        return None
-    ends = [end for end in (figure.low, figure.high) if end is not None]
-    band = None if figure.sesoi is None else (figure.against - figure.sesoi, figure.against + figure.sesoi)
-    marks: list[float] = [figure.value, figure.against, *ends, *(band or ())]
+    return strips_of([figure])[0]
+
+
+def strips_of(figures: Sequence[Figure | None]) -> list[Strip | None]:
+    """Strips under one another, on one scale; None for each that has no interval."""
+    drawn = [figure for figure in figures if figure is not None and _has_interval(figure)]
+    marks = [mark for figure in drawn for mark in _marks(figure)]
+    if not marks or max(marks) <= min(marks):
+        return [None] * len(figures)
     least, most = min(marks), max(marks)
-    if not all(map(math.isfinite, marks)) or most <= least or not ends:
-        return None
     edge = (most - least) * _EDGE
 
     def place(value: float) -> float:
         return round(WIDTH * (value - least + edge) / (most - least + 2 * edge), 1)
 
+    return [
+        None if figure is None or not _has_interval(figure) else _strip(figure, place) for figure in figures
+    ]
+
+
+def _has_interval(figure: Figure) -> bool:
+    ends = (figure.low, figure.high)
+    return ends != (None, None) and all(map(math.isfinite, _marks(figure)))
+
+
+def _marks(figure: Figure) -> list[float]:
+    """Every number of a figure."""
+    band = _band(figure) or ()
+    return [
+        figure.value,
+        figure.against,
+        *(end for end in (figure.low, figure.high) if end is not None),
+        *band,
+    ]
+
+
+def _band(figure: Figure) -> tuple[float, float] | None:
+    return None if figure.sesoi is None else (figure.against - figure.sesoi, figure.against + figure.sesoi)
+
+
+def _strip(figure: Figure, place: Callable[[float], float]) -> Strip:
+    band = _band(figure)
     return Strip(
         value=place(figure.value),
         low=0.0 if figure.low is None else place(figure.low),

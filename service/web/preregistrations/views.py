@@ -41,6 +41,8 @@ class JudgedView:
     """What was not shown; empty where nothing is to be said."""
     strip: Strip | None
     """The interval of the headline as a picture; None where it has none."""
+    slice_strips: tuple[Strip | None, ...]
+    """Those of the slices in their order, on one scale, against the margin."""
     sentence: str
     next: str
     reason: str
@@ -125,6 +127,17 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeView:
+    """A hypothesis of a list, as it was judged."""
+
+    hypothesis: str
+    outcome: str
+    label: str
+    headline: str
+    """Empty where the plan is not what was judged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One preregistration in the list."""
 
@@ -132,7 +145,9 @@ class Line:
     title: str
     state: str
     created: TimeView
-    outcomes: tuple[tuple[str, str, str], ...]
-    """Hypothesis, outcome and its label."""
+    where: State
+    progress: Progress | None
+    """While results are awaited."""
+    outcomes: tuple[OutcomeView, ...]
     altered: bool
     overdue: bool

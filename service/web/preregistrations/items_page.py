@@ -1,0 +1,161 @@
+"""What changed item by item, once there is a verdict: how the differences lie, by cluster too, and a list to search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.actions.verdicts import items
+from service.actions.verdicts.charts import chosen
+from service.api.http.requests.deps import PageSession
+from service.api.http.shared import services
+from service.api.routes.verdicts.verdicts import require_verdict
+from service.domain.plans.endpoint import Endpoint
+from service.domain.verdicts.item_differences import ItemDifference, bins_of, cluster_differences
+from service.errors import InvalidData
+from service.store.plans import preregistrations
+from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
+from service.web.preregistrations import record_view
+from service.web.preregistrations.record_page import ONE
+from service.web.visitors.sign_in import LIST, Visitor, known
+
+KINDS = {"lost": "pages.item_lost", "gained": "pages.item_gained", "same": "pages.item_same"}
+SHOWN, MOST_SEARCH, MOST_CLUSTERS = 100, 200, 2_000
+"""Items on a page, letters of a search, and clusters that are drawn."""
+WIDTH, HEIGHT = 600, 90
+"""Of the drawing, in its own units."""
+TIE = 1e-12
+
+routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BarView:
+    """A bar of the distribution: where it stands, and how many items it counts."""
+
+    x: float
+    width: float
+    height: float
+    n: int
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DotView:
+    """A cluster at its mean difference."""
+
+    x: float
+    radius: float
+
+
+@routes.get(ONE + "/items")
+def changed(
+    request: Request,
+    session: PageSession,
+    visitor: Visitor,
+    preregistration_id: str,
+    hypothesis: str = "",
+    kind: str = "",
+    q: str = "",
+    start: int = 0,
+) -> Response:
+    """The items of a judged hypothesis. Before the verdict they are refused as everywhere."""
+    record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
+    verdict = require_verdict(session, record).read()
+    judged = chosen(verdict, hypothesis or None)
+    services(request).reads.note(visitor, "results.read", record.id)
+    words = q.strip()
+    if kind not in ("", *KINDS):
+        raise InvalidData.field("kind", "is none that an item can be of", f"choose one of {', '.join(KINDS)}")
+    if len(words) > MOST_SEARCH or not 0 <= start <= 10**9:
+        raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", "look for fewer words")
+    good = -1 if _better_lower(record.plan.endpoint(judged.endpoint)) else 1
+    rows = items.differences(session, record, judged.id)
+    counts = {name: sum(kind_of(row, good) == name for row in rows) for name in KINDS}
+    chosen_rows = [
+        row
+        for row in rows
+        if kind in ("", kind_of(row, good)) and all(word.lower() in _text(row) for word in words.split())
+    ]
+    chosen_rows.sort(key=lambda row: (-abs(row.difference), good * row.difference))
+    base, query = f"{LIST}/{record.id}/items", {"hypothesis": judged.id, "kind": kind, "q": words}
+    following = urlencode({**query, "start": start + SHOWN})
+    return html(
+        request,
+        "items.html",
+        visitor=visitor,
+        title=record_view.title_of(record.plan.title, Say(language_of(request))),
+        back=f"{LIST}/{record.id}",
+        base=base,
+        asked=query,
+        judged=judged,
+        hypotheses=[each.id for each in verdict.hypotheses],
+        kinds=KINDS,
+        counts=counts,
+        n=len(chosen_rows),
+        rows=[
+            (row, _amount(row.difference), kind_of(row, good)) for row in chosen_rows[start : start + SHOWN]
+        ],
+        value=lambda value: f"{value:.4g}",
+        bars=_bars(rows, good),
+        dots=_dots(rows),
+        clustered=any(row.cluster is not None for row in rows),
+        following=f"{base}?{following}" if start + SHOWN < len(chosen_rows) else "",
+    )
+
+
+def kind_of(row: ItemDifference, good: int) -> str:
+    """Whether the candidate lost the item, gained it, or has the same as the baseline."""
+    change = good * row.difference
+    return "same" if abs(change) <= TIE else "gained" if change > 0 else "lost"
+
+
+def _better_lower(endpoint: Endpoint | None) -> bool:
+    return endpoint is not None and endpoint.better == "lower"
+
+
+def _text(row: ItemDifference) -> str:
+    return f"{row.item_id} {row.cluster or ''}".lower()
+
+
+def _amount(value: float) -> str:
+    return "0" if value == 0 else f"{value:+.3g}".replace("-", "−")
+
+
+def _bars(rows: Sequence[ItemDifference], good: int) -> list[BarView]:
+    """The distribution of the differences; a bar for each value where they are few."""
+    if not rows:
+        return []
+    bins = bins_of(np.array([row.difference for row in rows]))
+    most, width = max(count for _, _, count in bins), WIDTH / len(bins)
+    bars = []
+    for place, (low, high, count) in enumerate(bins):
+        middle = good * (low + high) / 2
+        kind = "same" if low <= TIE and high >= -TIE else "gained" if middle > 0 else "lost"
+        label = _amount(low) if low == high else f"{_amount(low)} … {_amount(high)}"
+        height = round(max(HEIGHT * count / most, 1.0), 1)
+        bars.append(BarView(round(place * width + 2, 1), round(width - 4, 1), height, count, label, kind))
+    return bars
+
+
+def _dots(rows: Sequence[ItemDifference]) -> list[DotView]:
+    """The clusters from -most to +most, as large as they have items."""
+    clusters = cluster_differences(rows)
+    if not 0 < len(clusters) <= MOST_CLUSTERS:
+        return []
+    most = max(TIE, *(abs(cluster.difference) for cluster in clusters))
+    largest = max(cluster.n for cluster in clusters)
+    return [
+        DotView(
+            x=round(WIDTH / 2 + (WIDTH / 2 - 14) * cluster.difference / most, 1),
+            radius=round(3 + 8 * (cluster.n / largest) ** 0.5, 1),
+        )
+        for cluster in clusters
+    ]
