@@ -9,7 +9,7 @@ from service.actions.verdicts.overviews import Judged
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
-from service.store.plans.preregistrations import Line
+from service.store.plans.lists import Line
 from service.web.html.speech import ENGLISH
 from service.web.preregistrations import hypothesis_view, record_view, views
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of

@@ -13,8 +13,8 @@ from service.actions.plans import cursors
 from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
 from service.domain.plans.preregistration import Preregistration
 from service.errors import NotFound, RecordAltered
-from service.store.plans import families, preregistrations
-from service.store.plans.preregistrations import Line
+from service.store.plans import families, lists
+from service.store.plans.lists import Line
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
 
@@ -68,7 +68,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = in_order(members, items)
     (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
-    lines = preregistrations.lines(session, project_id, [own.preregistration_id for own in ordered])
+    lines = lists.lines(session, project_id, [own.preregistration_id for own in ordered])
     members_shown = ordered[start : start + limit]
     return Family(
         items=tuple(sorted(items)),

@@ -14,8 +14,8 @@ from service.domain.plans.family import Member
 from service.domain.recent import Recent
 from service.errors import RecordAltered
 from service.store.database import integrity
-from service.store.plans import families, preregistrations
-from service.store.plans.preregistrations import Line
+from service.store.plans import families, lists, preregistrations
+from service.store.plans.lists import Line
 from service.store.results import coverage
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
@@ -96,7 +96,7 @@ def families_of(session: Session, project_id: str) -> list[FamilyCount]:
         groups.setdefault(member.items, []).append(member)
     several = [members for members in groups.values() if len(members) > 1]
     wanted = [member.preregistration_id for members in several for member in members]
-    lines = preregistrations.lines(session, project_id, wanted) if wanted else {}
+    lines = lists.lines(session, project_id, wanted) if wanted else {}
     judged = judged_of(session, project_id, list(lines.values()))
     counts = []
     for members in several:

@@ -17,8 +17,8 @@ from service.domain.access import Key
 from service.domain.plans.preregistration import State
 from service.errors import InvalidData
 from service.store.database import clock
-from service.store.plans import preregistrations
-from service.store.plans.preregistrations import Line as Listed
+from service.store.plans import lists
+from service.store.plans.lists import Line as Listed
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
@@ -44,7 +44,7 @@ def listed(
     if len(words) > MOST_SEARCH:
         fix = "look for fewer words"
         raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", fix)
-    records, next_cursor = preregistrations.page(
+    records, next_cursor = lists.page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
     lines = lines_of(request, session, visitor, records)

@@ -16,7 +16,7 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.words.reasons import multiplicity_message
-from service.store.plans.preregistrations import Line as Listed
+from service.store.plans.lists import Line as Listed
 from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
 from service.web.preregistrations.hypothesis_view import OUTCOMES, hypothesis_view

@@ -63,7 +63,7 @@ from service.reports.prereg.gaps import Gap
 from service.reports.templates.read import parse_document
 from service.store.database import clock
 from service.store.ledger import ledger
-from service.store.plans import preregistrations
+from service.store.plans import lists, preregistrations
 from service.store.projects import audit
 
 routes = router("preregistrations")
@@ -215,7 +215,7 @@ def list_preregistrations(
 
     A search looks at 5,000 records for one page: with few that match, a page is short and has a `next_cursor`.
     """
-    records, following = preregistrations.page(
+    records, following = lists.page(
         session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
     today = clock.now(session).date()
