@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -177,27 +175,6 @@ def duplicates(service: Service) -> None:
     assert len(answers) == 1
 
 
-def left_open(service: Service) -> None:
-    """Results of an arm that nobody named are refused, and naming it is answered, whatever is in."""
-    refused, named = set(), set()
-    mapping = {"format": "csv"}
-    both = [locked(service.client, small_plan(N, arms=CARDS) | {"import": mapping}) for _ in range(2)]
-    for prereg_id, values in zip(both, (ONE, OTHER), strict=True):
-        assert post(service.client, prereg_id, "A", items(N), values).status_code == 201
-        file = service.client.post(
-            f"/v1/preregistrations/{prereg_id}/imports?arm=B",
-            content=table(values),
-            headers={"Idempotency-Key": prereg_id, "Content-Type": "application/octet-stream"},
-        )
-        answers = [post(service.client, prereg_id, "B", items(N), values), file]
-        assert [answer.json()["code"] for answer in answers] == ["arm_unnamed"] * 2
-        refused.add(tuple(masked(answer, prereg_id) for answer in answers))
-        twice = name(service, prereg_id), name(service, prereg_id)
-        assert [answer.status_code for answer in twice] == [200, 409]
-        named.add(tuple(ON_PAGES.sub("…", masked(answer, prereg_id)) for answer in twice))
-    assert len(refused) == len(named) == 1
-
-
 def texts(service: Service) -> None:
     prereg_id = locked(service.client, small_plan(N))
     answers = {
@@ -350,66 +327,6 @@ def _hook(event: str, arguments: Any) -> None:
 
 
 sys.addaudithook(_hook)
-
-
-def imported(service: Service) -> None:
-    """The report of a file, the list of imports, and how long what is sealed of it is."""
-    for mapping, card, content in FILES:
-        _imported(service, mapping, card, content)
-
-
-def table(outcomes: list[int]) -> bytes:
-    """A file that says nothing of its system."""
-    return "\n".join(["item_id,value", *(f"item-{i},{value}" for i, value in enumerate(outcomes))]).encode()
-
-
-def of_another_system(outcomes: list[int]) -> bytes:
-    """A file of promptfoo whose provider is not the one that the card describes."""
-    rows = [
-        {
-            "promptIdx": 0, "testIdx": i, "provider": {"id": "another"}, "prompt": {"raw": "{{question}}"},
-            "testCase": {"metadata": {"item_id": f"item-{i}"}}, "success": bool(value), "score": value,
-            "namedScores": {"exact": value},
-        }
-        for i, value in enumerate(outcomes)
-    ]  # fmt: skip
-    # `true` and `false` differ in length, and the size of a file is told
-    for row in rows:
-        row["padding"] = "" if not row["success"] else "-"
-    return json.dumps({"results": {"version": 3, "results": rows}}).encode()
-
-
-FILES: tuple[tuple[dict[str, Any], list[str], Callable[[list[int]], bytes]], ...] = (
-    ({"format": "csv"}, [], table),
-    (
-        {"format": "promptfoo", "metric": "exact", "item_id": "testCase.metadata.item_id"},
-        ["model.name"],
-        of_another_system,
-    ),
-)
-"""How a file is read, which fields of the arm's card it differs in, and its bytes."""
-
-
-def _imported(
-    service: Service, mapping: dict[str, Any], differs: list[str], content: Callable[[list[int]], bytes]
-) -> None:
-    answers, lengths = set(), set()
-    for outcomes in (ONE, [1] * N):
-        prereg_id = locked(service.client, small_plan(N) | {"import": mapping, "arms": CARDS})
-        report = service.client.post(
-            f"/v1/preregistrations/{prereg_id}/imports?arm=A&format={mapping['format']}",
-            content=content(outcomes),
-            headers={"Idempotency-Key": prereg_id, "Content-Type": "application/octet-stream"},
-        )
-        assert report.status_code == 201, report.text
-        assert [batch["card_differs"] for batch in report.json()["batches"]] == [differs]
-        listed = service.client.get(f"/v1/preregistrations/{prereg_id}/imports")
-        marks = service.client.get(f"/v1/preregistrations/{prereg_id}/runs")
-        answers.add(tuple(masked(answer, prereg_id) for answer in (report, listed, marks)))
-        (row,) = [each for each in stored(service, "imports") if each["preregistration_id"] == prereg_id]
-        lengths.add(len(row["sealed"]))
-    assert len(answers) == 1
-    assert len(lengths) == 1
 
 
 def outgoing(service: Service) -> None:

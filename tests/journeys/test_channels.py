@@ -42,10 +42,8 @@ from tests.journeys.channels import (
     files,
     hashes,
     idempotency,
-    imported,
     job_rows,
     labels,
-    left_open,
     lengths,
     log_lines,
     outgoing,
@@ -57,6 +55,7 @@ from tests.journeys.channels import (
 )
 
 from .conftest import Service
+from .import_channels import imported, left_open, pinned
 
 pytestmark = pytest.mark.any_database
 
@@ -150,6 +149,15 @@ def _in_imports(patch: Patch, _sealed: Sealed) -> None:
 
     def leak(fitted: Any, accepted: Any) -> Any:
         return true(replace(fitted, unknown=int(fitted.batch.rows.values.sum())), accepted)
+
+    patch.setattr(import_routes, "_batch", leak)
+
+
+def _in_contents(patch: Patch, sealed: Sealed) -> None:
+    true = import_routes._batch
+
+    def leak(fitted: Any, accepted: Any) -> Any:
+        return true(replace(fitted, content_unknown=int(fitted.batch.rows.values.sum())), accepted)
 
     patch.setattr(import_routes, "_batch", leak)
 
@@ -251,6 +259,7 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "ETags": (tags, _in_tags),
     "progress": (status_counts, _in_status_counts),
     "import reports and file hashes": (imported, _in_imports),
+    "pinned contents": (pinned, _in_contents),
     "voids": (voided, _in_voids),
     "logs and request sizes": (log_lines, _in_log_lines),
     "metrics": (counters, _in_counters),

@@ -30,6 +30,7 @@ from forelock.bundles.record import (
     read_verdict,
 )
 from forelock.bundles.rows import ROWS, Blocks, OpenBatch
+from forelock.bundles.selection import check_selection
 from forelock.bundles.stamps import Witnesses, check_stamps
 from forelock.text import exit_code
 from forelock.transparency.checkpoints import read_checkpoint
@@ -229,6 +230,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
         _check_rows(reader, record, plan, report)
     check_marks(record, plan, verdict)
     check_named(record, plan, verdict)
+    check_selection(plan, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
     if recompute is not None and not erased:

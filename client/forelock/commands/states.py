@@ -137,7 +137,8 @@ def _family(options: argparse.Namespace, client: Client) -> int:
         return show(options, None, "a draft belongs to no family: it promises nothing yet")
     family = client.family(place["id"])
     lines = [
-        f"registration {place['registration']} of {place['of']} on these items in this project",
+        f"registration {place['registration']} of {place['of']} on these items in this project"
+        + (f", and {family['tried']} variants were tried on them before" if family.get("tried") else ""),
         *(
             f"{member['registration']:>4}  {text.plain(member['preregistration_id'])}  {text.plain(member['state'])}  "
             f"{text.plain(member['title'] or 'without title')}{_outcomes(member)}"

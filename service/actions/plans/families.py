@@ -38,6 +38,8 @@ class Family:
     """Hashes of the manifests."""
     n: int
     states: dict[str, int]
+    tried: int
+    """Variants that registrations say were tried on these items before they were made."""
     overlapping: int
     """Registrations that share some of these manifests and not all."""
     registrations: Sequence[Registration]
@@ -74,6 +76,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         items=tuple(sorted(items)),
         n=len(ordered),
         states=dict(Counter(lines[own.preregistration_id].state for own in ordered)),
+        tried=sum(line.tried or 0 for line in lines.values()),
         overlapping=sum(bool(member.items & items) and member.items != items for member in members),
         registrations=_registrations(session, project_id, members_shown, start, lines),
         next_cursor=str(start + limit) if start + limit < len(ordered) else None,

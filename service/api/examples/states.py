@@ -120,6 +120,7 @@ FAMILY: dict[str, Any] = {
     "items_sha256": [_SHA],
     "of": 9,
     "states": {"judged": 4, "withdrawn": 3, "collecting": 2},
+    "tried": 12,
     "overlapping": 1,
     "items": [
         {
@@ -133,6 +134,7 @@ FAMILY: dict[str, Any] = {
             "judged_at": _AT,
             "outcomes": {"H1a": "not_supported"},
             "altered": False,
+            "tried": 12,
         }
     ],
     "next_cursor": None,

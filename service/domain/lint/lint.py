@@ -32,6 +32,7 @@ from service.domain.lint.prose import word_findings
 from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.lint.suites import of_suite_findings, suite_findings
+from service.domain.lint.tried import tried_findings
 from service.domain.nearest import nearest
 from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
@@ -69,6 +70,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         *import_findings(plan),
         *arm_findings(plan),
         *criterion_findings(plan),
+        *tried_findings(plan),
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:

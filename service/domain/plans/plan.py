@@ -22,6 +22,7 @@ from service.domain.plans.population import ManifestFacts
 from service.domain.plans.slices import Slices
 from service.domain.plans.strings import Line, Name, Paragraph, Token
 from service.domain.plans.suites import Suite
+from service.domain.plans.tried import Tried
 from service.errors import InvalidData
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
@@ -223,6 +224,10 @@ class Plan(StrictRecord):
     slices: Slices | None = Field(
         None, description="What every slice of the items is to show; null: nothing is asked of them."
     )
+    tried: Tried | None = Field(
+        None,
+        description="What the candidates were chosen from, before this plan; null: nothing is said of it.",
+    )
     runs: Runs | None = Field(
         None, description="What is asked of the runs behind the results; null: nothing, and `run` is a label."
     )
@@ -272,6 +277,17 @@ class Plan(StrictRecord):
     def measures(self, endpoint: Endpoint, name: str) -> bool:
         """True when items of that population, or of every task of that suite, have the endpoint."""
         return all(endpoint.measured_on(task) for task in self.tasks(name))
+
+    def tried_on_own(self) -> tuple[Population, ...]:
+        """The populations on whose items the candidates were chosen, as the plan says."""
+        tried = self.tried
+        if tried is None:
+            return ()
+        return tuple(
+            population
+            for population in self.populations or ()
+            if tried.is_on(population.dataset, population.items_sha256)
+        )
 
     def endpoint(self, endpoint_id: str) -> Endpoint | None:
         """The endpoint of that id."""

@@ -43,6 +43,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
+from service.domain.verdicts.selection import selection
 from service.domain.verdicts.shortfall import shortfall
 from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.stopping import up_to_stop
@@ -281,5 +282,7 @@ def _describe(
                 "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
             }
         )
+        read = verdict_facts.interval_of(plan, verdict)
+        verdict = verdict.model_copy(update={"selection": selection(setting, paired, read)})
     interval = verdict_facts.interval_of(plan, verdict)
     return verdict.model_copy(update={"sentence": verdict_words.sentence(plan, verdict, interval, marks)})

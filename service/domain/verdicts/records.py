@@ -21,6 +21,7 @@ from service.domain.verdicts.parts import (
     absent,
 )
 from service.domain.verdicts.reading import Reading
+from service.domain.verdicts.selection import Selection
 from service.domain.verdicts.slices import SlicesFound
 from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way
@@ -111,6 +112,12 @@ class HypothesisVerdict(Record):
     )
     fallback: EquivalenceFallback | None = Field(
         None, exclude_if=absent, description="The equivalence test named beside the rule; else not present."
+    )
+    selection: Selection | None = Field(
+        None,
+        exclude_if=absent,
+        description="That the candidate was chosen on these items, and what that leaves of its estimate; not present "
+        "where the plan tells of no such choice.",
     )
     others: tuple[OtherEndpoint, ...] | None = Field(
         None,

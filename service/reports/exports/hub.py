@@ -32,6 +32,8 @@ class Scored:
             "" if score.low is None else f", {score.level:.0%} interval {score.low:.6g} to {score.high:.6g}"
         )
         marked = "".join(f"; {mark.says}" for mark in self.verdict.marks if mark.concerns(self.hypothesis.id))
+        if (chosen := self.hypothesis.selection) is not None:
+            marked += f"; chosen among {chosen.tried} variants tried on these items, so optimistic"
         return (
             f"{score.n} items{interval}; preregistered: {self.hypothesis.id} is "
             f"{self.hypothesis.outcome.replace('_', ' ')}{marked}; plan SHA-256 {self.verdict.plan_sha256}"

@@ -137,7 +137,13 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
     {
         NO_SECTION: _labels(
             "plan",
-            {"title": "text", "results_due": "token", "visibility": "token"},
+            {
+                "title": "text",
+                "tried.n": "number",
+                "tried.on": "text",
+                "results_due": "token",
+                "visibility": "token",
+            },
         ),
         "authors": _labels("authors", {"orcid": "token", "affiliation": "text"}),
         "hypotheses": _labels(

@@ -40,10 +40,13 @@ def print_plan(plan: Plan, language: Language = "en") -> str:
     return "\n\n".join(parts) + "\n"
 
 
+_FRONT = {name.partition(".")[0] for name in FIELDS[NO_SECTION]}
+
+
 def front_of(plan: Plan, language: Language) -> Iterator[str]:
     """What stands before the sections: the title and days, labelled."""
     value = plan.as_dict()
-    front = {name: value[name] for name in FIELDS[NO_SECTION] if name in value}
+    front = {name: value[name] for name in value if name in _FRONT}
     lines = [*_fields(NO_SECTION, front, language, "")]
     if lines:
         yield "\n".join(lines)
@@ -57,7 +60,7 @@ def section_of_plan(plan: Plan, key: str, language: Language) -> str | None:
 
 def rest_of(plan: Plan) -> list[str]:
     """Parts of a plan that have no section, as JSON."""
-    known = {*FIELDS[NO_SECTION], *SECTIONS}
+    known = {*_FRONT, *SECTIONS}
     return [
         f"- {code(name)}: {json_span(rest)}" for name, rest in plan.as_dict().items() if name not in known
     ]

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.domain.plans.list_entry import ListEntry, list_entry
 from service.domain.plans.preregistration import State
 from service.domain.plans.search import search_words
 from service.domain.recent import Recent
@@ -36,8 +37,6 @@ _LOCKED_TEXTS = (
 
 MOST_SEARCHED = 5_000
 """Records that a search looks at for one page."""
-ListEntry = tuple[str | None, date | None]
-"""Title and `results_due`."""
 _entries_read: Recent[str, ListEntry] = Recent(2_000)
 """Of locked plans, by hash of their text."""
 
@@ -56,6 +55,8 @@ class Line:
     judged_at: datetime | None
     results_due: date | None
     """Of a locked plan; a draft promises nothing yet."""
+    tried: int | None
+    """Variants that a locked plan says were tried on its own items before; None: it says of none."""
     altered: bool
     """The locked plan is not what was locked; nothing here is shown of it."""
 
@@ -117,8 +118,8 @@ def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     lines_ = []
     for row in rows:
         draft = row["state"] == "draft"
-        title, due = known.get(row["id"], (row["title"], None))
-        fields = {**row, "title": title, "results_due": due}
+        title, due, tried = known.get(row["id"], (row["title"], None, None))
+        fields = {**row, "title": title, "results_due": due, "tried": tried}
         lines_.append(Line(**fields, altered=not draft and row["id"] not in known))
     return lines_
 
@@ -131,9 +132,7 @@ def _read_entries(session: Session, locked: Sequence[str]) -> Iterator[tuple[str
                 integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
                 entry = _entries_read.get(row.plan_sha256)
                 if entry is None:
-                    content = json.loads(row.canonical)
-                    due = content.get("results_due")
-                    entry = content.get("title"), None if due is None else date.fromisoformat(due)
+                    entry = list_entry(json.loads(row.canonical))
                     _entries_read.add(row.plan_sha256, entry, 1)
         except RecordAltered as error:
             integrity.note(session, error)

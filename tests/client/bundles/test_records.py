@@ -176,6 +176,29 @@ def test_an_early_look_at_outcomes_is_in_the_verdict() -> None:
         assert "early look" in failures(report) or "not invalid" in failures(report)
 
 
+def test_a_choice_on_these_items_is_in_the_verdict() -> None:
+    def told(
+        tried: Any, selection: Any = None, outcome: str = "supported", population: str = "p", **more: Any
+    ) -> str:
+        world = collected(sections={**more, **({"tried": tried} if tried else {})})
+        said = verdict(sha256(world.members["plans/1.json"]), outcome)
+        of = {"population": population, "baseline": "A", "candidate": "B", "endpoint": "accuracy"}
+        said["hypotheses"][0] |= of | ({"selection": selection} if selection else {})
+        say(world, said)
+        return failures(checked(world.bundle()))
+
+    items = json.loads(collected().members["plans/1.json"])["populations"][0]["items_sha256"]
+    own = {"n": 10, "on": items}
+    assert told(own, {"tried": 10}) == ""
+    assert told(own, outcome="invalid") == ""
+    assert told({"n": 10, "on": "another"}) == ""
+    suite = {"id": "s", "populations": ["p", "q"]}
+    assert told(own, {"tried": 10}, population="s", suites=[suite]) == ""
+    assert "what was tried" in told(own, population="s", suites=[suite])
+    for wrong in (told(own), told(own, {"tried": 2}), told(None, {"tried": 2})):
+        assert "what was tried on these items" in wrong
+
+
 def test_an_arm_that_was_left_open_is_named_once_before_its_results_and_in_the_verdict() -> None:
     card = {"model": {"name": "x-2"}, "tools": ["a", "b"], "decoding": {"temperature": 0}}
     body = {"preregistration_id": ID, "arm": "B", "card": card, "evidence": {"text": "out on\n2027-02-11"}}

@@ -49,6 +49,7 @@ def test_an_empty_draft_lists_every_missing_section():
         "runs",
         "slices",
         "suites",
+        "tried",
         "visibility",
     }
     assert {each.path for each in found} == set(Plan.model_fields) - optional

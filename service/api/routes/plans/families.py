@@ -36,6 +36,10 @@ class RegistrationView(View):
         description="By hypothesis; empty before the verdict, null where it was altered."
     )
     altered: bool
+    tried: int | None = Field(
+        None,
+        description="Variants that its plan says were tried on these items before; null: it says of none.",
+    )
 
 
 class FamilyView(Page[RegistrationView]):
@@ -45,6 +49,9 @@ class FamilyView(Page[RegistrationView]):
     items_sha256: list[str] = Field(description="The item manifests that all of them are locked to.")
     of: int = Field(description="How many registrations there are, in every state.")
     states: dict[str, int] = Field(description="How many are in which state.")
+    tried: int = Field(
+        0, description="Variants that these registrations say were tried on the items before they were made."
+    )
     overlapping: int = Field(
         description="Registrations of the project that share some of these manifests, not all; they do not count."
     )
@@ -69,6 +76,7 @@ def get_family(
             items_sha256=list(family.items),
             of=family.n,
             states=family.states,
+            tried=family.tried,
             overlapping=family.overlapping,
             items=[
                 RegistrationView(
@@ -85,4 +93,4 @@ def get_family(
     )
 
 
-_OF_LINES = ("title", "state", "version", "plan_sha256", "locked_at", "judged_at")
+_OF_LINES = ("title", "state", "tried", "version", "plan_sha256", "locked_at", "judged_at")

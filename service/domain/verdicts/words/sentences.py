@@ -27,6 +27,7 @@ from service.domain.verdicts.words.fallbacks import fallback_messages
 from service.domain.verdicts.words.numbers import amount, both_ways, percentage, probability, times
 from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_arm
 from service.domain.verdicts.words.reasons import reason_message, reason_of
+from service.domain.verdicts.words.selection import selection_messages
 from service.domain.verdicts.words.slices import slice_messages
 from service.domain.verdicts.words.suites import SuiteShown, suite_messages
 from service.words import Language, Listed, Message, Value, listed, message
@@ -105,6 +106,7 @@ def _messages(
         yield message(f"verdicts.{facts.estimand}", n=verdict.n)
     if verdict.reference is not None:
         yield from of_one_arm(verdict, read, facts)
+        yield from selection_messages(verdict, facts)
         return
     if read is not None:
         yield _interval(read, verdict, facts)
@@ -114,6 +116,7 @@ def _messages(
     if facts.unshown is not None:
         yield message("verdicts.unshown", amount=amount(facts.unshown, facts))
     yield from fallback_messages(verdict, read, facts)
+    yield from selection_messages(verdict, facts)
     if verdict.outcome == "not_supported":
         yield message("verdicts.not_equal")
     if verdict.slices is not None:

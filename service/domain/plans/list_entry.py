@@ -1,0 +1,28 @@
+"""What a list shows of a locked plan, read from its text without the rest of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from service.domain.plans.tried import Tried
+
+ListEntry = tuple[str | None, date | None, int | None]
+"""Title, `results_due`, and how many variants were tried on the plan's own items."""
+
+
+def list_entry(plan: Mapping[str, Any]) -> ListEntry:
+    """The same of a plan as decoded JSON."""
+    due = plan.get("results_due")
+    return plan.get("title"), None if due is None else date.fromisoformat(due), _tried_on_own(plan)
+
+
+def _tried_on_own(plan: Mapping[str, Any]) -> int | None:
+    said = plan.get("tried")
+    if said is None:
+        return None
+    tried = Tried.model_validate(said)
+    populations = plan.get("populations") or ()
+    own = any(tried.is_on(each["dataset"], each.get("items_sha256")) for each in populations)
+    return tried.n if own else None

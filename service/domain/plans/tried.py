@@ -1,0 +1,31 @@
+"""Selection told: how many variants were tried, on which data, before the one that a plan is about was chosen."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from service.domain.plans.strings import Line
+from service.records import StrictRecord
+
+MOST_TRIED = 1_000_000
+
+
+class Tried(StrictRecord):
+    """What a candidate was chosen from. On other data than the plan's items it costs nothing to have tried many."""
+
+    n: int = Field(
+        ge=2, le=MOST_TRIED, description="Variants that were tried, the one that was chosen among them."
+    )
+    on: Line = Field(
+        description="The data they were tried on: as `dataset` of a population names it, or the SHA-256 of a list of "
+        "items."
+    )
+
+    def is_on(self, dataset: str, items_sha256: str | None) -> bool:
+        """True when the data are those of a population: of the same name, whatever its case, or of the same hash."""
+        said = _plain(self.on)
+        return said == _plain(dataset) or (items_sha256 is not None and said == items_sha256)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

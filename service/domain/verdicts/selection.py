@@ -1,0 +1,103 @@
+"""The candidate that was chosen on the very items that judge it: what its estimate is at least, whichever was chosen.
+
+Of n variants the best by chance looks better than it is. What the others did, no record knows, so that neither their
+simultaneous interval nor how alike they are can be computed. Bonferroni needs neither: the chance that any of n bounds,
+each of error alpha / n, lies beyond its own truth is at most alpha, and so is that of the one that was chosen, by
+whatever it was chosen. (Sidak's bound is hardly nearer, and holds of variants that are independent: on the same items
+none are.) The bound is that of the interval which the verdict reads, at alpha / n on the side of the claim.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from pydantic import Field
+
+from service.domain.plans.plan import TestUse
+from service.domain.rules.answers import Answer
+from service.domain.rules.claims.claim import good_direction
+from service.domain.rules.feeding import ordered_of
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import Ends
+from service.domain.verdicts.analyses import request_for
+from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.reading import IntervalRead
+from service.records import Record
+from service.stats.shared.declaring import registry
+from service.stats.shared.methods.resampling import MOST_DRAWS
+from service.words import say
+
+BEYOND_BOUND = 20
+"""Draws that have to lie beyond a bound for it to be told."""
+
+
+class Selection(Record):
+    """A candidate that is the best of several which were tried on these items."""
+
+    tried: int = Field(description="Variants that were tried, the candidate among them, as the plan says.")
+    on: str = Field(description="The data, as the plan says.")
+    bound: float | None = Field(
+        description="What the estimate is at least (with smaller values better: at most), whichever variant was "
+        "chosen: in the unit of `delta`, or of one arm that of `mean`. Null for the reason given."
+    )
+    confidence: float | None = Field(description="Of the bound, on its one side, a proportion.")
+    of: str | None = Field(description="The interval whose bound it is, at its one-sided error over `tried`.")
+    reason: str | None = Field(None, description="Why there is no bound.")
+
+
+def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Selection | None:
+    """What a choice on these items leaves of the estimate; None where the plan tells of none on them."""
+    plan, tried = setting.plan, setting.plan.tried
+    own = {population.id for population in plan.tried_on_own()}
+    if tried is None or own.isdisjoint(plan.tasks(setting.hypothesis.population)):
+        return None
+    none = Selection(tried=tried.n, on=tried.on, bound=None, confidence=None, of=None)
+
+    def without(code: str) -> Selection:
+        return none.model_copy(update={"reason": say(f"reasons.{code}")})
+
+    if setting.hypothesis.claim == "equivalence":
+        return without("selected_equivalence")
+    name, _, path = ("" if read is None else read.of).partition(".")
+    use = setting.plan.test(name)
+    if read is None or read.level is None or use is None:
+        return without("selected_no_interval")
+    tail = (1 - read.level) / 2 / tried.n
+    answer = _asked(setting, use, paired, 1 - 2 * tail)
+    ends = None if answer is None else answer.observe(*path.split(".")).value
+    if answer is None or not isinstance(ends, Ends):
+        return without("selected_other_level")
+    if not _told(answer, tail):
+        return without("selected_few_draws")
+    bound = ends.low if good_direction(setting.endpoint) > 0 else ends.high
+    if bound is None or not math.isfinite(bound):
+        return without("selected_no_interval")
+    confidence = 1 - (1 - read.level) / 2
+    return none.model_copy(update={"bound": float(bound), "confidence": confidence, "of": read.of})
+
+
+def _asked(setting: Setting, use: TestUse, paired: Paired, level: float) -> Answer | None:
+    """The same test on the same data, its interval at another level; None where it has none at that."""
+    try:
+        test = registry.find(use.test, use.version)
+        # at another level a sequential design would have stopped elsewhere
+        if "level" not in test.request.model_fields or ordered_of(test) is not None:
+            return None
+        asked: dict[str, Any] = {**use.parameters, "level": level}
+        if "n_resamples" in test.request.model_fields:
+            asked["n_resamples"] = MOST_DRAWS
+        request = request_for(setting.plan, test, use.model_copy(update={"parameters": asked}), paired)
+        if test.cost(request) > registry.MOST_SECONDS:
+            return None
+        return Answer(json.loads(test.answer(request).model_dump_json()))
+    except Exception:  # noqa: BLE001 - a bound that cannot be had must not keep a plan from its verdict
+        return None
+
+
+def _told(answer: Answer, tail: float) -> bool:
+    """Enough draws lie beyond the bound, where there are draws."""
+    provenance = answer.stored.get("provenance")
+    drawn = provenance.get("n_resamples") if isinstance(provenance, dict) else None
+    return not isinstance(drawn, int) or drawn * tail >= BEYOND_BOUND
