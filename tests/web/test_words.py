@@ -20,7 +20,7 @@ PAGES = templates("zh", "pages")
 SPOKEN = ("aria-label", "alt", "placeholder", "title", "content", "label", "value")
 NAMES = {
     "Forelock", "SHA-256", "JSON", "width=device-width, initial-scale=1", "light dark", "English", "中文",
-    "CSV", "Markdown",
+    "CSV", "Markdown", "CITATION.cff", "BibTeX",
 }  # fmt: skip
 """Names and formats, which are the same in both languages."""
 

@@ -36,6 +36,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "deviations": "departing from a locked plan",
         "sharing": "private, by link, public: who sees what",
         "verifying": "one file, one command, no network",
+        "standards": "NIST, the EU code, NeurIPS, REFORMS: checklists filled from the record",
         "charts": "SVG, PNG, PDF, LaTeX, light and dark, English and Chinese",
         "code-hosts": "checks, comments, exit status",
         "trackers": "verdicts on MLflow runs, links elsewhere, badges",

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.suites.rare import UNSEEN_PART, unevenness
+
 Floats = NDArray[np.float64]
 ENOUGH_EVENTS = 5.0
 WIDEST = 1e100
@@ -38,6 +40,8 @@ class TaskUnits:
     """Of B, by unit of spread: `design.Design.df` has the formula."""
     square: Floats
     """Of B squared."""
+    unevenness: float
+    """Of the sizes of all clusters: `rare.unevenness`."""
 
     @classmethod
     def of(cls, sizes: list[NDArray[np.int64]]) -> TaskUnits:
@@ -51,7 +55,7 @@ class TaskUnits:
             square = float(own**2 @ (1 - 2 * share)) + float(own @ share) ** 2
             rows.append((n, float(len(task)), float(own @ (1 - share)), square))
         items, units, trace, square_ = np.array(rows).T
-        return cls(items, units, trace, square_)
+        return cls(items, units, trace, square_, unevenness(np.concatenate(sizes)))
 
     @property
     def task_df(self) -> Floats:
@@ -130,6 +134,7 @@ class ManySuites:
         event = np.minimum(np.maximum(np.max(w * self._unseen, axis=1), tied), whole)
         sides = None
         if self.sides is not None:
+            event = np.maximum(event, UNSEEN_PART * whole * units.unevenness)
             lost, gained = (Side(side.mean @ w, side.variance @ w**2) for side in self.sides)
             sides = lost, gained
         ends = float(w @ self.low), float(w @ self.high)
@@ -139,7 +144,10 @@ class ManySuites:
         """Both bounds of every task's mean, (D, T), each at level `tail`."""
         units = self.units
         column = Side(self.column.mean, self._variance)
-        events = self._unseen, self._length / units.units
+        item, whole = self._unseen, self._length / units.units
+        if self.sides is not None:
+            item = np.maximum(item, UNSEEN_PART * whole * units.unevenness)
+        events = item, whole
         return _ends(column, units.task_df, self.sides, events, (self.low, self.high), tail)
 
 

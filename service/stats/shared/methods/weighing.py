@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import largest
 from service.kernels.suites.design import Design
-from service.kernels.suites.rare import NONE, Rare, Rate, SuiteBounds
+from service.kernels.suites.rare import NONE, UNSEEN_PART, Rare, Rate, SuiteBounds, unevenness
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 ENOUGH_EVENTS = 5.0
 """Events of one arm, each worth a design effect of items, below which whole clusters may have been missed: of nearly
 perfect suites in 8 clusters the interval would else miss 18 times in 100."""
-UNSEEN_PART = 0.2
-"""How much of a cluster is reckoned with as lost unseen by two arms, as beside one task (`bounded.UNSEEN_PART`): with
-an item, however much it stands for, the lower bound lay above the truth up to .09 of the time (intraclass correlation
-.3, a twentieth to a fifth of items lost, 5 to 40 clusters), with this up to .047 (300 data sets a cell)."""
 DUST = 1e-24
 """Share of the squared unit below which a variance is rounding."""
 
@@ -213,11 +209,7 @@ class Weighed:
         with few events a whole one."""
         item, whole = events
         if self.paired:
-            sizes = np.bincount(self.design.units).astype(np.float64)
-            # of the size that the cluster of an item has on average
-            return max(
-                item, UNSEEN_PART * whole * float(sizes @ sizes) * len(sizes) / float(sizes.sum()) ** 2
-            )
+            return max(item, UNSEEN_PART * whole * unevenness(np.bincount(self.design.units)))
         return item if rate.mean >= ENOUGH_EVENTS * item else whole
 
     @cached_property
