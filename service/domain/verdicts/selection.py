@@ -55,8 +55,8 @@ def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Se
         return None
     none = Selection(tried=tried.n, on=tried.on, bound=None, confidence=None, of=None)
 
-    def without(code: str) -> Selection:
-        return none.model_copy(update={"reason": say(f"reasons.{code}")})
+    def without(why: str) -> Selection:
+        return none.model_copy(update={"reason": say(f"reasons.{why}")})
 
     if setting.hypothesis.claim == "equivalence":
         return without("selected_equivalence")
