@@ -13,8 +13,15 @@ from typing import Any
 from service.api import openapi
 from service.app import routes
 
-PICTURES = {"chart": "forest", "form": "json", "test": "mcnemar", "link_id": "none", "question": "score"}
-"""What paths of pictures, of view-only links and of questions hold."""
+PICTURES = {
+    "chart": "forest",
+    "form": "json",
+    "test": "mcnemar",
+    "arm": "A",
+    "link_id": "none",
+    "question": "score",
+}
+"""What paths of pictures, of arms, of view-only links and of questions hold."""
 TEXT = openapi.text(routes())
 """Making it takes seconds: this is the one of a test run."""
 DOCUMENT = json.loads(TEXT)

@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_OUTCOMES = {
     "get_preregistration",
     "get_prereg_markdown",
+    "get_osf_markdown",
+    "get_aspredicted_markdown",
     "get_items",
     "get_plan_version",
     "list_plan_versions",

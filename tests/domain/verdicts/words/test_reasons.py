@@ -21,6 +21,8 @@ from tests.domain import sample
 from tests.stats.shared.declared import IN_PLANS, requests
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
+OF_COLUMNS = [test for test in IN_PLANS if "tasks" not in test.request.model_fields]
+"""A suite asks of every value which task it is of."""
 
 
 def known(reason: str) -> bool:
@@ -40,7 +42,7 @@ def test_reasons_why_a_rule_that_holds_bears_out_no_claim(claim: str) -> None:
         assert known("the observed difference does not go the way of the claim")
 
 
-@pytest.mark.parametrize("test", IN_PLANS, ids=lambda test: test.name)
+@pytest.mark.parametrize("test", OF_COLUMNS, ids=lambda test: test.name)
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
 def test_reasons_that_tests_give_on_odd_data(test: Any, kind: str) -> None:
     for body in odd(test, kind):
@@ -61,7 +63,12 @@ def odd(test: Any, kind: str) -> Iterator[dict[str, Any]]:
         if number % 7 == 0:
             yield parameters | columns
             for n in (1, 2, 3):
-                yield parameters | {name: column[:n] for name, column in columns.items()}
+                yield parameters | {name: first(column, n) for name, column in columns.items()}
+
+
+def first(column: Any, n: int) -> Any:
+    """The first items of a column, or of the columns of an arm."""
+    return {name: inner[:n] for name, inner in column.items()} if isinstance(column, dict) else column[:n]
 
 
 def test_a_reason_of_another_version_is_said_to_stand_elsewhere() -> None:
