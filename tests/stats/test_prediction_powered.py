@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -90,6 +91,23 @@ def test_what_does_not_vary_is_no_certainty(more):
         assert found.se == 0
         assert found.ci.low is found.ci.high is found.labels_ci.low is found.p_value is None
         assert "no interval" in found.sentence
+
+
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_the_sentence_of_two_arms_holds_the_difference_its_interval_and_p(seed):
+    arms = [body(*scores(number))["candidate"] for number in (1, seed)]
+    found = analyse(NAME, {"baseline": arms[0], "candidate": arms[1]})
+    number = r"([+-]?[\d.]+)"
+    read = re.match(
+        rf"The candidate differs from the baseline by {number} \(95% CI {number} to {number};.*; p = {number}",
+        found.sentence,
+    )
+    assert read is not None, found.sentence
+    told = [float(value) for value in read.groups()]
+    assert told == pytest.approx(
+        [found.estimate, found.ci.low, found.ci.high, found.p_value], rel=2e-2, abs=6e-4
+    )
+    assert ("not rejected" in found.sentence) is (found.p_value > 0.05)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-85, 1e-78, 1e100, 1e145])

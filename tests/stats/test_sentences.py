@@ -35,7 +35,7 @@ SCORES = (
 )  # fmt: skip
 """Tests whose sentences `check_tested` reads, by what they are asked."""
 
-OWN = ("quantile-difference", "ratio-of-means", "repeated")
+OWN = ("prediction-powered", "quantile-difference", "ratio-of-means", "repeated")
 """Tests whose sentences say other things: their own tests read them."""
 
 
