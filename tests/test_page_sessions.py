@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from forelock import cli
 from tests.command_pages import ELSEWHERE, PAGES
 from tests.desk import CURL, run
 from tests.journeys.plans import items, small_plan
+from tests.journeys.test_labels import ENDPOINTS
 from tests.pages import ROOT, blocks, shell_lines
 
 pytestmark = pytest.mark.xdist_group("desk")  # one service for all
@@ -63,13 +65,16 @@ KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 
 ON_EXAMPLES = {
     "docs/README.md": 1,
-    "docs/questions.md": 4,
-    "docs/gate.md": 3,
+    "docs/questions.md": 7,
+    "docs/resolution.md": 2,
+    "docs/gate.md": 1,
     "docs/score.md": 2,
     "docs/ranking.md": 3,
     "docs/suites.md": 4,
 }
 """Pages of commands on the files in examples/gate, and how many answers each shows at least."""
+EVERY_ANSWER = {"docs/questions.md", "docs/resolution.md"}
+"""Those of which every answer is compared with what is printed; of the others the first."""
 
 
 @pytest.mark.parametrize(("page", "answers"), ON_EXAMPLES.items())
@@ -78,7 +83,7 @@ def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: 
         shutil.copy(file, desk / file.name)
     printed = run(desk, "unset FORELOCK_URL FORELOCK_API_KEY\n" + script_of(page))
     shown = [text for language, text in blocks(page) if language == "text"]
-    for answer in shown if page == "docs/questions.md" else shown[:1]:
+    for answer in shown if page in EVERY_ANSWER else shown[:1]:
         assert answer.split("\n\n")[0] in printed
     for picture in desk.glob("*-interval.svg"):
         assert picture.read_text("utf-8") == (ROOT / "docs" / "pictures" / picture.name).read_text("utf-8")
@@ -138,7 +143,9 @@ def test_the_example_of_every_statistical_test_runs(
                 assert ended.value.code == 0, (line, capsys.readouterr())
 
 
-def charts(_desk: Path, record: str) -> str:
+def charts(desk: Path, record: str) -> str:
+    for here, there in {"words": "old", "bm25": "new"}.items():
+        shutil.copy(ROOT / "examples" / "gate" / f"{here}.csv", desk / f"{there}.csv")
     return 'KEY="$FORELOCK_API_KEY"\n' + script_of("docs/charts.md", ID=record)
 
 
@@ -186,6 +193,33 @@ def hooks(_desk: Path, _record: str) -> str:
     return "\n".join(spool)
 
 
+def locked_plan(desk: Path, name: str, **changes: Any) -> str:
+    """The commands that lock a plan of its own for a page, whose record is $ID."""
+    (desk / f"{name}.json").write_text(json.dumps(small_plan(60, **changes)))
+    (desk / f"{name}.csv").write_text("\n".join(["item_id", *items(60)]) + "\n")
+    created = f"ID=$(forelock plan create {name}.json --items p={name}.csv)"
+    return f'{created}\nforelock plan lock "$ID" --acknowledge all\n'
+
+
+def labels(desk: Path, _record: str) -> str:
+    """People fill in the list between the two commands of the page."""
+    fetched, posted = script_of("docs/labels.md", ID="$ID").splitlines()
+    plan = locked_plan(desk, "labelled", missing="exclude_pair", endpoints=ENDPOINTS)
+    return "\n".join([plan, fetched, "sed -i '2,$s/,$/,1/' labels.csv; grep -q ',1$' labels.csv", posted])
+
+
+def arms(desk: Path, _record: str) -> str:
+    """The arm that a criterion stands for; its card is the page's."""
+    named = next(text for _, text in blocks("docs/arms.md") if '"criterion"' in text)
+    return locked_plan(desk, "tomorrow", arms=[json.loads(named)]) + script_of("docs/arms.md", ID="$ID")
+
+
+def programs(desk: Path, _record: str) -> str:
+    for file in ("words.csv", "bm25.csv"):
+        shutil.copy(ROOT / "examples" / "gate" / file, desk / file)
+    return script_of("docs/questions-for-programs.md")
+
+
 def imports(desk: Path, _record: str) -> str:
     """The plan is locked between the commands of before and after."""
     for place, names in {"yesterday": ("base", "candidate"), "logs": ("last",)}.items():
@@ -219,14 +253,18 @@ def client(desk: Path, record: str) -> str:
 
 SESSIONS: dict[str, Callable[[Path, str], str]] = {
     "client/README.md": client,
+    "docs/arms.md": arms,
     "docs/charts.md": charts,
     "docs/deployment.md": deployment,
     "docs/hooks.md": hooks,
     "docs/imports.md": imports,
+    "docs/labels.md": labels,
     "docs/operations.md": operations,
     "docs/power-of-a-rule.md": power,
+    "docs/questions-for-programs.md": programs,
     "docs/reference/files.md": by_id("docs/reference/files.md"),
     "docs/sharing.md": sharing,
+    "docs/standards.md": by_id("docs/standards.md"),
     "docs/trackers.md": by_id("docs/trackers.md"),
     "docs/verifying.md": verifying,
 }
