@@ -19,8 +19,7 @@ import pytest
 from forelock import cli
 from tests.command_pages import ELSEWHERE, PAGES
 from tests.desk import CURL, run
-from tests.journeys.plans import items, small_plan
-from tests.journeys.test_labels import ENDPOINTS
+from tests.journeys.plans import LABELLED, items, small_plan
 from tests.pages import ROOT, blocks, shell_lines
 
 pytestmark = pytest.mark.xdist_group("desk")  # one service for all
@@ -204,7 +203,7 @@ def locked_plan(desk: Path, name: str, **changes: Any) -> str:
 def labels(desk: Path, _record: str) -> str:
     """People fill in the list between the two commands of the page."""
     fetched, posted = script_of("docs/labels.md", ID="$ID").splitlines()
-    plan = locked_plan(desk, "labelled", missing="exclude_pair", endpoints=ENDPOINTS)
+    plan = locked_plan(desk, "labelled", missing="exclude_pair", endpoints=LABELLED)
     return "\n".join([plan, fetched, "sed -i '2,$s/,$/,1/' labels.csv; grep -q ',1$' labels.csv", posted])
 
 

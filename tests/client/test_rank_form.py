@@ -36,9 +36,7 @@ def wide(k, items, seed=1, gone=0.0):
 
 def test_sixty_systems_are_a_line_each_tier_by_tier(shell):
     Path("wide.csv").write_text(wide(60, 150, gone=0.2))
-    status, output, errors = shell(
-        "rank", "wide.csv", "--missing", "at_random", "--svg", "ranks.svg", "--json"
-    )
+    status, output, errors = shell("rank", "wide.csv", "--svg", "ranks.svg", "--json")
     assert (status, errors) == (0, "")
     answer = json.loads(output)
     tiers = answer["answer"]["tiers"]

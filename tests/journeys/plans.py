@@ -86,3 +86,21 @@ def post(
         json={"arm": arm, "endpoint": "accuracy", "item_ids": list(item_ids), "values": list(values), **more},
         headers={"Idempotency-Key": key or uuid.uuid4().hex},
     )
+
+
+LABELS, LABEL_SEED = 40, 20270301
+LABELLED = [
+    {
+        "id": "accuracy",
+        "kind": "binary",
+        "role": "primary",
+        "judge": {"model": "judge-1", "version": "2026-11", "prompt_sha256": "a" * 64},
+    },
+    {
+        "id": "accuracy.audit",
+        "kind": "binary",
+        "role": "secondary",
+        "labels": {"n": LABELS, "seed": LABEL_SEED},
+    },
+]
+"""Endpoints of a plan whose judge people check."""

@@ -16,26 +16,18 @@ from forelock.cli import main
 from service.offline.recomputing import recompute
 
 from .conftest import Service
-from .plans import draft, items, lock, locked, post, small_plan
+from .plans import LABEL_SEED as SEED
+from .plans import LABELLED, LABELS, draft, items, lock, locked, post, small_plan
 
 pytestmark = pytest.mark.any_database
 
 RECORDS = "/v1/preregistrations"
-N, LABELS, SEED = 60, 40, 20270301
-ENDPOINTS = [
-    {
-        "id": "accuracy",
-        "kind": "binary",
-        "role": "primary",
-        "judge": {"model": "judge-1", "version": "2026-11", "prompt_sha256": "a" * 64},
-    },
-    {"id": "accuracy.audit", "kind": "binary", "role": "secondary", "labels": {"n": LABELS, "seed": SEED}},
-]
+N = 60
 
 
 def planned(n: int = N, **changes: Any) -> dict[str, Any]:
     """Two arms that a judge scores, and people who label a part."""
-    return copy.deepcopy(small_plan(n, missing="exclude_pair", endpoints=ENDPOINTS) | changes)
+    return copy.deepcopy(small_plan(n, missing="exclude_pair", endpoints=LABELLED) | changes)
 
 
 def the_list(service: Service, prereg_id: str, **query: Any) -> list[dict[str, Any]]:

@@ -79,9 +79,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--arms", metavar="A,B,…", help="which systems (default: all)")
     parser.add_argument("--common", action="store_true",
                         help="only the items that all systems have (default: those that every two have)")  # fmt: skip
-    parser.add_argument("--missing", choices=("exclude_pair", "fail", "at_random"), default="exclude_pair",
-                        help="what a system does not have: leave out (two are told apart only if more than 5 %% "
-                        "missing cannot undo it), count as wrong, or leave out as missing by chance")  # fmt: skip
+    parser.add_argument("--missing", choices=("exclude_pair", "fail", "worst_case"), default="exclude_pair",
+                        help="what a system does not have: leave out, count as wrong, or leave out and tell two "
+                        "apart only if more than 5 %% missing cannot undo it")  # fmt: skip
     add_options(parser)
     add_options(parser, "suite", "weights")
 
@@ -231,8 +231,8 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
     def run(request: dict[str, Any]) -> dict[str, Any]:
         whole = {"alpha": options.alpha, **request, **common}
-        if options.missing == "at_random":
-            whole.pop("missing", None)
+        if options.missing == "worst_case":
+            whole["missing"] = "worst_case"
         return asked_of.run(LEADERBOARD, whole, timeout=options.timeout)
 
     try:

@@ -139,8 +139,6 @@ def request_of(reading: Reading) -> Json:
     request: Json = {
         "arms": {name: [own.get(item_id) for item_id in item_ids] for name, own in means.items()}
     }
-    if any(None in column for column in request["arms"].values()):
-        request["missing"] = "worst_case"
     if reading.lower:
         request["better"] = "lower"
     if "cluster" in reading.systems[0].labels:
