@@ -219,7 +219,17 @@ def list_preregistrations(
         session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
     today = clock.now(session).date()
-    items = [PreregistrationItem(**asdict(record), overdue=record.overdue(today)) for record in records]
+    items = [
+        PreregistrationItem(
+            **{
+                name: value
+                for name, value in asdict(record).items()
+                if name in PreregistrationItem.model_fields
+            },
+            overdue=record.overdue(today),
+        )
+        for record in records
+    ]
     return answer(Page[PreregistrationItem](items=items, next_cursor=following))
 
 
