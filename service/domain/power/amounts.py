@@ -20,6 +20,7 @@ from service.domain.plans.assumptions import AssumedAmounts
 from service.domain.plans.plan import Plan, Population
 from service.domain.plans.population import ManifestFacts
 from service.domain.power.divided import divided
+from service.domain.power.holding import rule_holds
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
@@ -29,7 +30,6 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.fields import RATIO
 from service.domain.rules.rule import Clause, Comparison, Excludes, Within
 from service.domain.rules.settings import Parts, Setting, on_endpoint, own_part
-from service.domain.rules.truth import TRUE, combine_sets
 from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]
@@ -203,11 +203,10 @@ class Amounts:
         )
         units = Units(sizes, after - before, None, clustered, SEED, {}, (before, after))
         sets = SimulatedSets(self.setting, None, units)
-        truths = {clause: sets.truths(clause) for clause in dict.fromkeys(self.setting.clauses)}
-        known = {clause: truth for clause, truth in truths.items() if truth is not None}
-        if len(known) < len(truths) or self.setting.rule is None:
+        held = rule_holds(self.setting, sets.truths)
+        if held is None:
             return Chance(None, reason=NOT_SIMULATED.format(self.endpoint))
-        power = float((combine_sets(self.setting.rule, known) == TRUE).mean())
+        power = float(held.mean())
         return Chance(power, math.sqrt(max(power * (1 - power), 1 / n_sets) / n_sets))
 
     def _units(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

@@ -14,10 +14,10 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.population import ManifestFacts
+from service.domain.power.holding import rule_holds
 from service.domain.power.least_p import Size
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
@@ -35,7 +35,7 @@ from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth import TRUE, Sets, combine_sets
+from service.domain.rules.truth import Sets
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.simulated_pairs import SharedResamples, draw_binary
 from service.stats.shared.declaring.common import Margin
@@ -316,11 +316,5 @@ def _error(level: float, n_sets: int) -> float:
 
 def _held(setting: Setting, truths: Callable[[Clause], Sets | None]) -> float | None:
     """The share of data sets in which the rule holds; None where a clause is not simulated."""
-    assert setting.rule is not None  # noqa: S101 - callers have one
-    truth_by_clause: dict[Clause, NDArray[np.uint8]] = {}
-    for clause in dict.fromkeys(setting.clauses):
-        known = truths(clause)
-        if known is None:
-            return None
-        truth_by_clause[clause] = known
-    return float((combine_sets(setting.rule, truth_by_clause) == TRUE).mean())
+    held = rule_holds(setting, truths)
+    return None if held is None else float(held.mean())

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.power.holding import rule_holds
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import filled_by, parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import (
     HIGH,
-    TRUE,
     Sets,
-    combine_sets,
     compared,
     comparisons,
     join_truths,
@@ -28,15 +27,7 @@ from service.stats.shared.declaring.shows import TIE, Bounded, Covers, Estimate,
 
 def holding(setting: Setting, sets: OneArmSets) -> NDArray[np.bool_] | None:
     """Where the rule holds, (T,); None where one of its fields is not known on such data."""
-    if setting.rule is None:
-        return None
-    truths: dict[Clause, Sets] = {}
-    for clause in dict.fromkeys(setting.clauses):
-        truth = _truth(setting, clause, sets)
-        if truth is None:
-            return None
-        truths[clause] = truth
-    return np.asarray(combine_sets(setting.rule, truths) == TRUE)
+    return rule_holds(setting, lambda clause: _truth(setting, clause, sets))
 
 
 def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:

@@ -7,15 +7,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.power.holding import rule_holds
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import AnyOf, Clause, Comparison, Not, Rule
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import (
     HIGH,
-    TRUE,
     Sets,
-    combine_sets,
     compared,
     comparisons,
     join_truths,
@@ -27,15 +26,7 @@ from service.stats.shared.declaring.suite_sets import SuiteSets
 
 def holding(setting: Setting, sets: SuiteSets) -> NDArray[np.bool_] | None:
     """Where the rule holds, (D,); None where one of its fields is not known on such data."""
-    if setting.rule is None:
-        return None
-    truths: dict[Clause, Sets] = {}
-    for clause in dict.fromkeys(setting.clauses):
-        truth = _truth(setting, clause, sets)
-        if truth is None:
-            return None
-        truths[clause] = truth
-    return np.asarray(combine_sets(setting.rule, truths) == TRUE)
+    return rule_holds(setting, lambda clause: _truth(setting, clause, sets))
 
 
 def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
