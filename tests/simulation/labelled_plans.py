@@ -22,7 +22,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.labelled import labelled_columns
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.simulation.record import LABELLED, PAGE, replace_section, section_of
+from tests.simulation.record import LABELLED, PAGE, section_of, write_section
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -177,15 +177,5 @@ def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]
             yield cells[0], level, float(cells[3]), power, float(cells[6])
 
 
-def main() -> None:
-    """Write the section."""
-    lines = []
-    for line in rows():
-        print(line, flush=True)
-        lines.append(line)
-    section = INTRODUCTION + "\n".join(lines) + "\n"
-    PAGE.write_text(replace_section(PAGE.read_text("utf-8"), LABELLED, section), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_section(LABELLED, INTRODUCTION, rows())

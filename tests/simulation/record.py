@@ -129,6 +129,16 @@ def replace_section(text: str, heading: str, section: str) -> str:
     return before.rstrip("\n") + f"\n\n{section.rstrip(chr(10))}\n{end}"
 
 
+def write_section(heading: str, introduction: str, rows: Iterable[str]) -> None:
+    """Put a table of rows that take minutes into docs/simulations.md, and show each when it is there."""
+    lines = []
+    for line in rows:
+        print(line, flush=True)
+        lines.append(line)
+    section = introduction + "\n".join(lines) + "\n"
+    PAGE.write_text(replace_section(PAGE.read_text("utf-8"), heading, section), "utf-8")
+
+
 def read_page(text: str) -> dict[Key, Record]:
     """The rows of the page by key."""
     rows: dict[Key, Record] = {}

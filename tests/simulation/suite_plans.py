@@ -19,7 +19,7 @@ from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain.suites_sample import facts, suite_plan
-from tests.simulation.record import PAGE, replace_section, section_of
+from tests.simulation.record import PAGE, section_of, write_section
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -196,15 +196,5 @@ def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]
             yield cells[0], level, float(cells[2]), power, float(cells[5])
 
 
-def main() -> None:
-    """Write the section."""
-    lines = []
-    for line in rows():
-        print(line, flush=True)
-        lines.append(line)
-    section = INTRODUCTION + "\n".join(lines) + "\n"
-    PAGE.write_text(replace_section(PAGE.read_text("utf-8"), HEADING, section), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_section(HEADING, INTRODUCTION, rows())

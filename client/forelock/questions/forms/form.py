@@ -7,7 +7,7 @@ import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from forelock import files
 from forelock.local import set_picture
@@ -66,6 +66,25 @@ class Form:
     """Lines below the numbers as they stand, such as a table."""
     folded: Sequence[tuple[str, Sequence[str]]] = ()
     """Lists that a comment folds, each with its summary."""
+
+
+class LeadLines(TypedDict):
+    """What an answer begins with, under the names that a form has for it."""
+
+    headline: str
+    open: str
+    sentence: str
+
+
+def lead_lines(answer: Json) -> LeadLines:
+    """Headline, what was not shown, and the long sentence; of a service of an earlier version the sentence alone."""
+    if answer.get("headline"):
+        return {
+            "headline": answer["headline"],
+            "open": answer.get("open") or "",
+            "sentence": answer["sentence"],
+        }
+    return {"headline": answer["sentence"], "open": answer.get("open") or "", "sentence": ""}
 
 
 def as_text(

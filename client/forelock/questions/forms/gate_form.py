@@ -15,7 +15,7 @@ from forelock.questions.forms.figures import (
     show_level,
     show_p,
 )
-from forelock.questions.forms.form import Form
+from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.suite_form import forest_of, has_lost, suite_numbers, task_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
@@ -41,9 +41,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     ci = answer["ci"]
     return Form(
         question="gate",
-        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
-        open=answer.get("open") or "",
-        sentence=answer["sentence"] if answer.get("headline") else "",
+        **lead_lines(answer),
         mark=MARKS[answer["outcome"]],
         answer={
             "outcome": answer["outcome"],

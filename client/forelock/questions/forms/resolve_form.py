@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from forelock.questions.forms.figures import show_difference, show_p
-from forelock.questions.forms.form import Form
+from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.words import ENGLISH, Say, padded
 
@@ -30,9 +30,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
     reach = answer["reach"][-1]
     return Form(
         question="resolve",
-        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
-        open=answer.get("open") or "",
-        sentence=answer["sentence"] if answer.get("headline") else "",
+        **lead_lines(answer),
         mark=_MARK,
         answer={
             "outcome": "estimate",
@@ -59,9 +57,7 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
         ]
     return Form(
         question="audit",
-        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
-        open=answer.get("open") or "",
-        sentence=answer["sentence"] if answer.get("headline") else "",
+        **lead_lines(answer),
         mark=_MARK,
         answer={
             "outcome": "estimate",

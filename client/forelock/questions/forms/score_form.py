@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from forelock.questions.forms.figures import has_ends, show_ids, show_interval, show_level, show_p
-from forelock.questions.forms.form import Form
+from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.suite_form import forest_of, suite_numbers, task_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
@@ -28,9 +28,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer of a score, part by part, in the language that it was asked in."""
     return Form(
         question="score",
-        headline=answer.get("headline") or answer["sentence"],  # a service of an earlier version has none
-        open=answer.get("open") or "",
-        sentence=answer["sentence"] if answer.get("headline") else "",
+        **lead_lines(answer),
         mark=_MARKS[answer["outcome"]],
         answer=in_brief(answer),
         picture=picture_of(answer, say),
