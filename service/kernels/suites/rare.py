@@ -24,10 +24,6 @@ STEPS = 60
 LEAST_P = float(special.ndtr(-FARTHEST))
 WIDEST = 1e100
 """Of what variances are widened by, so that their squares stay in range."""
-UNSEEN_PART = 0.2
-"""How much of a cluster is reckoned with as lost unseen by two arms, as beside one task (`bounded.UNSEEN_PART`): with
-an item, however much it stands for, the lower bound lay above the truth up to .09 of the time (intraclass correlation
-.3, a twentieth to a fifth of items lost, 5 to 40 clusters), with this up to .047 (300 data sets a cell)."""
 
 
 def unevenness(sizes: NDArray[np.int64]) -> float:

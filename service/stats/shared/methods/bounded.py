@@ -23,7 +23,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.numeric.clusters import ClusterSums, RobustError, cluster_sums, robust_errors
+from service.kernels.numeric.clusters import (
+    UNSEEN_PART,
+    ClusterSums,
+    RobustError,
+    cluster_sums,
+    robust_errors,
+)
 from service.kernels.numeric.clusters import largest as largest_size
 from service.kernels.numeric.moments import binary_unit
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
@@ -35,8 +41,6 @@ from service.stats.shared.data.pairs import PairedCounts
 Floats = NDArray[np.float64]
 Unseen = Literal["items", "clusters"]
 
-UNSEEN_PART = 0.2
-"""How much of one more cluster is reckoned with at the limit."""
 MOST_FLIPPED = 1000
 """Clusters up to which sign flips have a say."""
 TWO_SIDED = 0.975
