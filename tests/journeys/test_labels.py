@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forelock.bundles.draws import asked, drawn
+from forelock.bundles.draws import draw_items, order_labels
 from forelock.bundles.verifying import exit_status, verify
 from forelock.cli import main
 from service.offline.recomputing import recompute
@@ -57,9 +57,9 @@ def test_the_list_is_the_draw_of_the_locked_plan(service: Service) -> None:
     (population,) = service.client.get(f"{RECORDS}/{prereg_id}").json()["plan"]["populations"]
     rows = the_list(service, prereg_id)
     hashed = population["items_sha256"]
-    expected = [(f"item-{at}", arm) for at, arm in asked(hashed, SEED, N, LABELS, ("A", "B"))]
+    expected = [(f"item-{at}", arm) for at, arm in order_labels(hashed, SEED, N, LABELS, ("A", "B"))]
     assert [(row["item_id"], row["arm"]) for row in rows] == expected
-    assert {row["item_id"] for row in rows} == {f"item-{at}" for at in drawn(hashed, SEED, N, LABELS)}
+    assert {row["item_id"] for row in rows} == {f"item-{at}" for at in draw_items(hashed, SEED, N, LABELS)}
     assert {row["arm"] for row in rows[:12]} == {"A", "B"}, "the arms come mixed"
     assert not any(row["received"] for row in rows)
     assert [row["arm"] for row in the_list(service, prereg_id, arm="B")] == ["B"] * LABELS

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forelock.bundles.draws import drawn
+from forelock.bundles.draws import draw_items
 from service.domain.plans.plan import Plan
 from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
@@ -98,7 +98,7 @@ class Case:
         """What the locked test says of one data set."""
         before, after, judged_before, judged_after = self.arms(rng, truth)
         asked = np.zeros(self.n, dtype=np.bool_)
-        asked[list(drawn(f"{seed:064x}", 1, self.n, self.labels))] = True
+        asked[list(draw_items(f"{seed:064x}", 1, self.n, self.labels))] = True
         people = tuple(np.where(asked, values, np.nan).tolist() for values in (before, after))
         test = registry.find("prediction-powered", 1)
         columns = labelled_columns(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forelock.bundles.draws import drawn
+from forelock.bundles.draws import draw_items
 from forelock.bundles.faults import Broken
 from forelock.bundles.rows import OpenBatch
 
@@ -84,7 +84,7 @@ def _arms(hypothesis: dict[str, Any]) -> tuple[str, ...]:
     return hypothesis["baseline"], hypothesis["candidate"]
 
 
-def _drawn(endpoint: dict[str, Any], population: dict[str, Any]) -> frozenset[int] | None:
+def _draw_positions(endpoint: dict[str, Any], population: dict[str, Any]) -> frozenset[int] | None:
     """The items that people label of an endpoint; None where every item has a result."""
     labels = endpoint.get("labels")
     if labels is None:
@@ -92,7 +92,7 @@ def _drawn(endpoint: dict[str, Any], population: dict[str, Any]) -> frozenset[in
     n, seed, hashed = labels["n"], labels["seed"], population["items_sha256"]
     if type(n) is not int or type(seed) is not int or n < 1 or not isinstance(hashed, str):
         raise Broken("the plan does not say which items people label")
-    return frozenset(drawn(hashed, seed, population["n"], n))
+    return frozenset(draw_items(hashed, seed, population["n"], n))
 
 
 def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[int] | None]]:
@@ -124,6 +124,6 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[i
                             raise Broken("the plan has a population, an arm or an endpoint without a name")
                         if n > MAX_CELLS:
                             raise Broken(f"the plan expects more than {MAX_CELLS} results")
-                        yield key, n, replicates, _drawn(endpoint, population)
+                        yield key, n, replicates, _draw_positions(endpoint, population)
     except (KeyError, TypeError, AttributeError):
         raise Broken("the plan does not name its populations, hypotheses and endpoints") from None

@@ -16,11 +16,11 @@ KEPT = 16
 
 
 @lru_cache(maxsize=KEPT)
-def drawn(items_sha256: str, seed: int, n_items: int, n: int) -> tuple[int, ...]:
+def draw_items(items_sha256: str, seed: int, n_items: int, n: int) -> tuple[int, ...]:
     """The positions of `n` items of a manifest, from 0, in the order of the draw; all of them where it has fewer.
 
     Example:
-        Two of four items: `drawn("0" * 64, 7, 4, 2)`.
+        Two of four items: `draw_items("0" * 64, 7, 4, 2)`.
     """
     begun = hashlib.sha256(f"{NAME}\n{items_sha256}\n{seed}\n".encode())
 
@@ -33,7 +33,9 @@ def drawn(items_sha256: str, seed: int, n_items: int, n: int) -> tuple[int, ...]
     return tuple(nsmallest(n, range(n_items), key=place))
 
 
-def asked(items_sha256: str, seed: int, n_items: int, n: int, arms: tuple[str, ...]) -> list[tuple[int, str]]:
+def order_labels(
+    items_sha256: str, seed: int, n_items: int, n: int, arms: tuple[str, ...]
+) -> list[tuple[int, str]]:
     """What people are asked to label, in the order in which they get it: position and arm.
 
     The order is drawn too: the arms come mixed, so that a place in the list tells nothing of them.
@@ -45,5 +47,5 @@ def asked(items_sha256: str, seed: int, n_items: int, n: int, arms: tuple[str, .
         hashed.update(f"{label[0]}\n{label[1]}".encode())
         return hashed.digest()
 
-    positions = drawn(items_sha256, seed, n_items, n)
+    positions = draw_items(items_sha256, seed, n_items, n)
     return sorted(((position, arm) for position in positions for arm in arms), key=place)

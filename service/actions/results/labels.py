@@ -32,7 +32,7 @@ class AskedLabel:
     """Somebody has posted it; what it says is sealed."""
 
 
-def asked(
+def page_labels(
     session: Session, record: Preregistration, *, arm: str | None, cursor: str | None, limit: int
 ) -> tuple[list[AskedLabel], str | None]:
     """The labels of a locked plan in the order in which people get them, and where the next page begins.
@@ -52,7 +52,7 @@ def asked(
     rows: list[AskedLabel] = []
     for at, (population, endpoint, drawing) in list(enumerate(lists))[begin:]:
         ids, filled = manifests[population].item_ids, dict[str, Filled]()
-        labels = drawing.asked(record.plan.arms(population))
+        labels = drawing.order_labels(record.plan.arms(population))
         for place, (position, of_arm) in enumerate(labels):
             if (at == begin and place < offset) or arm not in (None, of_arm):
                 continue

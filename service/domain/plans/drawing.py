@@ -24,11 +24,11 @@ class Drawing:
 
     def positions(self) -> NDArray[np.int32]:
         """Of the drawn items in the manifest, in the order of the draw, (n,)."""
-        return np.array(draws.drawn(self.items_sha256, self.seed, self.n_items, self.n), dtype=np.int32)
+        return np.array(draws.draw_items(self.items_sha256, self.seed, self.n_items, self.n), dtype=np.int32)
 
-    def asked(self, arms: tuple[str, ...]) -> list[tuple[int, str]]:
+    def order_labels(self, arms: tuple[str, ...]) -> list[tuple[int, str]]:
         """Every label that people are asked for, in the order in which they get it: position and arm."""
-        return draws.asked(self.items_sha256, self.seed, self.n_items, self.n, arms)
+        return draws.order_labels(self.items_sha256, self.seed, self.n_items, self.n, arms)
 
 
 def drawing_of(endpoint: Endpoint, population: Population) -> Drawing | None:

@@ -65,11 +65,11 @@ def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Se
     if read is None or read.level is None or use is None:
         return without("selected_no_interval")
     tail = (1 - read.level) / 2 / tried.n
-    answer = _asked(setting, use, paired, 1 - 2 * tail)
+    answer = _answer_at(setting, use, paired, 1 - 2 * tail)
     ends = None if answer is None else answer.observe(*path.split(".")).value
     if answer is None or not isinstance(ends, Ends):
         return without("selected_other_level")
-    if not _told(answer, tail):
+    if not _has_draws_beyond(answer, tail):
         return without("selected_few_draws")
     bound = ends.low if good_direction(setting.endpoint) > 0 else ends.high
     if bound is None or not math.isfinite(bound):
@@ -78,7 +78,7 @@ def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Se
     return none.model_copy(update={"bound": float(bound), "confidence": confidence, "of": read.of})
 
 
-def _asked(setting: Setting, use: TestUse, paired: Paired, level: float) -> Answer | None:
+def _answer_at(setting: Setting, use: TestUse, paired: Paired, level: float) -> Answer | None:
     """The same test on the same data, its interval at another level; None where it has none at that."""
     try:
         test = registry.find(use.test, use.version)
@@ -96,7 +96,7 @@ def _asked(setting: Setting, use: TestUse, paired: Paired, level: float) -> Answ
         return None
 
 
-def _told(answer: Answer, tail: float) -> bool:
+def _has_draws_beyond(answer: Answer, tail: float) -> bool:
     """Enough draws lie beyond the bound, where there are draws."""
     provenance = answer.stored.get("provenance")
     drawn = provenance.get("n_resamples") if isinstance(provenance, dict) else None

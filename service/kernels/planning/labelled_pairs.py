@@ -73,7 +73,7 @@ def powered_p(sets: PoweredSets) -> Floats:
     return np.where(sets.se > 0, 2 * special.stdtr(sets.df, -np.abs(t)), np.nan)
 
 
-def said_by_judge(agreement: float) -> Floats:
+def judge_chances(agreement: float) -> Floats:
     """Chances of the judge's difference (1, -1, 0) given people's (1, -1, 0), (3, 3).
 
     On every answer it says what they say with this chance, whatever else it says.
@@ -95,8 +95,8 @@ def draw_signs(
 
     Returns the moments, and the items that the judge gives to the candidate and to the baseline, (T, 1) each.
     """
-    said = said_by_judge(agreement)
-    joint = np.asarray(shares)[:, None] * said
+    judged = judge_chances(agreement)
+    joint = np.asarray(shares)[:, None] * judged
     counts = generator.multinomial(labelled, joint.reshape(-1), size=n_sets).reshape(n_sets, 3, 3)
     rest = generator.multinomial(others, joint.sum(axis=0), size=n_sets)
     people, judge = counts.sum(axis=2), counts.sum(axis=1)

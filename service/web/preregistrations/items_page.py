@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -78,11 +79,10 @@ def changed(
         raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", "look for fewer words")
     good = -1 if _better_lower(record.plan.endpoint(judged.endpoint)) else 1
     rows = items.differences(session, record, judged.id)
-    counts = {name: sum(kind_of(row, good) == name for row in rows) for name in KINDS}
+    counts = Counter(kind_of(row, good) for row in rows)
+    wanted = words.lower().split()
     chosen_rows = [
-        row
-        for row in rows
-        if kind in ("", kind_of(row, good)) and all(word.lower() in _text(row) for word in words.split())
+        row for row in rows if kind in ("", kind_of(row, good)) and all(word in _text(row) for word in wanted)
     ]
     chosen_rows.sort(key=lambda row: (-abs(row.difference), good * row.difference))
     base, query = f"{LIST}/{record.id}/items", {"hypothesis": judged.id, "kind": kind, "q": words}

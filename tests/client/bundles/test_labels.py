@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forelock.bundles.draws import asked, drawn
+from forelock.bundles.draws import draw_items, order_labels
 
 from .making import World, batch_body, block, checked, failures, judged, locked, sha256, status, text
 
@@ -22,7 +22,7 @@ def labelled(positions: Sequence[int] | None = None, values: Sequence[float] = (
     """Two arms of four items, and labels of those positions; None: those that are drawn."""
     world = locked({"endpoints": ENDPOINTS})
     hashed = json.loads(world.members["plans/1.json"])["populations"][0]["items_sha256"]
-    chosen = drawn(hashed, 7, 4, 2) if positions is None else positions
+    chosen = draw_items(hashed, 7, 4, 2) if positions is None else positions
     rows, number = b"", 0
     for arm in "AB":
         for endpoint, places, outcomes in (
@@ -45,7 +45,7 @@ def test_labels_of_the_drawn_items_make_it_whole() -> None:
 
 def test_labels_of_other_items_are_found_out() -> None:
     hashed = json.loads(labelled().members["plans/1.json"])["populations"][0]["items_sha256"]
-    inside = drawn(hashed, 7, 4, 2)
+    inside = draw_items(hashed, 7, 4, 2)
     outside = [position for position in range(4) if position not in inside]
     for places in (outside, [inside[0], outside[0]]):
         wrong = failures(checked(judged(world=labelled(places)).bundle()))
@@ -54,7 +54,7 @@ def test_labels_of_other_items_are_found_out() -> None:
 
 def test_labels_that_were_left_out_are_missed() -> None:
     hashed = json.loads(labelled().members["plans/1.json"])["populations"][0]["items_sha256"]
-    assert status(judged(world=labelled(drawn(hashed, 7, 4, 2)[:1])).bundle()) == 3
+    assert status(judged(world=labelled(draw_items(hashed, 7, 4, 2)[:1])).bundle()) == 3
 
 
 def test_a_forged_label_is_not_what_was_committed_to() -> None:
@@ -93,21 +93,21 @@ def test_the_draw_by_hand() -> None:
     """SHA-256 of three lines of text and the position, least first: as docs/labels.md tells it."""
     items = "ab" * 32
     by_hand = sorted(range(50), key=lambda at: sha256(f"forelock-labels/1\n{items}\n7\n{at}".encode()))
-    assert drawn(items, 7, 50, 12) == tuple(by_hand[:12])
-    assert drawn(items, 7, 50, 60) == tuple(by_hand)
+    assert draw_items(items, 7, 50, 12) == tuple(by_hand[:12])
+    assert draw_items(items, 7, 50, 60) == tuple(by_hand)
     order = sorted(
         ((at, arm) for at in by_hand[:12] for arm in ("A", "B")),
         key=lambda label: sha256(f"forelock-labels/1/order\n{items}\n7\n{label[0]}\n{label[1]}".encode()),
     )
-    assert asked(items, 7, 50, 12, ("A", "B")) == order
-    assert drawn(items, 8, 50, 12) != drawn(items, 7, 50, 12)
+    assert order_labels(items, 7, 50, 12, ("A", "B")) == order
+    assert draw_items(items, 8, 50, 12) != draw_items(items, 7, 50, 12)
 
 
 def test_every_item_is_drawn_as_often_as_any_other() -> None:
     """Over 2,000 seeds 5 of 20 items: each within five standard errors of a quarter."""
     counts = [0] * 20
     for seed in range(2000):
-        for position in drawn("cd" * 32, seed, 20, 5):
+        for position in draw_items("cd" * 32, seed, 20, 5):
             counts[position] += 1
     assert sum(counts) == 10_000
     assert all(abs(count - 500) < 5 * (2000 * 0.25 * 0.75) ** 0.5 for count in counts)

@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
@@ -103,6 +102,9 @@ class PreregistrationItem(View):
     altered: bool = Field(
         False, description="The stored plan is not what was locked: it is neither used nor shown."
     )
+
+
+_OF_LINES = tuple(name for name in PreregistrationItem.model_fields if name != "overdue")
 
 
 class LintReport(View):
@@ -221,12 +223,7 @@ def list_preregistrations(
     today = clock.now(session).date()
     items = [
         PreregistrationItem(
-            **{
-                name: value
-                for name, value in asdict(record).items()
-                if name in PreregistrationItem.model_fields
-            },
-            overdue=record.overdue(today),
+            **{name: getattr(record, name) for name in _OF_LINES}, overdue=record.overdue(today)
         )
         for record in records
     ]

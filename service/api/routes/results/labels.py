@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from service.actions.results.labels import asked
+from service.actions.results.labels import page_labels
 from service.api.examples import states as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import Cursor, Limit, ReadSession, RecordId, require_scope
@@ -51,6 +51,6 @@ def list_labels(
     if not caller.allows("results:write"):
         require_scope(caller, "read")
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    rows, following = asked(session, record, arm=arm, cursor=cursor, limit=limit)
+    rows, following = page_labels(session, record, arm=arm, cursor=cursor, limit=limit)
     items = [LabelView(**{name: getattr(row, name) for name in LabelView.model_fields}) for row in rows]
     return answer(Page[LabelView](items=items, next_cursor=following))

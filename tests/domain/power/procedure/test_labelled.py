@@ -17,11 +17,11 @@ from service.kernels.effects.prediction_powered import powered
 from service.kernels.planning.labelled_pairs import (
     LabelledSets,
     draw_signs,
+    judge_chances,
     of_scores,
     powered_interval,
     powered_p,
     powered_sets,
-    said_by_judge,
 )
 from service.stats.prediction_powered import prediction_powered
 from service.stats.shared.declaring import registry
@@ -100,8 +100,8 @@ def test_a_judge_errs_as_often_as_is_said():
                 )
                 said = (after ^ turn_after) - (before ^ turn_before)
                 expected[place[after - before], place[said]] += weight * chance
-    assert said_by_judge(agreement) == pytest.approx(expected)
-    assert said_by_judge(1.0) == pytest.approx(np.eye(3))
+    assert judge_chances(agreement) == pytest.approx(expected)
+    assert judge_chances(1.0) == pytest.approx(np.eye(3))
 
 
 def test_nothing_that_varies_is_undefined():
@@ -151,7 +151,7 @@ def test_power_is_close_to_the_variance_of_the_paper():
     world = {"discordance": 0.2, "agreement": 0.95, "effect": {"value": 10, "unit": "pp"}}
     (one,) = rule_powers(plan(LABELS | {"assumptions": world}), {})
     n, many, truth = 160, 340, 0.1
-    joint = np.array([0.15, 0.05, 0.8])[:, None] * said_by_judge(0.95)
+    joint = np.array([0.15, 0.05, 0.8])[:, None] * judge_chances(0.95)
     values = np.array([1.0, -1.0, 0.0])
     people, judge = joint.sum(axis=1), joint.sum(axis=0)
     var_y = float(people @ values**2 - (people @ values) ** 2)
