@@ -102,7 +102,7 @@ def write_zstandard(path: Path, entries: Iterable[tuple[str, str]]) -> None:
 
 def seconds(paths: Sequence[Path], section: dict[str, str], key: str) -> float:
     """Of processor time for a row, to read files as an import does."""
-    from service.domain.plans.imports import FORMATS
+    from service.domain.plans.importing.imports import FORMATS
     from service.ingest.documents.files import Files
     from service.ingest.harnesses.registry import open_files
     from service.ingest.mapping.rows import Collector, Target

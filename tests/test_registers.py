@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from service.domain.outgoing import Event
-from service.domain.plans.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS
 from service.ingest import harnesses
 from service.ingest.harnesses.registry import HARNESSES
 from tools.pages import registers

@@ -11,8 +11,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.imports import UnreadImport
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import UnreadImport
+from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.plan import Plan
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.faults import Faults
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.errors import InvalidData
 from service.ingest import columns
 from service.ingest.formats import read

@@ -19,8 +19,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
-from service.domain.plans.imports import FORMATS, ImportMapping, UnreadImport
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import FORMATS, ImportMapping, UnreadImport
+from service.domain.plans.importing.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import ForelockError, InvalidData
 from service.ingest.documents.files import Files

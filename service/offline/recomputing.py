@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from forelock.bundles.faults import Broken
 from forelock.bundles.rows import OpenBatch
 from forelock.bundles.verifying import Opened, Recomputed
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.judge import Inputs, compute

@@ -20,8 +20,8 @@ from service.actions.results.results import LockedPlans
 from service.actions.verdicts import verdicts
 from service.domain.access import SCOPES, Key, Project, Scope, new_secret, secret_prefix, secret_sha256
 from service.domain.moment import Moment
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.judge import compute
 from service.errors import ForelockError

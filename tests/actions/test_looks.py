@@ -8,8 +8,8 @@ import pytest
 
 from service.actions.results import look_requests as requests
 from service.actions.verdicts import looks as actions
+from service.domain.plans.items.unit_order import in_order
 from service.domain.plans.preregistration import Preregistration
-from service.domain.plans.unit_order import in_order
 from service.errors import Conflict
 from service.store.jobs import jobs
 from service.store.ledger import ledger

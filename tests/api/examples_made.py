@@ -25,8 +25,8 @@ from service.domain.evidence.record import EvidenceCard, Known, of_record
 from service.domain.ledger import Receipt
 from service.domain.multiverse.multiverse import multiverse
 from service.domain.notes.notes import sentences
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.resolution.audit import audit
 from service.domain.resolution.records import AuditRequest, ResolutionRequest

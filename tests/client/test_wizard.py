@@ -9,8 +9,8 @@ import pytest
 
 from forelock import wizard
 from service.domain.lint.lint import lint
+from service.domain.plans.manifest import planned_facts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import planned_facts
 
 
 def errors(plan: dict) -> list[str]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from service.domain.lint import lint as service_lint
 from service.domain.plans.findings import Finding
+from service.domain.plans.manifest import Manifest, ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest, ManifestFacts
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.judge import judge

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from service.domain.plans.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.mapping.imported_rows import Imported

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from service.domain.plans.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS
 from service.errors import ForelockError
 from service.ingest.columns import MAX_REPLICATE
 from service.ingest.documents import limits

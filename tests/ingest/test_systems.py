@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.plans.arms import ArmCard
+from service.domain.plans.sections.arms import ArmCard
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.registry import open_files
 from service.ingest.mapping.rows import Collector

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from service.domain.plans.imports import ImportMapping
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import ImportMapping
+from service.domain.plans.importing.mapping import Readable
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.registry import open_files
 from service.ingest.mapping.imported_rows import Imported

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Clusters, Population
-from service.domain.plans.population import Manifest
-from service.domain.plans.unit_order import in_order, look_units
+from service.domain.plans.items.unit_order import in_order, look_units
+from service.domain.plans.manifest import Manifest
+from service.domain.plans.sections.population import Clusters, Population
 from service.stats.mcnemar import McNemarRequest, mcnemar
 from service.stats.sequential.anytime import judge_e, judge_sequence
 from service.stats.shared.data.orders import OrderOptions, arrange

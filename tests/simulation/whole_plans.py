@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.power.records import PowerAt
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve

@@ -15,8 +15,8 @@ from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import BatchHead, PlacedBatch

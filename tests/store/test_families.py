@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from service.domain.plans.family import in_order
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.store.plans import families, populations, preregistrations
 
 ITEMS = {"x": ("a", "b"), "y": ("b", "c"), "z": ("d",)}

@@ -6,7 +6,7 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.recent import Recent
 from service.store.plans import populations
 

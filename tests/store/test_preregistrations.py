@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from service.domain.plans.findings import error, warning
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
 from service.store.database import integrity
 from service.store.database.tables import plans as plans_table

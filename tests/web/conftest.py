@@ -16,7 +16,7 @@ from service.domain.access import Key, Project, Scope, new_secret, secret_prefix
 from service.domain.ledger import Kind
 from service.domain.moment import Moment
 from service.domain.plans.findings import Finding
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results.batches import BatchHead
 from service.domain.results.sealing import SealedBatch

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from service.domain.outgoing import EVENTS, WEBHOOK_FORMATS, Event
-from service.domain.plans.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS
 from service.ingest.harnesses.registry import HARNESSES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,8 +17,8 @@ from service.domain.lint.lint import lint
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.findings import Finding
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.errors import InvalidData, PreconditionFailed
 from service.store.ledger import ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.store.plans import populations
 

@@ -18,9 +18,9 @@ from service.actions.results.results import Terms
 from service.domain.access import Key
 from service.domain.faults import SHOWN, listed
 from service.domain.moment import Moment
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.mapping import Readable
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.naming import named_arms, require_named
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts

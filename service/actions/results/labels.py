@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.plans import cursors
-from service.domain.plans.drawing import Drawing, drawing_of
+from service.domain.plans.items.drawing import Drawing, drawing_of
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.bitmaps import Filled

@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from service.actions.results.results import enqueue
 from service.domain.moment import Moment
+from service.domain.plans.items.unit_order import ranks
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import GroupSequential
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
-from service.domain.plans.unit_order import ranks
 from service.domain.verdicts import stopping
 from service.errors import Conflict
 from service.store.jobs.jobs import Job

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from service.domain.access import Key
 from service.domain.moment import Moment
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
 from service.domain.results.batches import PlacedBatch, ReceivedBatch, expected_cells, place

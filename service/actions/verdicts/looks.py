@@ -18,8 +18,8 @@ from service.actions.results.look_requests import Taken, enqueue_due, taken
 from service.actions.results.results import enqueue
 from service.actions.verdicts.verdicts import opened
 from service.domain.moment import Moment
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import GroupSequential, Plan
-from service.domain.plans.population import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.settings import resolve
 from service.domain.verdicts import stopping

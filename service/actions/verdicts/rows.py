@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.plans import cursors
 from service.actions.results.unblinding import seals
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch

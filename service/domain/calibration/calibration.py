@@ -33,7 +33,7 @@ from service.domain.calibration.records import (
 )
 from service.domain.decision.members import is_secondary, members
 from service.domain.deviations.as_run import Rows, seconds
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts.analyses import analyse

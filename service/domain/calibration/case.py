@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.verdicts.outcomes import NOT_RECEIVED, OK, Cell, Outcomes
 from service.errors import Conflict
 from service.kernels.numeric.clusters import codes_of

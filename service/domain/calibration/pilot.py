@@ -10,10 +10,10 @@ from pydantic import Field
 
 from service.domain.calibration.case import Case, Key, case_of, own_arms
 from service.domain.faults import Faults
-from service.domain.plans.endpoint import MAX_LIST
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.endpoint import MAX_LIST
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.strings import Token
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import MISSING, OK, Cell

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.plans.hypothesis import Claim
+from service.domain.plans.sections.hypothesis import Claim
 from service.domain.verdicts.records import Role
 from service.records import Record
 from service.stats.shared.declaring.common import Interval

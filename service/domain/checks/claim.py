@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from service.domain.checks.margins import as_reasoned, margin_findings
 from service.domain.checks.mending import mended
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import OPPOSITE, States, states
 from service.domain.rules.claims.claim import WANTED, Gap, Target

@@ -11,9 +11,9 @@ from typing import Any
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings
 from service.domain.checks.tests import use_findings
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan, TestUse
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, denying, weighs_clusters

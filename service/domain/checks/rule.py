@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.fields import EFFECT_FIELDS, RATIO, choices, nearest_field
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Quantity, quantities

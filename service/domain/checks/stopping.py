@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error
-from service.domain.plans.plan import GroupSequential, Plan, Population
-from service.domain.plans.unit_order import look_units
+from service.domain.plans.items.unit_order import look_units
+from service.domain.plans.plan import GroupSequential, Plan
+from service.domain.plans.sections.population import Population
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring import registry

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.feeding import (
     build_request,
     design_of,

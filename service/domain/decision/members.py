@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
 
 

@@ -27,9 +27,9 @@ from service.domain.deviations.changes import (
     RuleChange,
     SesoiChange,
 )
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Multiplicity, Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts import joint

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from service.domain.plans.endpoint import MAX_LIST
-from service.domain.plans.hypothesis import MAX_RULE_LENGTH
 from service.domain.plans.plan import MissingPolicy, MultiplicityPolicy
+from service.domain.plans.sections.endpoint import MAX_LIST
+from service.domain.plans.sections.hypothesis import MAX_RULE_LENGTH
 from service.domain.plans.strings import Line, Name, Token
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin

@@ -28,8 +28,8 @@ from service.domain.deviations.threshold_sweep import (
     judgements,
 )
 from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
-from service.domain.plans.hypothesis import Hypothesis
-from service.domain.plans.suite_items import manifest_of
+from service.domain.plans.items.suite_items import manifest_of
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.verdicts.records import Outcome
 from service.records import Record
 

@@ -22,8 +22,8 @@ from service.domain.deviations.rules import (
     gentler,
 )
 from service.domain.deviations.scope import touched
-from service.domain.plans.hypothesis import Claim
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Claim
 from service.domain.plans.strings import Line, Paragraph
 from service.errors import Forbidden, InvalidData
 from service.records import Record, StrictRecord

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from service.domain.deviations import changes
-from service.domain.plans.hypothesis import Claim
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Claim
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule
 

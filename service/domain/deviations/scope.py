@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from service.domain.deviations import changes
 from service.domain.faults import SHOWN
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
 from service.domain.rules.settings import resolve

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, verdicts_of, with_its_family
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan, Threshold
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends

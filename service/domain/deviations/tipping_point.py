@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.deviations.as_run import Rows, seconds, verdicts_of
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan, TestUse
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.rule import All, Comparison
 from service.domain.rules.settings import Setting, resolve

@@ -16,9 +16,9 @@ from service.domain.decision.members import P_FIELDS
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
+from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.plans.suite_items import measured
 from service.domain.power.lead import half_at_most, name_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, opened_message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, warning
-from service.domain.plans.hypothesis import About
+from service.domain.plans.sections.hypothesis import About
 from service.domain.rules.claims.about import about_of, effect_of, named_in
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.clauses import Reader, meaning_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.plans.assumptions import Assumed
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.assumptions import Assumed
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData
 from service.words import say

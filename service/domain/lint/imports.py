@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
-from service.domain.plans.imports import FORMATS, PromptfooImport, UnreadImport
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import FORMATS, PromptfooImport, UnreadImport
+from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
 from service.words import say
 
 CODE = "IMPORT_MAPPING"

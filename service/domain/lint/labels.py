@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
-from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.labels import SUFFIX
 from service.domain.rules.labelled import asks_labels
 from service.domain.rules.settings import Setting
 from service.words import say

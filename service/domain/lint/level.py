@@ -9,8 +9,8 @@ from functools import partial
 from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.lint.one_arm import one_arm_exceeded
 from service.domain.plans.findings import Finding, warning
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.level import level_of
 from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of

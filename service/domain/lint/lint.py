@@ -34,10 +34,10 @@ from service.domain.lint.slices import slice_findings
 from service.domain.lint.suites import of_suite_findings, suite_findings
 from service.domain.lint.tried import tried_findings
 from service.domain.nearest import nearest
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.power.attainability import attainability_findings
 from service.domain.power.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, resolve

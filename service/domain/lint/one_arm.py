@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from service.domain.plans.findings import Finding, error, warning
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.lead import size_of
 from service.domain.power.level_records import RuleLevel

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from service.domain.decision.family import two_places, why_uncorrected
 from service.domain.decision.members import members, needs_all, p_clauses
-from service.domain.plans.endpoint import Endpoint
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints, parts_of
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of

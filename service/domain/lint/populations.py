@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from service.domain.plans.findings import Finding, error, warning
-from service.domain.plans.plan import Plan, Population
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.plan import Plan
+from service.domain.plans.sections.population import Population
 from service.words import say
 
 FEW, SOME, UNEQUAL = 10, 30, 0.5

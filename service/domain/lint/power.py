@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.lint.one_arm import one_arm_findings
 from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
 from service.domain.power.hypothesis_numbers import NOT_READY

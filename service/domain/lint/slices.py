@@ -9,9 +9,9 @@ from functools import cache
 from scipy import special
 
 from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.manifest import ManifestFacts, StratumFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts, StratumFacts
-from service.domain.plans.slices import Slices
+from service.domain.plans.sections.slices import Slices
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import section_of
 from service.errors import InvalidData

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.nearest import nearest
 from service.domain.plans.findings import Finding, error, warning
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
-from service.domain.plans.suites import Suite
+from service.domain.plans.sections.suites import Suite
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring.common import MAX_ITEMS
 from service.words import say

@@ -38,8 +38,8 @@ from service.domain.multiverse.records import (
     Position,
     Universe,
 )
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 
 CAP = 256

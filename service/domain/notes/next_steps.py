@@ -15,8 +15,8 @@ from scipy import special
 
 from service.domain.decision.members import asks_small_p
 from service.domain.notes.next_test import open_step
+from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
-from service.domain.plans.suite_items import measured
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.recent import remembered
 from service.domain.rules.answers import Analysis, Answer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
-from service.domain.plans.suite_items import measured
 from service.domain.verdicts.records import HypothesisVerdict
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.certainty import DRAWN

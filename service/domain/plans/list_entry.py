@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from service.domain.plans.tried import Tried
+from service.domain.plans.sections.tried import Tried
 
 ListEntry = tuple[str | None, date | None, int | None]
 """Title, `results_due`, and how many variants were tried on the plan's own items."""

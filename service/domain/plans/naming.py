@@ -9,8 +9,8 @@ from pydantic import AwareDatetime, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical
-from service.domain.plans.arms import ArmCard, Described, one_line
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.arms import ArmCard, Described, one_line
 from service.domain.plans.strings import Line, Paragraph
 from service.errors import Conflict, InvalidData
 from service.records import StrictRecord

@@ -12,20 +12,21 @@ from pydantic import AfterValidator, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 from service.domain.canonical import canonical, sha256_hex
-from service.domain.plans.arms import ArmCard
-from service.domain.plans.assumptions import Assumptions
-from service.domain.plans.authors import Authors
-from service.domain.plans.endpoint import MAX_LIST, Endpoint
-from service.domain.plans.hypothesis import Hypothesis
-from service.domain.plans.imports import ImportMapping
-from service.domain.plans.population import ManifestFacts
-from service.domain.plans.slices import Slices
+from service.domain.plans.importing.imports import ImportMapping
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.sections.arms import ArmCard
+from service.domain.plans.sections.assumptions import Assumptions
+from service.domain.plans.sections.authors import Authors
+from service.domain.plans.sections.endpoint import MAX_LIST, Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.plans.sections.population import Population
+from service.domain.plans.sections.slices import Slices
+from service.domain.plans.sections.suites import Suite
+from service.domain.plans.sections.tried import Tried
 from service.domain.plans.strings import Line, Name, Paragraph, Token
-from service.domain.plans.suites import Suite
-from service.domain.plans.tried import Tried
 from service.errors import InvalidData
 from service.records import StrictRecord
-from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin
+from service.stats.shared.declaring.common import Finite, Margin
 
 MissingPolicy = Literal["fail", "exclude_pair", "worst_case"]
 MultiplicityPolicy = Literal[
@@ -46,42 +47,6 @@ def _exact_json(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
             {"fault": fault.detail, "fix": "write numbers that JSON keeps: below 2^53, or as text"},
         ) from None
     return value
-
-
-class Clusters(StrictRecord):
-    """Items of one cluster are not independent. Membership comes from the manifest."""
-
-    key: Line = Field(description="What the clusters are, e.g. `conversation`.")
-    n: int = Field(ge=1, le=10_000_000, description="How many.")
-
-
-class Population(StrictRecord):
-    """The items the hypotheses speak of."""
-
-    id: Token = Field(description="What hypotheses and results call it.")
-    dataset: Line = Field(description="Name and version of the data.")
-    n: int = Field(ge=1, le=MAX_ITEMS, description="Items planned.")
-    items_sha256: str | None = Field(
-        None,
-        pattern="^[0-9a-f]{64}$",
-        description="SHA-256 of the item manifest. The lock fills it in; sent earlier, it pins the manifest.",
-    )
-    clusters: Clusters | None = Field(
-        None, description="Which items belong together; null: every item stands alone."
-    )
-    independence: Paragraph | None = Field(None, description="Why items are independent, without clusters.")
-    order_seed: int | None = Field(
-        None,
-        ge=0,
-        le=2**53 - 1,
-        description="Seed of the order in which items are looked at; null: the manifest's own.",
-    )
-    strata: Line | None = Field(None, description="What the manifest's strata are.")
-
-    def of_items(self, n: int, n_clusters: int | None) -> Population:
-        """The same with so many items and clusters, which are not those that were locked."""
-        clusters = self.clusters and self.clusters.model_copy(update={"n": n_clusters})
-        return self.model_copy(update={"n": n, "items_sha256": None, "clusters": clusters})
 
 
 class TestUse(StrictRecord):

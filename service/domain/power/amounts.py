@@ -16,9 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.assumptions import AssumedAmounts
-from service.domain.plans.plan import Plan, Population
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.plan import Plan
+from service.domain.plans.sections.assumptions import AssumedAmounts
+from service.domain.plans.sections.population import Population
 from service.domain.power.divided import divided
 from service.domain.power.holding import rule_holds
 from service.domain.power.level_records import RuleLevel

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from service.domain.plans.plan import Population
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.sections.population import Population
 from service.domain.power.hypothesis import HypothesisPower
 from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.records import Detectable, RequiredN

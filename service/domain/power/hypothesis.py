@@ -15,8 +15,8 @@ from typing import Literal
 
 from service.domain.decision.family import places
 from service.domain.decision.members import members
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import Amounts, Chance, beside_words
 from service.domain.power.divided import divided, not_drawn
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule

@@ -10,8 +10,8 @@ from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings
 from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.decision.members import members
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import GroupSequential, Multiplicity, Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.recent import Recent
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting, resolve

@@ -15,8 +15,8 @@ import numpy as np
 
 from service.domain.decision.family import Family, two_places
 from service.domain.decision.members import members, p_clauses
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import MultiplicityPolicy, Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.least_p import least_p, size_of
 from service.domain.rules.settings import Setting
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from service.domain.plans.plan import Population
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.sections.population import Population
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.settings import Use
 from service.stats.shared.declaring.plan_use import Extent

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.amounts import amounts_of, asks_amounts
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region

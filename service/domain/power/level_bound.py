@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.power.level_records import RuleLevel, exceeds, limit_of
 from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader

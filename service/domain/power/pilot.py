@@ -15,10 +15,10 @@ from pydantic import Field
 from scipy import special
 
 from service.domain.faults import Faults
-from service.domain.plans.assumptions import Assumed, Assumptions, MissingByArm
-from service.domain.plans.endpoint import MAX_LIST, Endpoint
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.assumptions import Assumed, Assumptions, MissingByArm
+from service.domain.plans.sections.endpoint import MAX_LIST, Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.strings import Name, Token
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of

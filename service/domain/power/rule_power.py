@@ -14,9 +14,9 @@ from typing import TypeVar
 from service.domain.checks.claim import claim_findings
 from service.domain.decision.family import places, two_places
 from service.domain.decision.members import asks_small_p, is_secondary, members
+from service.domain.plans.items.suite_items import measured
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
-from service.domain.plans.suite_items import measured
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
 from service.domain.power.attainability import attainable, field_bounds
 from service.domain.power.divided import not_drawn

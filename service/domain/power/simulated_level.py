@@ -15,8 +15,8 @@ from itertools import product
 
 import numpy as np
 
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.holding import rule_holds
 from service.domain.power.least_p import Size
 from service.domain.power.level_records import RuleLevel

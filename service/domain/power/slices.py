@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.domain.plans.manifest import ManifestFacts, StratumFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts, StratumFacts
 from service.domain.power.records import SlicesPower, SlicesPowerAt
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import KNOWN, worlds_of

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from service.domain.plans.assumptions import missing_rates
-from service.domain.plans.hypothesis import Claim
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.assumptions import missing_rates
+from service.domain.plans.sections.hypothesis import Claim
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
 from service.domain.power.procedure.procedure import sign_of

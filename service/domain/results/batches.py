@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.faults import SHOWN, Faults, listed
-from service.domain.plans.drawing import Drawing, drawing_of
-from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.items.drawing import Drawing, drawing_of
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.results.secret_rows import SecretRows
 from service.errors import Fault, InvalidData
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service.domain.faults import listed
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.errors import Fault, InvalidData
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.domain.plans.arms import ArmCard
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.runs import BoundRun, NamedBatch
 
 

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 from pydantic import AwareDatetime, Field
 
 from service.domain.canonical import canonical, sha256_hex
-from service.domain.plans.endpoint import MAX_LIST, Judge
 from service.domain.plans.plan import MAX_ENVIRONMENT, Plan
+from service.domain.plans.sections.endpoint import MAX_LIST, Judge
 from service.domain.plans.strings import Line, Token
 from service.records import Record, StrictRecord
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, JsonValue, create_model
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.plan import GroupSequential, Plan, Population, TestUse
-from service.domain.plans.suites import Suite
-from service.domain.plans.unit_order import look_units
+from service.domain.plans.items.unit_order import look_units
+from service.domain.plans.plan import GroupSequential, Plan, TestUse
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.population import Population
+from service.domain.plans.sections.suites import Suite
 from service.domain.rules.labelled import Labels, labelled_columns, takes_labels
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry

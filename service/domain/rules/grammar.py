@@ -16,7 +16,7 @@ from typing import TypeVar
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, VisitError
 
-from service.domain.plans.hypothesis import MAX_RULE_LENGTH
+from service.domain.plans.sections.hypothesis import MAX_RULE_LENGTH
 from service.domain.plans.strings import RESERVED
 from service.domain.recent import Recent
 from service.domain.rules.rule import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.labels import SUFFIX
 from service.domain.rules.settings import Setting, Use
 from service.errors import InvalidData
 from service.stats.shared.declaring.registry import StatTest

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import Hypothesis
-from service.domain.plans.plan import Plan, Population, TestUse
-from service.domain.plans.suite_items import measured
-from service.domain.plans.suites import Suite
+from service.domain.plans.items.suite_items import measured
+from service.domain.plans.plan import Plan, TestUse
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.plans.sections.population import Population
+from service.domain.plans.sections.suites import Suite
 from service.domain.rules.fields import Shape, shape_of
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Rule, clauses, sentence

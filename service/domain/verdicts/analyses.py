@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.items.unit_order import ranks
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan, TestUse
-from service.domain.plans.population import Manifest
-from service.domain.plans.unit_order import ranks
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import (
     build_request,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.domain.plans.population import Manifest
-from service.domain.plans.suite_items import Tasks
+from service.domain.plans.items.suite_items import Tasks
+from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
 from service.domain.verdicts.worst_case import extremes

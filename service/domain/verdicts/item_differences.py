@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
 from service.records import Record

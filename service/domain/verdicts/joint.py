@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pydantic import Field, JsonValue
 
 from service.domain.decision.members import members, p_clauses
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Comparison
 from service.domain.rules.settings import ResolvedPlan, Setting, Use

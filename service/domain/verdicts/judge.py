@@ -16,8 +16,8 @@ from datetime import datetime
 from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
 from service.domain.decision.gaps import GAPS
 from service.domain.decision.members import is_secondary
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
 from service.domain.rules.settings import ResolvedPlan, Setting, resolve

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import Hypothesis
-from service.domain.plans.labels import SUFFIX
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.plans.sections.labels import SUFFIX
 from service.domain.verdicts.outcomes import OK, Outcomes
 from service.domain.verdicts.parts import AuditedArm, JudgeNoise, Span
 from service.kernels.numeric.clusters import codes_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from service.domain.plans.population import Manifest
-from service.domain.plans.unit_order import ranks
+from service.domain.plans.items.unit_order import ranks
+from service.domain.plans.manifest import Manifest
 from service.domain.rules.feeding import margin_for
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up

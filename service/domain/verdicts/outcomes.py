@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.exact_sums import exact_sum
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.labels import SUFFIX
-from service.domain.plans.plan import Plan, Population
-from service.domain.plans.population import Manifest
-from service.domain.plans.suite_items import Tasks, manifest_of
+from service.domain.plans.items.suite_items import Tasks, manifest_of
+from service.domain.plans.manifest import Manifest
+from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.labels import SUFFIX
+from service.domain.plans.sections.population import Population
 from service.domain.results.batches import ExpectedCell, PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.labelled import asks_labels

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.decision.members import is_secondary
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Plan
-from service.domain.plans.slices import Slices
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.plans.sections.slices import Slices
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from service.domain.decision.members import holding_up
 from service.domain.decision.stopping import Ints, end_of_hypothesis, end_of_test
-from service.domain.plans.hypothesis import Hypothesis
-from service.domain.plans.plan import GroupSequential, Plan, Population
-from service.domain.plans.population import Manifest
-from service.domain.plans.unit_order import look_units, ranks
+from service.domain.plans.items.unit_order import look_units, ranks
+from service.domain.plans.manifest import Manifest
+from service.domain.plans.plan import GroupSequential, Plan
+from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.plans.sections.population import Population
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import is_ordered
 from service.domain.rules.settings import ResolvedPlan, Setting

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from service.domain.plans.arms import ArmCard, one_line
 from service.domain.plans.naming import NamedArm
+from service.domain.plans.sections.arms import ArmCard, one_line
 from service.domain.results.other_systems import OtherSystem
 from service.domain.results.runs import NamedBatch, Violation
 from service.records import Record

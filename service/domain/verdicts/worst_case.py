@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.clauses import Reader

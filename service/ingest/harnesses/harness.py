@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.mapping import Readable
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.samples import Reader
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.imports import HelmImport
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import HelmImport
+from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files

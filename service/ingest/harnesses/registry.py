@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.domain.plans.imports import FORMATS
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import FORMATS
+from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.harnesses import (

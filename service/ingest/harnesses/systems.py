@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from service.domain.canonical import canonical
-from service.domain.plans.arms import ArmCard
+from service.domain.plans.sections.arms import ArmCard
 from service.errors import InvalidData
 from service.ingest.harnesses.samples import Reader, Sample
 

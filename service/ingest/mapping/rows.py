@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from service.domain.faults import SHOWN
-from service.domain.plans.arms import ArmCard
-from service.domain.plans.imports import HelmImport
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.imports import HelmImport
+from service.domain.plans.importing.mapping import Readable
+from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.locked import LockedPlan
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.errors import Conflict, InvalidData
 
 VERSION = "prml/0.1"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from service.domain.notes.notes import Words
-from service.domain.plans.arms import ArmCard
+from service.domain.plans.sections.arms import ArmCard
 from service.reports.forms.known import Fact, Known, same, worded
 
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from service.domain.canonical import canonical
-from service.domain.plans.endpoint import MAX_LIST
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import MAX_LIST
 from service.errors import InvalidData
 from service.reports.prereg import hypotheses, prose, sections
 from service.reports.prereg.authors import author

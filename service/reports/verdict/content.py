@@ -12,10 +12,10 @@ from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences, Words
-from service.domain.plans.arms import ArmCard, one_line
-from service.domain.plans.authors import Author
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.arms import ArmCard, one_line
+from service.domain.plans.sections.authors import Author
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.verdicts.arm_summaries import ArmSummary
 from service.domain.verdicts.parts import HeldAgainst, absent

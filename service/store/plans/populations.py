@@ -11,7 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.domain.plans.population import Manifest, ManifestFacts
+from service.domain.plans.manifest import Manifest, ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
 from service.store.database import integrity

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from service.domain.power.lead import half_at_most, name_effect, size_of
 from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference

@@ -20,7 +20,7 @@ from service.api.parsing.multipart import Form
 from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.preregistration import Preregistration
 from service.errors import NotFound
 from service.store.database import clock

@@ -19,8 +19,8 @@ from service.api.parsing.markdown import MARKDOWN
 from service.api.parsing.multipart import Form
 from service.api.routes.plans.preregistrations import read_plan
 from service.domain.access import Key
+from service.domain.plans.manifest import planned_facts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import planned_facts
 from service.errors import Fault, InvalidData
 from service.reports.prereg.print import print_plan
 from service.store.database import clock

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from service.domain.notes.next_steps import next_step
-from service.domain.plans.hypothesis import Claim, Hypothesis
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.hypothesis import Claim, Hypothesis
 from service.domain.rules.answers import Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse

@@ -16,7 +16,7 @@ from service.actions.verdicts.charts import chosen
 from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
 from service.api.routes.verdicts.verdicts import require_verdict
-from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.verdicts.item_differences import ItemDifference, bins_of, cluster_differences
 from service.errors import InvalidData
 from service.store.plans import preregistrations

@@ -9,10 +9,10 @@ from service.actions.verdicts.overviews import Judged
 from service.actions.verdicts.overviews import Progress as Counted
 from service.domain.notes.notes import marks_in_words
 from service.domain.outgoing import Link, LinkKind
-from service.domain.plans.arms import ArmCard
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.words.reasons import multiplicity_message

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from forelock.bundles import manifests
 from forelock.bundles.container import Reader, Writer
 from forelock.bundles.faults import Broken
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.errors import InvalidData
 
 

@@ -19,7 +19,7 @@ from service.domain.calibration.calibration import (
 )
 from service.domain.calibration.case import case_of, pack, unpack
 from service.domain.deviations.as_run import Rows, verdicts_of
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED
 from service.errors import Conflict

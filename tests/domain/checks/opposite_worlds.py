@@ -15,8 +15,8 @@ from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings, stopping_findings
 from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.plans.findings import Finding
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_DRAWN, OK, Cell, Outcomes
 from service.domain.verdicts.records import HypothesisVerdict

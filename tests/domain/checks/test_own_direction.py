@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from tests.domain import sample

@@ -10,8 +10,8 @@ from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdCha
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.threshold_sweep import declared, endpoint_at, evaluate, judgements
 from service.domain.multiverse.multiverse import multiverse
-from service.domain.plans.hypothesis import Hypothesis
 from service.domain.plans.plan import Multiplicity
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.settings import resolve
 from service.stats.mcnemar import McNemarRequest, mcnemar
 from tests.domain import sample

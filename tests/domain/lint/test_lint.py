@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from service.domain.lint import lint as service_lint
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from tests.domain.lint.worked import worked_example
 from tests.domain.sample import codes, findings, lint, manifest, manifests, plan
 from tests.strategies import plans

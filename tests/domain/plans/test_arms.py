@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from service.domain.lint.lint import lint
-from service.domain.plans.arms import ArmCard
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.arms import ArmCard
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from tests.journeys.plans import small_plan

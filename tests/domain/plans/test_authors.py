@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.domain.plans.authors import Author, orcid_checksum
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.authors import Author, orcid_checksum
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from tests.journeys.plans import small_plan

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
 from tests.strategies import plans
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

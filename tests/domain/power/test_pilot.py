@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.domain.plans.assumptions import Assumptions
+from service.domain.plans.sections.assumptions import Assumptions
 from service.domain.power.pilot import PowerPilot, anova_icc, pasteable, with_pilot
 from service.errors import InvalidData
 from tests.domain.sample import VALUE, plan

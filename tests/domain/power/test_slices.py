@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from service.domain.plans.population import ManifestFacts, StratumFacts
+from service.domain.plans.manifest import ManifestFacts, StratumFacts
 from service.domain.power.rule_power import rule_powers
 from service.domain.power.slices import slice_power
 from service.stats.shared.methods.slicing import weigh_counts

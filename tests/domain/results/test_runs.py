@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.plans.endpoint import Judge
+from service.domain.plans.sections.endpoint import Judge
 from service.domain.results.runs import VIOLATIONS, BoundRun, NamedBatch, Run, concerned, violations
 from tests.domain import sample
 

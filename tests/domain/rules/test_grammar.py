@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from service.domain.plans.hypothesis import MAX_RULE_LENGTH
+from service.domain.plans.sections.hypothesis import MAX_RULE_LENGTH
 from service.domain.rules.grammar import MAX_DEPTH, parse
 from service.domain.rules.rule import (
     All,

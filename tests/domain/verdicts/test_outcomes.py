@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.exact_sums import exact_sum
-from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.grammar import parse

@@ -13,8 +13,8 @@ from statsmodels.stats.multitest import multipletests
 from service.domain.lint import lint as service_lint
 from service.domain.lint.slices import least_alike, least_ever, passes_alike
 from service.domain.notes.notes import sentences
+from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import Manifest
 from service.kernels.multiplicity.reversal import of_sides
 from service.kernels.pairs.paired_exact import exact_p_below
 from service.stats.shared.declaring import registry

@@ -10,7 +10,7 @@ import pytest
 from service.domain.deviations.as_run import Rows, why_not
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.deviations.tipping_point import Doubts, tipping_point
-from service.domain.plans.unit_order import in_order, look_units, ranks
+from service.domain.plans.items.unit_order import in_order, look_units, ranks
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, pair_up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.domain.verdicts.strata import MOST
 from service.stats.shared.declaring import registry
 from tests.domain import sample

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.plans.suite_items import manifest_of, measured
+from service.domain.plans.items.suite_items import manifest_of, measured
 from service.stats.shared.declaring import registry
 from tests.domain.suites_sample import SIZES, by_counts, manifests, outcomes, suite_plan, verdict
 

@@ -17,11 +17,11 @@ from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, embedding
 from service.domain.ledger import Kind, Receipt
 from service.domain.outgoing import Link, links_tag
-from service.domain.plans.arms import Described
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.naming import Evidence, open_arms
 from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.sections.arms import Described
 from service.domain.results.unblinding import Erasure, Unblinding
 from service.store.database import clock
 from service.store.ledger import ledger

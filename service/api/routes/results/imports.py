@@ -37,7 +37,7 @@ from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.domain.ledger import Receipt
-from service.domain.plans.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS
 from service.domain.plans.naming import open_arms
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import State

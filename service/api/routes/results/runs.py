@@ -19,7 +19,7 @@ from service.api.http.requests.idempotency import OptionalOnce
 from service.api.http.serving.route import refuses, router
 from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.ledger import Receipt
-from service.domain.plans.endpoint import Judge
+from service.domain.plans.sections.endpoint import Judge
 from service.domain.results.runs import Binding, Run
 from service.domain.verdicts.validity import Mark
 from service.store.database import clock

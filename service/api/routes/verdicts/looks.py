@@ -15,8 +15,8 @@ from service.api.http.requests.deps import Cursor, Locker, Reader, ReadSession, 
 from service.api.http.requests.idempotency import OptionalOnce
 from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.calculations.jobs import JobView, queued
+from service.domain.plans.items.unit_order import in_order
 from service.domain.plans.preregistration import State
-from service.domain.plans.unit_order import in_order
 from service.domain.verdicts import stopping
 from service.domain.verdicts.sequential_reading import SequentialReading
 from service.errors import Conflict, InvalidData, NotFound

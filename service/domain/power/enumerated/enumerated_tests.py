@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from service.domain.plans.endpoint import Endpoint
+from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, margin_for, parameter
 from service.domain.rules.settings import Use

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import About
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import About
 from service.domain.power.least_p import size_of
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import parameter

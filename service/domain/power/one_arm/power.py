@@ -14,9 +14,9 @@ import numpy as np
 
 from service.domain.decision.family import places
 from service.domain.decision.members import members, p_clauses
-from service.domain.plans.assumptions import Assumed, MissingByArm
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.divided import divided
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from service.domain.plans.labels import SUFFIX
 from service.domain.plans.plan import MissingPolicy, Plan
+from service.domain.plans.sections.labels import SUFFIX
 from service.domain.power.procedure.data import Block, Floats, Side, World
 from service.domain.rules.labelled import asks_labels
 from service.domain.rules.settings import Setting

@@ -16,9 +16,9 @@ from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decis
 from service.domain.decision.evidence import Bools, Evidence, Floats
 from service.domain.decision.family import Family, places, policy_of
 from service.domain.decision.members import holding_up, members
+from service.domain.plans.items.unit_order import look_units
+from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import GroupSequential, Plan
-from service.domain.plans.population import ManifestFacts
-from service.domain.plans.unit_order import look_units
 from service.domain.power.procedure.data import Block, World, draw
 from service.domain.power.procedure.fields import looks_at_items
 from service.domain.power.procedure.labelled import draw_labelled, label_budget

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.plan import Population
-from service.domain.plans.population import ManifestFacts
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.population import Population
 from service.domain.power.least_p import size_of
 from service.domain.power.one_arm.arm import Arm
 from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
-from service.domain.plans.hypothesis import About
+from service.domain.plans.sections.hypothesis import About
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Use
 from service.stats.shared.declaring.shows import Bounded, Covers, Effect, EffectKind, PValue

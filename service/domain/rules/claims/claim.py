@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import About, Claim
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import About, Claim
 from service.domain.rules.claims.about import names_of
 from service.domain.rules.claims.assertion import Facts, Shown
 from service.domain.rules.claims.margins import stated_number

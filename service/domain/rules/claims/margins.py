@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import Claim, Hypothesis
 from service.domain.plans.plan import Plan, TestUse
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import Claim, Hypothesis
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.common import Margin

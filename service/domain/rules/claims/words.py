@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.hypothesis import Hypothesis
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.rule import decimal_text
 from service.words import say

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.domain.decision.members import asks_small_p
-from service.domain.plans.endpoint import Estimand
-from service.domain.plans.hypothesis import About
 from service.domain.plans.plan import Plan
+from service.domain.plans.sections.endpoint import Estimand
+from service.domain.plans.sections.hypothesis import About
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.claim import good_direction

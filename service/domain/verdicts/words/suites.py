@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from service.domain.plans.plan import Plan
-from service.domain.plans.suites import Suite
+from service.domain.plans.sections.suites import Suite
 from service.domain.rules.answers import Answer
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts

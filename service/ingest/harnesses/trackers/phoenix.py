@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.mapping import Readable
+from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL

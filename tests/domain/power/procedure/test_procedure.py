@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.plans.unit_order import ranks
+from service.domain.plans.items.unit_order import ranks
 from service.domain.power.procedure.data import Block, Side, World
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.rules.settings import resolve

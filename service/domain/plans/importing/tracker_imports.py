@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Tag
 
-from service.domain.plans.mapping import ERROR, PARTIAL, UNSCORED, CountsAs, NoScore, Readable
+from service.domain.plans.importing.mapping import ERROR, PARTIAL, UNSCORED, CountsAs, NoScore, Readable
 from service.domain.plans.strings import Line
 
 _FAILED_GRADER = Field(None, description="What a failed evaluator counts as; null: an error.")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.canonical import canonical
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
 from service.errors import InvalidData
 
 IDS = st.lists(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Population
-from service.domain.plans.population import Manifest
+from service.domain.plans.manifest import Manifest
+from service.domain.plans.sections.population import Population
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.order import permutation
 

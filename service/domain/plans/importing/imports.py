@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from service.domain.plans import tracker_imports as trackers
-from service.domain.plans.mapping import (
+from service.domain.plans.importing import tracker_imports as trackers
+from service.domain.plans.importing.mapping import (
     ERROR,
     GRADER,
     PARTIAL,

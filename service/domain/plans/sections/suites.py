@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from service.domain.plans.endpoint import MAX_LIST
+from service.domain.plans.sections.endpoint import MAX_LIST
 from service.domain.plans.strings import Token
 from service.records import StrictRecord
 from service.stats.shared.data.suites import TaskScale

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forelock.bundles import draws
-from service.domain.plans.endpoint import Endpoint
-from service.domain.plans.plan import Population
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.plans.sections.population import Population
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.domain.plans.labels import LabelDraw
+from service.domain.plans.sections.labels import LabelDraw
 from service.domain.plans.strings import Line, Token
 from service.records import StrictRecord
 from service.stats.shared.declaring.common import Finite

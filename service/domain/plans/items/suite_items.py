@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.plan import Clusters, Plan, Population
-from service.domain.plans.population import Manifest
-from service.domain.plans.suites import Suite
+from service.domain.plans.manifest import Manifest
+from service.domain.plans.plan import Plan
+from service.domain.plans.sections.population import Clusters, Population
+from service.domain.plans.sections.suites import Suite
 
 APART = "\x00"
 """Between the parts of an id that is put together: no name holds it."""

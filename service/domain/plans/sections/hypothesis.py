@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.domain.plans.reference import Reference
+from service.domain.plans.sections.reference import Reference
 from service.domain.plans.strings import Name, Paragraph, Token
 from service.records import StrictRecord
 

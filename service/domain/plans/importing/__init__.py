@@ -1,0 +1,1 @@
+"""How files of a harness become results: what a plan says of it."""

@@ -1,0 +1,1 @@
+"""The items of populations: manifests, order, draws."""
