@@ -78,20 +78,10 @@ class Joint:
         if self.independent:
             stepped = -np.expm1(left * np.log1p(-np.minimum(ordered, 1 - 1e-16)))
         elif self.signed is not None:
-            stepped = np.minimum(stepped, self._stepped(order, ordered))
+            stepped = np.minimum(stepped, _stepped(self.signed, order, ordered))
         adjusted = np.empty(self.n_tasks)
         adjusted[order] = np.maximum.accumulate(np.clip(stepped, ordered, 1.0))
         return adjusted
-
-    def _stepped(self, order: NDArray[np.intp], ordered: Floats) -> Floats:
-        """By the largest of each task and of those whose p is no smaller, add one."""
-        signed = self.signed
-        if signed is None:  # pragma: no cover - asked for by `adjusted` alone
-            return ordered
-        z = -special.ndtri(np.clip(ordered, 1e-300, 1 - 1e-16))
-        # From the back: the largest of a task and of all that come after it in the order of their p.
-        greatest = np.maximum.accumulate(signed[:, order[::-1]], axis=1)[:, ::-1]
-        return np.asarray((1 + (greatest >= z).sum(axis=0)) / (1 + len(signed)))
 
 
 def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
@@ -126,3 +116,11 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     t_values = studentized(shift, cross, squares, weight, design.items, sizes_)
     normal = np.where(squares > 0, to_normal(t_values, np.maximum(design.task_df, 1e-3)), 0.0)
     return Joint(t, np.sign(shift) * normal, False)
+
+
+def _stepped(signed: Floats, order: NDArray[np.intp], ordered: Floats) -> Floats:
+    """By the largest of each task and of those whose p is no smaller, add one."""
+    z = -special.ndtri(np.clip(ordered, 1e-300, 1 - 1e-16))
+    # From the back: the largest of a task and of all that come after it in the order of their p.
+    greatest = np.maximum.accumulate(signed[:, order[::-1]], axis=1)[:, ::-1]
+    return np.asarray((1 + (greatest >= z).sum(axis=0)) / (1 + len(signed)))
