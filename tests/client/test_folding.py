@@ -7,7 +7,7 @@ from forelock.text import hanging
 from forelock.words import width_of
 
 CHINESE = (
-    "检验未显示两组的优劣随切片反转（Gail-Simon 检验：p = 0.2741），因此不作主张；区间 -2.10 至 +2.90 个百分点包含 0，"
+    "检验未表明两组的优劣随切片反转（Gail-Simon 检验：p = 0.2741），因此不作主张；区间 -2.10 至 +2.90 个百分点包含 0，"
     "提高与损失都未被排除。请计划约 4,812 个题目并只判定一次，或锁定允许多次查看的计划。"
 )
 

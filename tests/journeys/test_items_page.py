@@ -31,7 +31,7 @@ def test_items_are_listed_filtered_and_searched_once_judged(service: Service) ->
     assert all(name in only for name in gained)
     found = page(service.client, f"{path}?q={gained[0]}&kind=gained").text
     assert gained[0] in found
-    assert f"候选组失掉 {len(lost)} 个题目" in service.client.get(f"{path}?lang=zh").text
+    assert f"候选组有 {len(lost)} 个题目变差" in service.client.get(f"{path}?lang=zh").text
     assert page(service.client, f"{path}?kind=odd", 422)
     assert page(service.client, f"{path}?hypothesis=H9", 422)
     record = service.client.get(f"/preregistrations/{prereg_id}?lang=en").text

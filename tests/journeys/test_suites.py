@@ -98,7 +98,7 @@ def test_from_markdown_to_the_bundle(
     assert answer.status_code == 200, answer.text
     page = TestClient(service.app, base_url="https://testserver")
     assert page.post("/login", data={"key": service.key()}, follow_redirects=False).status_code == 303
-    for language, words in (("en", "Suite"), ("zh", "套件")):
+    for language, words in (("en", "Suite"), ("zh", "任务集")):
         shown = page.get(f"/preregistrations/{prereg_id}", params={"lang": language})
         assert words in shown.text
     progress = service.client.get(f"{RECORDS}/{prereg_id}/progress").json()
@@ -114,7 +114,7 @@ def test_from_markdown_to_the_bundle(
     assert judged[1]["reading_of"] == "suite.every"
     words = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"][0]
     assert "is a suite of 2 tasks, under the weights of the plan" in words["sentences"]["en"]
-    assert "由 2 个任务组成的套件" in words["sentences"]["zh"]
+    assert "由 2 个任务组成的任务集" in words["sentences"]["zh"]
     for name in CHARTS:
         drawn = service.client.get(f"{RECORDS}/{prereg_id}/charts/{name}.json")
         assert drawn.status_code == 200, (name, drawn.text)

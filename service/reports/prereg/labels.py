@@ -68,7 +68,7 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
         ),
         "arms": Heading(
             "heading_arms",
-            ("arms", "arm cards", "systems", "compared systems", "conditions", "组", "各组", "系统", "对比系统"),
+            ("arms", "arm cards", "systems", "compared systems", "conditions", "组", "实验组", "系统", "对比系统"),
             listed=True,
         ),
         "endpoints": Heading(

@@ -33,7 +33,7 @@ def test_the_sign_of_the_means_is_no_direction_of_ranks_and_quantiles(test, clau
     assert verdict.outcome == "not_supported"
     assert "holds, but what it tests shows the opposite of the claim" in verdict.sentence
     plan = sample.plan(changes)
-    assert "其检验所显示的与主张相反" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
+    assert "其检验所表明的与主张相反" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -25,7 +25,7 @@ from tests.domain.suites_sample import suite_plan
 def test_what_is_printed_reads_back(changes, language):
     plan = suite_plan(changes)
     text = print_plan(plan, language)
-    assert ("Suites (several tasks)" if language == "en" else "套件（多个任务）") in text
+    assert ("Suites (several tasks)" if language == "en" else "任务集（多个任务）") in text
     assert read_plan(text)[0].canonical_text() == plan.canonical_text()
 
 
