@@ -1,6 +1,7 @@
 """The MCP server: which tools there are, and what each takes. No postponed annotations: the SDK reads these."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -11,7 +12,7 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from forelock.mcp_server.questions import Answer, Option, Questions, Refused, refusals
+from forelock.mcp_server.questions import Answer, Questions, Refused, refusals
 from forelock.mcp_server.records import Records
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,23 +31,56 @@ LOCKS = ToolAnnotations(
 Files = Annotated[
     list[str], Field(min_length=1, description="Result files or folders of a harness, or tables.")
 ]
-Cluster = Annotated[str | None, Field(description="What items share in the files, such as a repository.")]
-Slice = Annotated[str | None, Field(description="Also answer for every value of this column.")]
-Metric = Annotated[str | None, Field(description="Which measure, where the files have several.")]
-Lower = Annotated[
-    bool | None, Field(description="True: lower values are better; left out: as the files say.")
-]
-Suite = Annotated[str | None, Field(description="The column that says which task of a suite an item is of.")]
-Format = Annotated[str | None, Field(description="What wrote the files, where it cannot be told.")]
-Lines = Annotated[
-    list[str], Field(description="Lines FIELD=VALUE of the import section that a refusal names.")
-]
 Range = Annotated[str | None, Field(description="The least and the greatest score there can be: LOW..HIGH.")]
 Missing = Annotated[
     Literal["exclude_pair", "fail"],
     Field(description="Items without a result: leave out, or count as failed."),
 ]
 Id = Annotated[str, Field(min_length=1, description="The id of the preregistration.")]
+
+
+class Reading(BaseModel):
+    """How files are read, whatever is asked of them."""
+
+    cluster: str | None = Field(None, description="What items share in the files, such as a repository.")
+    slice: str | None = Field(None, description="Also answer for every value of this column.")
+    suite: str | None = Field(None, description="The column that says which task of a suite an item is of.")
+    metric: str | None = Field(None, description="Which measure, where the files have several.")
+    lower: bool | None = Field(None, description="True: lower values are better; left out: as the files say.")
+    format: str | None = Field(None, description="What wrote the files, where it cannot be told.")
+    set: list[str] = Field([], description="Lines FIELD=VALUE of the import section that a refusal names.")
+
+
+class Score(BaseModel):
+    """How sure one system's score is, and whether it is enough."""
+
+    files: Files
+    at_least: str | None = Field(None, description="What it should reach: 95%, 0.95, or of scores 3.5.")
+    at_most: str | None = Field(None, description="What it should not exceed, where low is good.")
+    arm: str | None = Field(None, description="Which system, where a file holds several.")
+    range: Range = None
+    missing: Missing = "exclude_pair"
+
+
+class Gate(BaseModel):
+    """Whether a candidate is better than the baseline, no worse, worse, or cannot be told from it."""
+
+    files: list[str] = Field(
+        min_length=1, max_length=2, description="The baseline's file or folder, then the candidate's."
+    )
+    margin: str | None = Field(None, description="The loss that would be accepted: 2pp, or 0.5score.")
+    arms: str | None = Field(None, description="BASE,CAND where a file holds several systems.")
+    unpaired: bool = Field(False, description="The files are of different items.")
+    range: Range = None
+    missing: Missing = "exclude_pair"
+
+
+class Rank(BaseModel):
+    """How several systems stand on the same items, and which of them can be told apart."""
+
+    files: Files
+    arms: str | None = Field(None, description="A,B,…: which systems (left out: all).")
+    missing: Missing = "exclude_pair"
 
 
 class Confirmation(BaseModel):
@@ -78,7 +112,8 @@ def make_server(
     server: MCPServer = MCPServer(
         "forelock", instructions=INSTRUCTIONS, version=version("forelock"), log_level="WARNING"
     )
-    _add_questions(server, questions)
+    for options in (Score, Gate, Rank):
+        _add_question(server, questions, options)
     _add_records(server, records)
 
     @_tool(server)
@@ -100,97 +135,24 @@ def make_server(
     return server
 
 
-def _add_questions(server: MCPServer, questions: Questions) -> None:
-    @_tool(server)
-    def score(
-        files: Files,
-        at_least: Annotated[
-            str | None, Field(description="What it should reach: 95%, 0.95, or of scores 3.5.")
-        ] = None,
-        at_most: Annotated[
-            str | None, Field(description="What it should not exceed, where low is good.")
-        ] = None,
-        arm: Annotated[str | None, Field(description="Which system, where a file holds several.")] = None,
-        range: Range = None,
-        missing: Missing = "exclude_pair",
-        cluster: Cluster = None,
-        slice: Slice = None,
-        suite: Suite = None,
-        metric: Metric = None,
-        lower: Lower = None,
-        format: Format = None,
-        set: Lines = [],  # noqa: B006
-    ) -> CallToolResult:
-        """How sure one system's score is, and whether it is enough."""
-        options: dict[str, Option] = {
-            "at_least": at_least,
-            "at_most": at_most,
-            "arm": arm,
-            "range": range,
-            "missing": missing,
-        }
-        options |= {"cluster": cluster, "slice": slice, "suite": suite, "metric": metric, "lower": lower}
-        return _as_result(questions.answer("score", files, options | {"format": format, "set": set}))
+def _add_question(server: MCPServer, questions: Questions, options: type[BaseModel]) -> None:
+    """Add a tool by the name of its model, which takes the model's members and those of `Reading`."""
+    name, fields = options.__name__.lower(), options.model_fields | Reading.model_fields
 
-    @_tool(server)
-    def gate(
-        files: Annotated[
-            list[str],
-            Field(
-                min_length=1, max_length=2, description="The baseline's file or folder, then the candidate's."
-            ),
-        ],
-        margin: Annotated[
-            str | None, Field(description="The loss that would be accepted: 2pp, or 0.5score.")
-        ] = None,
-        arms: Annotated[
-            str | None, Field(description="BASE,CAND where a file holds several systems.")
-        ] = None,
-        unpaired: Annotated[bool, Field(description="The files are of different items.")] = False,
-        range: Range = None,
-        missing: Missing = "exclude_pair",
-        cluster: Cluster = None,
-        slice: Slice = None,
-        suite: Suite = None,
-        metric: Metric = None,
-        lower: Lower = None,
-        format: Format = None,
-        set: Lines = [],  # noqa: B006
-    ) -> CallToolResult:
-        """Whether a candidate is better than the baseline, no worse, worse, or cannot be told from it."""
-        options: dict[str, Option] = {
-            "margin": margin,
-            "arms": arms,
-            "unpaired": unpaired,
-            "range": range,
-            "missing": missing,
-        }
-        options |= {"cluster": cluster, "slice": slice, "suite": suite, "metric": metric, "lower": lower}
-        return _as_result(questions.answer("gate", files, options | {"format": format, "set": set}))
+    def ask(**given: Any) -> CallToolResult:
+        files = given.pop("files")
+        return _as_result(questions.answer(name, files, given))
 
-    @_tool(server)
-    def rank(
-        files: Files,
-        arms: Annotated[str | None, Field(description="A,B,…: which systems (left out: all).")] = None,
-        missing: Missing = "exclude_pair",
-        cluster: Cluster = None,
-        slice: Slice = None,
-        suite: Suite = None,
-        metric: Metric = None,
-        lower: Lower = None,
-        format: Format = None,
-        set: Lines = [],  # noqa: B006
-    ) -> CallToolResult:
-        """How several systems stand on the same items, and which of them can be told apart."""
-        options: dict[str, Option] = {
-            "arms": arms,
-            "missing": missing,
-            "cluster": cluster,
-            "slice": slice,
-            "suite": suite,
-        }
-        options |= {"metric": metric, "lower": lower, "format": format, "set": set}
-        return _as_result(questions.answer("rank", files, options))
+    ask.__name__, ask.__doc__ = name, options.__doc__
+    # the SDK makes a tool's schema of its signature, with a member a parameter: a model as one parameter would nest it
+    parameters = [
+        inspect.Parameter(
+            member, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[field.annotation, field]
+        )
+        for member, field in fields.items()
+    ]
+    ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    _tool(server)(ask)
 
 
 def _add_records(server: MCPServer, records: Records) -> None:

@@ -43,7 +43,7 @@ from service.domain.verdicts.records import (
     Verdict,
     VoidedBatch,
 )
-from service.domain.verdicts.selection import selection
+from service.domain.verdicts.selection import bound_selection
 from service.domain.verdicts.shortfall import shortfall
 from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.stopping import up_to_stop
@@ -283,6 +283,6 @@ def _describe(
             }
         )
         read = verdict_facts.interval_of(plan, verdict)
-        verdict = verdict.model_copy(update={"selection": selection(setting, paired, read)})
+        verdict = verdict.model_copy(update={"selection": bound_selection(setting, paired, read)})
     interval = verdict_facts.interval_of(plan, verdict)
     return verdict.model_copy(update={"sentence": verdict_words.sentence(plan, verdict, interval, marks)})

@@ -24,13 +24,14 @@ from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import request_for
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.reading import IntervalRead
+from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
 
 BEYOND_BOUND = 20
-"""Draws that have to lie beyond a bound for it to be told."""
+"""Draws that have to lie beyond a bound for it to be given."""
 
 
 class Selection(Record):
@@ -47,8 +48,8 @@ class Selection(Record):
     reason: str | None = Field(None, description="Why there is no bound.")
 
 
-def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Selection | None:
-    """What a choice on these items leaves of the estimate; None where the plan tells of none on them."""
+def bound_selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Selection | None:
+    """What a choice on these items leaves of the estimate; None where the plan names none on them."""
     plan, tried = setting.plan, setting.plan.tried
     own = {population.id for population in plan.tried_on_own()}
     if tried is None or own.isdisjoint(plan.tasks(setting.hypothesis.population)):
@@ -64,6 +65,7 @@ def selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Se
     use = setting.plan.test(name)
     if read is None or read.level is None or use is None:
         return without("selected_no_interval")
+    # Bonferroni: the one-sided error of the interval that the rule reads, shared among the variants
     tail = (1 - read.level) / 2 / tried.n
     answer = _answer_at(setting, use, paired, 1 - 2 * tail)
     ends = None if answer is None else answer.observe(*path.split(".")).value
@@ -85,14 +87,16 @@ def _answer_at(setting: Setting, use: TestUse, paired: Paired, level: float) -> 
         # at another level a sequential design would have stopped elsewhere
         if "level" not in test.request.model_fields or ordered_of(test) is not None:
             return None
-        asked: dict[str, Any] = {**use.parameters, "level": level}
+        parameters: dict[str, Any] = {**use.parameters, "level": level}
         if "n_resamples" in test.request.model_fields:
-            asked["n_resamples"] = MOST_DRAWS
-        request = request_for(setting.plan, test, use.model_copy(update={"parameters": asked}), paired)
+            parameters["n_resamples"] = MOST_DRAWS
+        request = request_for(setting.plan, test, use.model_copy(update={"parameters": parameters}), paired)
         if test.cost(request) > registry.MOST_SECONDS:
             return None
         return Answer(json.loads(test.answer(request).model_dump_json()))
-    except Exception:  # noqa: BLE001 - a bound that cannot be had must not keep a plan from its verdict
+    except (ForelockError, ValueError, ArithmeticError):
+        # a request that the test refuses, or data that it cannot compute at this level (linear algebra fails with a
+        # ValueError): a bound that cannot be had must not keep a plan from its verdict, and a fault of ours must show
         return None
 
 

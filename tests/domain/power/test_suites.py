@@ -8,7 +8,7 @@ from scipy import stats
 
 from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
-from service.domain.power.suites.drawn import Drawn
+from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import holding
 from service.domain.rules.settings import resolve
 from tests.domain.suites_sample import facts, outcomes, suite_plan, verdict
@@ -64,10 +64,10 @@ def test_levels_are_of_the_worst_task_at_the_margin():
 def test_a_rule_holds_on_the_sets_where_the_verdict_says_so():
     plan = suite_plan({**EVERY, "suites.0.weights": "items"}, {"one": 40, "two": 25})
     setting = resolve(plan).settings[0]
-    drawn = Drawn.of(setting, facts(plan))
+    suite = SimulatedSuite.of(setting, facts(plan))
     # drawn anew item by item from the same counts
     generator = np.random.default_rng(7)
-    sets = drawn.two_arms(generator, 12, [0.3, 0.4], 0.0, 0.5)
+    sets = suite.two_arms(generator, 12, [0.3, 0.4], 0.0, 0.5)
     held = holding(setting, sets)
     for at in range(12):
         values = {}

@@ -10,6 +10,8 @@ from scipy.stats import beta, binom
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
+from service.domain.verdicts import selection
+from service.errors import InvalidData
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from tests.journeys.plans import small_plan
@@ -63,3 +65,26 @@ def test_one_of_n_bounds_errs_no_more_than_it_says_whichever_is_chosen(
         return float(best[low > share].sum())
 
     assert errs(0.1 / variants) <= 0.1 < errs(0.1)
+
+
+@pytest.mark.parametrize(
+    "refusal", [InvalidData("too few"), np.linalg.LinAlgError("singular"), ZeroDivisionError()]
+)
+def test_data_that_the_test_cannot_take_leave_no_bound(
+    monkeypatch: pytest.MonkeyPatch, refusal: Exception
+) -> None:
+    assert _answer_where_the_test(monkeypatch, refusal) is None
+
+
+def test_a_fault_of_ours_is_not_taken_for_a_bound_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AttributeError):
+        _answer_where_the_test(monkeypatch, AttributeError("a name that is gone"))
+
+
+def _answer_where_the_test(monkeypatch: pytest.MonkeyPatch, raises: Exception) -> Any:
+    def find(*_: Any) -> Any:
+        raise raises
+
+    monkeypatch.setattr(selection.registry, "find", find)
+    setting: Any = None
+    return selection._answer_at(setting, plan().tests[0], setting, 0.9)

@@ -34,6 +34,20 @@ METHODS = {
 }
 
 
+def in_brief(outcome: str, estimate: float | None, ci: Json | None, unit: str, n: int) -> dict[str, Any]:
+    """The outcome and its numbers as `Form.answer` has them; an interval that is not there has ends that are null."""
+    ci = ci or {}
+    return {
+        "outcome": outcome,
+        "estimate": estimate,
+        "low": ci.get("low"),
+        "high": ci.get("high"),
+        "level": ci.get("level"),
+        "unit": unit,
+        "n": n,
+    }
+
+
 def show_level(value: float, *, points: bool) -> str:
     """A share in percent, or a score."""
     return f"{100 * value:.2f}%" if points else f"{value:.4g}"

@@ -9,6 +9,7 @@ from typing import Any
 from forelock.questions.forms.figures import (
     METHODS,
     has_ends,
+    in_brief,
     show_difference,
     show_ids,
     show_interval,
@@ -38,20 +39,17 @@ def exit_code(answer: Json) -> int:
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer of a comparison, part by part, in the language that it was asked in."""
-    ci = answer["ci"]
     return Form(
         question="gate",
         **lead_lines(answer),
         mark=MARKS[answer["outcome"]],
-        answer={
-            "outcome": answer["outcome"],
-            "estimate": answer["delta"],
-            "low": ci["low"],
-            "high": ci["high"],
-            "level": ci["level"],
-            "unit": "pp" if answer["points"] else "score",
-            "n": answer["n"],
-        },
+        answer=in_brief(
+            answer["outcome"],
+            answer["delta"],
+            answer["ci"],
+            "pp" if answer["points"] else "score",
+            answer["n"],
+        ),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
         parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.questions.forms.figures import has_ends, show_difference, show_interval
+from forelock.questions.forms.figures import has_ends, in_brief, show_difference, show_interval
 from forelock.questions.forms.form import EXPLORATORY, Form
 from forelock.questions.forms.gate_form import MARKS
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
@@ -17,20 +17,17 @@ MOST_BARS = 12
 
 def form_of(answer: Json) -> Form:
     """The answer of a comparison that grows, part by part."""
-    ci = answer["ci"] or {}
     return Form(
         question="gate",
         headline=answer["sentence"],
         mark=MARKS[answer["outcome"]],
-        answer={
-            "outcome": answer["outcome"],
-            "estimate": answer["delta"],
-            "low": ci.get("low"),
-            "high": ci.get("high"),
-            "level": ci.get("level"),
-            "unit": "pp" if answer["points"] else "score",
-            "n": answer["n"],
-        },
+        answer=in_brief(
+            answer["outcome"],
+            answer["delta"],
+            answer["ci"],
+            "pp" if answer["points"] else "score",
+            answer["n"],
+        ),
         picture=picture_of(answer),
         numbers=[*_numbers(answer)],
         done=[

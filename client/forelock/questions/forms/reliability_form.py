@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forelock.questions.forms.figures import has_ends, show_interval
+from forelock.questions.forms.figures import has_ends, in_brief, show_interval
 from forelock.questions.forms.form import Form
 from forelock.questions.forms.headlines import of_reliability
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
@@ -27,7 +27,6 @@ def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH
         bars = [Bar(point["ci"]["low"], point["value"], point["ci"]["high"], name) for name, point in points]
         picture = Picture(bars, [Bound(0.0, "0%", "zero"), Bound(1.0, "100%", "zero")])
     _, worst = points[len(points) // 2 - 1]
-    ci = worst["ci"] or {}
     line, rest = of_reliability(analysis, name, say)
     return Form(
         question="noise",
@@ -35,15 +34,9 @@ def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH
         open=rest,
         sentence=analysis["sentence"],
         mark="🎲",
-        answer={
-            "outcome": "estimate",
-            "estimate": worst["value"],
-            "low": ci.get("low"),
-            "high": ci.get("high"),
-            "level": ci.get("level"),
-            "unit": "share" if share else "score",
-            "n": analysis["n"],
-        },
+        answer=in_brief(
+            "estimate", worst["value"], worst["ci"], "share" if share else "score", analysis["n"]
+        ),
         picture=picture,
         numbers=[
             *((name, _at_point(point, say, share=share)) for name, point in points),

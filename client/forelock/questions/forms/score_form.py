@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from forelock.questions.forms.figures import has_ends, show_ids, show_interval, show_level, show_p
+from forelock.questions.forms.figures import has_ends, in_brief, show_ids, show_interval, show_level, show_p
 from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.suite_form import forest_of, suite_numbers, task_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
@@ -30,7 +30,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         question="score",
         **lead_lines(answer),
         mark=_MARKS[answer["outcome"]],
-        answer=in_brief(answer),
+        answer=brief_of(answer),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
         parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
@@ -41,18 +41,10 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     )
 
 
-def in_brief(answer: Json) -> dict[str, Any]:
+def brief_of(answer: Json) -> dict[str, Any]:
     """The outcome and its numbers, as programs read them first."""
-    ci = answer["ci"] or {}
-    return {
-        "outcome": answer["outcome"],
-        "estimate": answer["mean"],
-        "low": ci.get("low"),
-        "high": ci.get("high"),
-        "level": ci.get("level"),
-        "unit": "share" if answer["points"] else "score",
-        "n": answer["n"],
-    }
+    unit = "share" if answer["points"] else "score"
+    return in_brief(answer["outcome"], answer["mean"], answer["ci"], unit, answer["n"])
 
 
 def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:

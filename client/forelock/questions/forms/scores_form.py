@@ -7,7 +7,7 @@ from typing import Any
 
 from forelock.questions.forms.figures import has_ends, show_interval, show_level
 from forelock.questions.forms.form import Form
-from forelock.questions.forms.score_form import exit_code, in_brief
+from forelock.questions.forms.score_form import brief_of, exit_code
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
@@ -37,7 +37,7 @@ def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
         headline=_headline(scored, outcomes, say),
         open=say("compares_none"),
         mark={"meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}.get(worst, "📏"),
-        answer={"outcome": worst, "systems": [{"name": name, **in_brief(answer)} for name, answer in scored]},
+        answer={"outcome": worst, "systems": [{"name": name, **brief_of(answer)} for name, answer in scored]},
         picture=_picture(scored),
         parts=[("system", line) for line in _lines(answers, scored, say)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),

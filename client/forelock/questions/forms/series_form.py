@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.questions.forms.figures import has_ends, show_difference, show_interval, show_level, show_p
+from forelock.questions.forms.figures import (
+    has_ends,
+    in_brief,
+    show_difference,
+    show_interval,
+    show_level,
+    show_p,
+)
 from forelock.questions.forms.form import Form
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 
@@ -23,20 +30,17 @@ def exit_code(answer: Json) -> int:
 def form_of(answer: Json) -> Form:
     """The answer of a series, part by part."""
     latest = answer["runs"][-1]["standing"]
-    ci = latest["ci"] or {}
     return Form(
         question="gate",
         headline=answer["sentence"],
         mark=_MARKS[answer["outcome"]],
-        answer={
-            "outcome": answer["outcome"],
-            "estimate": latest["delta"],
-            "low": ci.get("low"),
-            "high": ci.get("high"),
-            "level": ci.get("level"),
-            "unit": "pp" if latest["binary"] else "score",
-            "n": latest["n"],
-        },
+        answer=in_brief(
+            answer["outcome"],
+            latest["delta"],
+            latest["ci"],
+            "pp" if latest["binary"] else "score",
+            latest["n"],
+        ),
         picture=picture_of(answer),
         numbers=[*_numbers(answer)],
         done=[

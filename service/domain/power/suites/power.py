@@ -23,7 +23,7 @@ from service.domain.power.divided import divided
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
 from service.domain.power.shapes import every_shape
-from service.domain.power.suites.drawn import Drawn
+from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import asks_for_more, holding
 from service.domain.power.worlds import ICCS, Corner, Worlds, worlds_of
 from service.domain.rules.settings import Setting
@@ -56,7 +56,7 @@ class SuitePower:
 
     plan: Plan
     setting: Setting
-    drawn: Drawn
+    suite: SimulatedSuite
     assumed: Assumed
     worlds: Worlds | None
     """Of two arms."""
@@ -64,13 +64,13 @@ class SuitePower:
     def sets(self, most: int) -> int:
         """How many data sets of `most` are drawn within the bound on values."""
         return int(
-            min(most, max(MOST_VALUES // max(self.drawn.n * self.drawn.endpoint.replicates, 1), FEWEST))
+            min(most, max(MOST_VALUES // max(self.suite.n * self.suite.endpoint.replicates, 1), FEWEST))
         )
 
     @property
     def n_sets(self) -> int:
         """Data sets of an entry."""
-        return COUNTED if self.drawn.counted else self.sets(SETS)
+        return COUNTED if self.suite.by_counts else self.sets(SETS)
 
     @cached_property
     def _missing(self) -> tuple[float, float]:
@@ -81,35 +81,35 @@ class SuitePower:
     def _complete(self) -> float:
         """The chance that an item has all of its results."""
         before, after = self._missing
-        whole = (1 - after) * ((1 - before) if self.drawn.paired else 1.0)
-        return float(whole**self.drawn.endpoint.replicates)
+        whole = (1 - after) * ((1 - before) if self.suite.paired else 1.0)
+        return float(whole**self.suite.endpoint.replicates)
 
     def icc(self, corner: Corner) -> float | None:
         """As the plan assumes, or a plausible one; None without clusters."""
-        if not any(self.drawn.clustered):
+        if not any(self.suite.clustered):
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
 
     def at(self, truth: float, corner: Corner = "reference") -> PowerAt:
         """The chance that the rule holds where every task has this true difference, or of one arm this mean."""
-        drawn, icc = self.drawn, self.icc(corner)
+        suite, icc = self.suite, self.icc(corner)
         scale = self._scale(corner, truth)
-        missing = sum(self._missing) / (2 if drawn.paired else 1)
+        missing = sum(self._missing) / (2 if suite.paired else 1)
         where = PowerAt(
-            discordance=scale if drawn.paired and drawn.right_or_wrong else None,
-            spread=None if drawn.right_or_wrong else scale if drawn.paired else scale * self._room(truth),
+            discordance=scale if suite.paired and suite.right_or_wrong else None,
+            spread=None if suite.right_or_wrong else scale if suite.paired else scale * self._room(truth),
             icc=icc,
             missing=missing or None,
-            truth=truth - drawn.threshold,
-            mean=None if drawn.paired else truth,
+            truth=truth - suite.threshold,
+            mean=None if suite.paired else truth,
             power=None,
         )
         if missing and self.plan.missing == "worst_case":
             return where.model_copy(update={"reason": FILLED})
-        kept = drawn.kept(self._complete) if missing and self.plan.missing == "exclude_pair" else drawn
-        intact = self._complete**drawn.n if self.plan.missing == "fail" else 1.0
-        generator, truths = np.random.default_rng([SEED, 1]), [truth] * len(drawn.sizes)
-        draw = kept.two_arms if drawn.paired else kept.one_arm
+        thinned = suite.thinned(self._complete) if missing and self.plan.missing == "exclude_pair" else suite
+        intact = self._complete**suite.n if self.plan.missing == "fail" else 1.0
+        generator, truths = np.random.default_rng([SEED, 1]), [truth] * len(suite.sizes)
+        draw = thinned.two_arms if suite.paired else thinned.one_arm
         held = holding(self.setting, draw(generator, self.n_sets, truths, icc or 0.0, scale))
         if held is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
@@ -125,27 +125,27 @@ class SuitePower:
 
     def _room(self, mean: float) -> float:
         """The largest SD that scores of this mean can have, in the middle task's own units."""
-        scale = self.drawn.scale
+        scale = self.suite.scale
         raw = float(np.clip(mean, scale.low, scale.high))
         return math.sqrt(max((raw - scale.low) * (scale.high - raw), 0.0))
 
     @property
     def best(self) -> float:
         """The greatest mean there can be of one arm, or the least where less is better."""
-        ends = self.drawn.high if self.drawn.good > 0 else self.drawn.low
-        return float(self.drawn.weights @ ends)
+        ends = self.suite.high if self.suite.good > 0 else self.suite.low
+        return float(self.suite.weights @ ends)
 
     @property
     def lead(self) -> tuple[LeadEffect, float]:
         """The true value at which power is told first, and what it is."""
         if self.worlds is not None:
             return self.worlds.lead
-        reference, good, sesoi = self.drawn.threshold, self.drawn.good, self.drawn.margin
+        reference, good, sesoi = self.suite.threshold, self.suite.good, self.suite.margin
         room = self.best - reference
         effect, gap = "halfway", room / 2
         if self.assumed.effect is not None:
             effect = "assumed"
-            gap = self.assumed.effect.for_endpoint(binary=self.drawn.endpoint.kind == "binary")
+            gap = self.assumed.effect.for_endpoint(binary=self.suite.endpoint.kind == "binary")
         elif sesoi is not None and sesoi <= abs(room):
             effect, gap = "sesoi", good * sesoi
         return effect, reference + gap  # type: ignore[return-value]
@@ -154,25 +154,25 @@ class SuitePower:
         """True values that power is told at beside the first."""
         if self.worlds is not None:
             return tuple(truth for truth in self.worlds.listed if abs(truth) <= 1 or not self.worlds.binary)
-        room = self.best - self.drawn.threshold
-        return tuple(round(self.drawn.threshold + share * room, 12) for share in (0.0, 0.2, 0.5, 0.8))
+        room = self.best - self.suite.threshold
+        return tuple(round(self.suite.threshold + share * room, 12) for share in (0.0, 0.2, 0.5, 0.8))
 
     @property
     def stated(self) -> bool:
         """The plan's assumptions leave nothing to a range."""
-        known = self.drawn.right_or_wrong or self.assumed.sd is not None
+        known = self.suite.right_or_wrong or self.assumed.sd is not None
         if self.worlds is not None:
             known = self.worlds.scale_stated
-        return known and (not any(self.drawn.clustered) or self.assumed.icc is not None)
+        return known and (not any(self.suite.clustered) or self.assumed.icc is not None)
 
     def words(self) -> str:
         """What the numbers take for granted."""
-        drawn = self.drawn
-        phrases = ["every task has the same true " + ("difference" if drawn.paired else "mean")]
-        if any(drawn.clustered):
+        suite = self.suite
+        phrases = ["every task has the same true " + ("difference" if suite.paired else "mean")]
+        if any(suite.clustered):
             phrases.append("no cluster spans tasks")
-        if not drawn.right_or_wrong:
-            phrases.append("differences are normal" if drawn.paired else "scores follow a beta distribution")
+        if not suite.right_or_wrong:
+            phrases.append("differences are normal" if suite.paired else "scores follow a beta distribution")
         policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
         if policy == "holm" and self.setting.hypothesis.id in members(self.plan):
             phrases.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
@@ -186,14 +186,14 @@ def _share(held: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[float, flo
 
 
 def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
-    drawn = Drawn.of(setting, facts)
-    if isinstance(drawn, str):
-        return drawn
-    worlds = worlds_of(plan, setting) if drawn.paired else None
-    if drawn.paired and worlds is None:
+    suite = SimulatedSuite.of(setting, facts)
+    if isinstance(suite, str):
+        return suite
+    worlds = worlds_of(plan, setting) if suite.paired else None
+    if suite.paired and worlds is None:
         return NO_SESOI
     assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
-    return SuitePower(plan, setting, drawn, assumed, worlds)
+    return SuitePower(plan, setting, suite, assumed, worlds)
 
 
 def suite_power(
@@ -203,7 +203,7 @@ def suite_power(
     power = _of(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
-    best = holding(setting, power.drawn.best())
+    best = holding(setting, power.suite.best())
     if best is not None and not best.any() and asks_for_more(setting):
         return base.model_copy(update={"can_pass": False, "reason": NEVER})
     policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
@@ -266,59 +266,59 @@ def suite_level(
     power = _of(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
-    drawn, known = power.drawn, []
-    nulls = list(_nulls(power, truths if drawn.paired else (drawn.threshold,)))
-    n_sets = COUNTED if drawn.counted else power.sets(LEVEL_SETS)
-    few = n_sets if drawn.counted else max(n_sets // TENTH, min(FEWEST, n_sets))
+    suite, known = power.suite, []
+    nulls = list(_nulls(power, truths if suite.paired else (suite.threshold,)))
+    n_sets = COUNTED if suite.by_counts else power.sets(LEVEL_SETS)
+    few = n_sets if suite.by_counts else max(n_sets // TENTH, min(FEWEST, n_sets))
     for null in nulls:
-        held = holding(setting, _draw(drawn, null, few, 0))
+        held = holding(setting, _draw(suite, null, few, 0))
         if held is None:
             return base.model_copy(update={"reason": NOT_SIMULATED})
         known.append((_share(held), null))
     known.sort(key=lambda row: row[0][0], reverse=True)
     if few < n_sets:  # the worst anew, so that the level that is told is not the luckiest of many
-        anew = [(holding(setting, _draw(drawn, null, n_sets, 1)), null) for _, null in known[:ANEW]]
+        anew = [(holding(setting, _draw(suite, null, n_sets, 1)), null) for _, null in known[:ANEW]]
         known = [(_share(held), null) for held, null in anew if held is not None]
     (level, error), null = max(known, key=lambda row: row[0][0])
-    paired = drawn.paired
+    paired = suite.paired
     spread = null.scale if paired else null.scale * power._room(null.truth)
     return base.model_copy(
         update={
             "level": level,
             "method": "simulated",
             "standard_error": error,
-            "discordance": null.scale if paired and drawn.right_or_wrong else None,
-            "spread": None if drawn.right_or_wrong else spread,
+            "discordance": null.scale if paired and suite.right_or_wrong else None,
+            "spread": None if suite.right_or_wrong else spread,
             "icc": null.icc,
-            "truth": null.truth - drawn.threshold,
+            "truth": null.truth - suite.threshold,
             "mean": None if paired else null.truth,
             "world": null.shape,
         }
     )
 
 
-def _draw(drawn: Drawn, null: _Null, n_sets: int, stream: int) -> SuiteSets:
+def _draw(suite: SimulatedSuite, null: _Null, n_sets: int, stream: int) -> SuiteSets:
     generator = np.random.default_rng([SEED, 2, stream])
-    if drawn.paired:
-        return drawn.two_arms(generator, n_sets, null.truths, null.icc or 0.0, null.scale, null.shape)  # type: ignore[arg-type]
-    return drawn.one_arm(generator, n_sets, null.truths, null.icc or 0.0, null.scale)
+    if suite.paired:
+        return suite.two_arms(generator, n_sets, null.truths, null.icc or 0.0, null.scale, null.shape)  # type: ignore[arg-type]
+    return suite.one_arm(generator, n_sets, null.truths, null.icc or 0.0, null.scale)
 
 
 def _nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
-    drawn = power.drawn
-    iccs: tuple[float | None, ...] = LEVEL_ICCS if any(drawn.clustered) else (None,)
+    suite = power.suite
+    iccs: tuple[float | None, ...] = LEVEL_ICCS if any(suite.clustered) else (None,)
     shapes: tuple[str | None, ...] = (None,)
-    if not drawn.paired:
-        scales: tuple[float, ...] = (0.0,) if drawn.right_or_wrong else (0.5, 0.9)
-    elif drawn.right_or_wrong:
-        least = 2 * max(drawn.margin or 0.0, *map(abs, truths))
+    if not suite.paired:
+        scales: tuple[float, ...] = (0.0,) if suite.right_or_wrong else (0.5, 0.9)
+    elif suite.right_or_wrong:
+        least = 2 * max(suite.margin or 0.0, *map(abs, truths))
         scales = tuple(dict.fromkeys(min(max(share, least), 1.0) for share in LEVEL_SHARES))
     else:
-        scales = tuple(share * drawn.scale.length for share in LEVEL_SPREADS)
+        scales = tuple(share * suite.scale.length for share in LEVEL_SPREADS)
         shapes = tuple(shape.name for shape in every_shape())
     every = power.setting.hypothesis.about == "every_task"
     for truth in truths:
-        places_ = _one_by_one(drawn, truth) if every else ([truth] * len(drawn.sizes),)
+        places_ = _one_by_one(suite, truth) if every else ([truth] * len(suite.sizes),)
         for tasks in places_:
             for scale in scales:
                 for icc in iccs:
@@ -326,14 +326,18 @@ def _nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
                         yield _Null(tasks, truth, scale, icc, shape)
 
 
-def _one_by_one(drawn: Drawn, truth: float) -> Iterator[list[float]]:
+def _one_by_one(suite: SimulatedSuite, truth: float) -> Iterator[list[float]]:
     """One task at the margin and every other as good as can be; tasks of like sizes are alike."""
-    count, far, most = len(drawn.sizes), 0.5 if drawn.paired else None, MOST_TASKS[0 if drawn.counted else 1]
-    by_size = sorted(range(count), key=lambda at: len(drawn.sizes[at]))
+    count, far, most = (
+        len(suite.sizes),
+        0.5 if suite.paired else None,
+        MOST_TASKS[0 if suite.by_counts else 1],
+    )
+    by_size = sorted(range(count), key=lambda at: len(suite.sizes[at]))
     places_ = dict.fromkeys(by_size[round(at)] for at in np.linspace(0, count - 1, min(most, count)))
-    ends = drawn.high if drawn.good > 0 else drawn.low
+    ends = suite.high if suite.good > 0 else suite.low
     for place in places_:
-        others = [drawn.good * far * drawn.scale.length / length for length in drawn.lengths] if far else ends
+        others = [suite.good * far * suite.scale.length / length for length in suite.lengths] if far else ends
         tasks = [float(other) for other in others]
         tasks[place] = truth
         yield tasks

@@ -1,6 +1,6 @@
 """A suite as its plan describes it, and data sets of it: every task with its own items, clusters and scale.
 
-What is true of a task is told on the scale of the suite. Clusters are drawn within one task each: which of them span
+What is true of a task is stated on the scale of the suite. Clusters are drawn within one task each: which of them span
 tasks is not known of a plan. Numbers are what `kernels.suites.many_sets` reads: means, variances and spreads by task.
 """
 
@@ -28,7 +28,7 @@ from service.stats.shared.declaring.suite_sets import SuiteSets
 
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
-Told = tuple[Side, Floats, Side, Side]
+TaskDraws = tuple[Side, Floats, Side, Side]
 """Of one task: what is averaged, its spread over items, what is lost, what is gained; (D,) each."""
 
 NO_ENDS = "power of a suite needs the least and the greatest value of its endpoint: declare `bounds`"
@@ -38,7 +38,7 @@ OF_RUNS = "a mean of replicates is neither right or wrong nor a free score: not 
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class SimulatedSuite:
     """The suite of a hypothesis."""
 
     endpoint: Endpoint
@@ -55,7 +55,7 @@ class Drawn:
     paired: bool
 
     @classmethod
-    def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> Drawn | str:
+    def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> SimulatedSuite | str:
         """The suite of a hypothesis, or why it is not drawn."""
         suite, endpoint, plan = setting.suite, setting.endpoint, setting.plan
         ends = None if endpoint is None else extremes(endpoint)
@@ -111,18 +111,20 @@ class Drawn:
         return good_direction(self.endpoint)
 
     @property
-    def counted(self) -> bool:
+    def by_counts(self) -> bool:
         """Items are independent, and right or wrong: counts tell all there is."""
         return self.right_or_wrong and not any(self.clustered)
 
-    def kept(self, share: float) -> Drawn:
+    def thinned(self, share: float) -> SimulatedSuite:
         """With that share of the items of every task; of clusters, of every cluster."""
         sizes = tuple(np.maximum(np.rint(task * share), 1).astype(np.int64) for task in self.sizes)
         thin = tuple(
             size if clustered else np.ones(max(round(len(task) * share), 2), dtype=np.int64)
             for size, task, clustered in zip(sizes, self.sizes, self.clustered, strict=True)
         )
-        return Drawn(**{**{name: getattr(self, name) for name in self.__dataclass_fields__}, "sizes": thin})
+        return SimulatedSuite(
+            **{**{name: getattr(self, name) for name in self.__dataclass_fields__}, "sizes": thin}
+        )
 
     def two_arms(
         self,
@@ -139,7 +141,7 @@ class Drawn:
             scale: share of discordant items, or the SD of item differences in units of the endpoint.
         """
 
-        def told(at: int, sizes: Sizes, clustered: bool) -> Told:
+        def draw_task(at: int, sizes: Sizes, clustered: bool) -> TaskDraws:
             own = icc if clustered else 0.0
             if self.right_or_wrong:
                 return _pairs(generator, n_sets, sizes, truths[at] * self.lengths[at], scale, own)
@@ -147,14 +149,14 @@ class Drawn:
             placed = placed.at(truths[at] * self.lengths[at], scale, self.scale.length, by_mean)
             return _of_items(placed.draw_items(generator, n_sets, sizes, own), sizes)
 
-        return self._sets(told)
+        return self._sets(draw_task)
 
     def one_arm(
         self, generator: np.random.Generator, n_sets: int, means: Sequence[float], icc: float, spread: float
     ) -> SuiteSets:
         """Data sets whose tasks have these true means; `spread` of scores in units of the largest there can be."""
 
-        def told(at: int, sizes: Sizes, clustered: bool) -> Told:
+        def draw_task(at: int, sizes: Sizes, clustered: bool) -> TaskDraws:
             mean = float(np.clip(self.floors[at] + means[at] * self.lengths[at], *self._ends))
             n = int(sizes.sum())
             if self.right_or_wrong and not clustered and self.endpoint.replicates == 1:
@@ -175,7 +177,7 @@ class Drawn:
             assert values is not None  # noqa: S101 - of what is drawn every item has a value
             return _of_items(values, sizes)
 
-        return self._sets(told)
+        return self._sets(draw_task)
 
     def best(self) -> SuiteSets:
         """The one data set that is best for the candidate: all of its items at the good end, of two arms against the
@@ -183,18 +185,18 @@ class Drawn:
         end = self.scale.high if self.good > 0 else self.scale.low
         value = end if not self.paired else self.good * self.scale.length
 
-        def told(_at: int, sizes: Sizes, _clustered: bool) -> Told:
+        def draw_task(_at: int, sizes: Sizes, _clustered: bool) -> TaskDraws:
             return _of_items(np.full((1, int(sizes.sum())), value), sizes)
 
-        return self._sets(told)
+        return self._sets(draw_task)
 
     @property
     def _ends(self) -> tuple[float, float]:
         return self.scale.low, self.scale.high
 
-    def _sets(self, told: Callable[[int, Sizes, bool], Told]) -> SuiteSets:
+    def _sets(self, draw_task: Callable[[int, Sizes, bool], TaskDraws]) -> SuiteSets:
         rows = [
-            told(at, sizes, clustered)
+            draw_task(at, sizes, clustered)
             for at, (sizes, clustered) in enumerate(zip(self.sizes, self.clustered, strict=True))
         ]
         lengths, floors = self.lengths, np.zeros_like(self.floors) if self.paired else self.floors
@@ -231,7 +233,7 @@ def _sizes(task: Population, facts: Mapping[str, ManifestFacts]) -> Sizes:
 
 def _pairs(
     generator: np.random.Generator, n_sets: int, sizes: Sizes, truth: float, discordance: float, icc: float
-) -> Told:
+) -> TaskDraws:
     """Two arms that are right or wrong: items that one alone wins."""
     share = min(max(discordance, abs(truth)), 1.0)
     truth = float(np.clip(truth, -share, share))
@@ -250,7 +252,7 @@ def _pairs(
     return column, spread, sums_by_unit(lost, sizes), sums_by_unit(won, sizes)
 
 
-def _of_items(items: Floats, sizes: Sizes) -> Told:
+def _of_items(items: Floats, sizes: Sizes) -> TaskDraws:
     """Items (D, n), unit by unit."""
     column = sums_by_unit(sums_of(items, sizes), sizes)
     lost, gained = (
