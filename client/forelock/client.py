@@ -52,7 +52,7 @@ class Client(DocumentCalls):
 
     def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:
         """Run a statistical test on the caller's data; waits when the service makes a job of it."""
-        response = self._send("POST", f"/v1/tests/{part(name)}", json=dict(request))
+        response = self._send("POST", f"/v1/tests/{part(name)}", json=dict(request), params=self._spoken)
         if response.status_code != 202:
             return read_object(response)
         location = header(response, "Location")
@@ -68,7 +68,7 @@ class Client(DocumentCalls):
 
     def post_run(self, series: str, run: Mapping[str, Any]) -> Json:
         """Post a run of a series, and learn what the series shows. To post it again changes nothing."""
-        return self._json("POST", f"/v1/series/{part(series)}/points", json=dict(run))
+        return self._json("POST", f"/v1/series/{part(series)}/points", json=dict(run), params=self._spoken)
 
     def series(self, name: str) -> Json:
         """A series: what it shows, and every run since its reference."""

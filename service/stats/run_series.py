@@ -112,6 +112,8 @@ class NamedRun(RunStanding):
 class RunSeriesAnalysis(Analysis, Watch):
     """Whether a drop is shown, and every run."""
 
+    headline: str = Field(description="What is shown, in a line.")
+    open: str = Field(description="What was not shown; empty: nothing is left to say.")
     since_run: str | None = Field(description="Name of the run `since`.")
     alarm_run: str | None = Field(description="Name of the run `alarm`.")
     false_alarm_every: float = Field(
@@ -207,14 +209,14 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
         n_clusters=None if request.clusters is None else len(set(request.clusters)),
         reasons=reasons,
         warnings=tuple(_warnings(request, standings)),
-        sentence=tell(
+        **tell(
             watched,
             names,
             standings,
             every=request.false_alarm_every,
             binary=binary,
             lower_is_better=lower,
-        ).text(spoken()),
+        ).texts(spoken()),
     )
 
 

@@ -29,6 +29,14 @@ def test_the_first_ten_of_each_are_shown_with_their_first_words(shell, pair):
     assert "… and 4 more" in output
 
 
+def test_the_lists_are_in_the_language_of_the_answer(shell, pair):
+    output = shell("gate", *pair, "--items", "--lang", "zh", "--markdown", "out.md")[1]
+    assert f"  变好        {GAINED} 个题目：" in output
+    assert "    q0  0 变为 1  What is 0?" in output
+    assert "…… 另有 4 个" in output
+    assert f"<summary>变差的有 {LOST} 个题目</summary>" in Path("out.md").read_text()
+
+
 def test_programs_and_tables_have_all_of_them(shell, pair):
     answer = json.loads(shell("gate", *pair, "--json", "--items", "changes.csv")[1])
     assert (len(answer["items"]["gained"]), len(answer["items"]["lost"])) == (GAINED, LOST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -260,9 +261,54 @@ def test_nothing_paired_is_no_answer_and_one_item_no_claim(shell):
     assert (status, answer["outcome"], answer["n"]) == (12, "cannot_tell", 1)
 
 
+@pytest.mark.parametrize(
+    ("candidate", "more", "line", "rest"),
+    [
+        (GAINED, (), "b.csv beat a.csv: +11.67 pp (95% confidence sequence +", ""),
+        (BASE, (), "Cannot tell whether b.csv is better or worse than a.csv: +0.00 pp (95% confidence",
+         "The sequence holds 0: neither a gain nor a loss is ruled out."),
+        (BASE, ("--margin", "20pp"), "b.csv is no worse than a.csv within 20.00 pp: +0.00 pp (",
+         "Not shown: that b.csv is better."),
+        (BASE, ("--margin", "1pp"), "Cannot tell whether b.csv is no worse than a.csv within 1.00 pp: ",
+         "The sequence holds 0 and reaches -1.00 pp: neither a gain nor a loss is ruled out, nor is a loss of the "
+         "margin."),
+        (BASE * 0, ("--margin", "2pp"), "b.csv is worse than a.csv: -",
+         "Shown as well: a loss beyond the margin of 2.00 pp."),
+        (BASE * 0, ("--lower", "--margin", "2pp"), "b.csv beat a.csv (lower is better): -", ""),
+        (1 - BASE * 0, ("--lower", "--margin", "2pp"), "b.csv is worse than a.csv (lower is better): +",
+         "Shown as well: a loss beyond the margin of 2.00 pp."),
+        ([None, *GAINED[1:60], *[None] * (N - 60)], (), "Cannot tell whether b.csv is better or worse", None),
+    ],
+)  # fmt: skip
+def test_a_look_begins_with_a_headline_and_what_is_open(shell, candidate, more, line, rest):
+    _, answer = asked(shell, *pair(candidate=candidate), "--look", "grown", *more)
+    assert answer["headline"].startswith(line)
+    assert not answer["headline"].endswith(".")
+    assert rest is None or answer["open"] == rest
+    assert answer["sentence"].endswith(".")
+    assert answer["headline"] not in answer["sentence"]
+
+
+def test_a_look_is_answered_in_chinese_where_that_is_asked(shell):
+    shell("gate", *pair(100), "--look", "grown", "--margin", "1pp")
+    gaps = [None if at % 9 == 0 else value for at, value in enumerate(GAINED)]
+    _, output, errors = shell(
+        "gate", *pair(since=100, candidate=gaps), "--look", "grown", "--lang", "zh", "--explain"
+    )
+    assert errors == ""
+    assert output.splitlines()[0].startswith(("b.csv 优于 a.csv：", "无法判定 b.csv 是否不劣于 a.csv"))
+    for words in ("置信序列", "代价", "查看", "增加 100 个", "没有结果", "下一步：", "探索性", "对冲资本"):
+        assert words in output
+    ours = [
+        line for line in output.splitlines() if not line.startswith("说明：")
+    ]  # how files were read is English
+    prose = " ".join(ours).replace("Waudby-Smith", "").replace("Ramdas", "")
+    assert not re.search(r"[a-z]{4,} [a-z]{3,} [a-z]{3,}", prose), prose
+
+
 def test_the_picture_has_an_interval_for_every_look(shell):
     for upto in (60, 120, 240):
         shell("gate", *pair(upto), "--look", "grown", "--svg", "grown.svg", "--markdown", "grown.md")
     drawn = Path("grown.svg").read_text()
     assert [f"n = {upto}" in drawn for upto in (60, 120, 240)] == [True] * 3
-    assert Path("grown.md").read_text().startswith("### ✅ Better")
+    assert Path("grown.md").read_text().startswith("### ✅ b.csv beat a.csv: ")

@@ -38,6 +38,30 @@ def test_runs_are_kept_in_a_file_and_a_drop_is_an_exit_status(shell):
     assert (status, "Nothing is shown: 1 reference run" in output) == (0, True)
 
 
+def test_a_series_begins_with_a_headline_and_what_is_open_in_both_languages(shell):
+    for name, more in (("a", ("--reference",)), ("b", ())):
+        shell("gate", "--series", "s", write(name), *more)
+    answer = json.loads(shell("gate", "--series", "s", "b.csv", "--json")[1])
+    assert answer["headline"].startswith("No drop is shown in 1 run after the reference: the last run has ")
+    assert answer["headline"] not in answer["sentence"]
+    assert answer["open"] == "Not shown: that there was none; small drops take more runs to show."
+    _, brief, _ = shell("gate", "--series", "s", "b.csv", "--lang", "zh")
+    chinese = json.loads(shell("gate", "--series", "s", "b.csv", "--lang", "zh", "--json")[1])
+    joined = "".join(brief.split())
+    assert joined.startswith("".join((chinese["headline"] + chinese["open"]).split()))
+    assert chinese["sentence"] not in joined
+    assert chinese["answer"] == answer["answer"]
+    assert all(
+        words in brief for words in ("概率", "证据", "自参照以来 2 次", "下一步：请继续", "每次运行之后")
+    )
+
+
+def test_a_warning_of_the_newest_run_is_kept_in_chinese_too(shell):
+    shell("gate", "--series", "s", write("a"))
+    chinese = json.loads(shell("gate", "--series", "s", write("b", left_out=30), "--lang", "zh", "--json")[1])
+    assert [caution["code"] for caution in chinese["cautions"]] == ["RUN_INCOMPLETE"]
+
+
 def test_a_run_is_in_once_and_stays_as_it_came(shell):
     shell("gate", "--series", "nightly", write("a"), "--margin", "1pp")
     assert shell("gate", "--series", "nightly", "a.csv")[0] == 0

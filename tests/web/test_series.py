@@ -11,8 +11,7 @@ import pytest
 
 import service.web
 from service.reports.charts.runs import LARGEST_POWER, MOST_RUNS, runs
-from service.stats.shared.methods.run_series import RUN_INCOMPLETE
-from service.words import LANGUAGES, say
+from service.words import LANGUAGES
 from service.words.catalogue import templates
 from tests.web.outline import page
 
@@ -54,7 +53,7 @@ def dropped(post):
 def test_a_page_says_what_the_api_says(reader, dropped):
     assert dropped["outcome"] == "dropped"
     text = page(reader, "/series/nightly").text
-    for told in (dropped["sentence"], dropped["next"], dropped["since"]):
+    for told in (*(dropped[part] for part in ("headline", "open", "sentence", "next")), dropped["since"]):
         assert told in text
     assert "100" in text
     assert "1 pp" in text
@@ -139,16 +138,15 @@ def test_a_series_of_nothing_but_references_has_no_picture(reader, post):
     assert "2 reference runs, and no run after" in html
 
 
-def test_the_warning_is_the_one_of_the_statistical_test():
-    words = {"run": "x", "n_missing": 3, "n": 9}
-    assert say("series.run_incomplete", **words) == RUN_INCOMPLETE(**words).message
-
-
 def test_every_word_of_the_room_is_said_somewhere():
     sources = [*ROOT.rglob("*.py"), *ROOT.rglob("templates/*.html")]
     said = {code for path in sources for code in re.findall(r"""["']series\.(\w+)["']""", path.read_text())}
     said |= {"picture_before", "picture_since"}
-    said |= {"run_incomplete"}  # read back from what the warning says
+    said |= {  # named by what a series shows
+        f"{part}{outcome}"
+        for part in ("", "line_", "open_")
+        for outcome in ("no_drop_shown", "dropped", "fell_back")
+    }
     assert set(templates("en", "series")) == said - {"create", "run", "html"} | {"run"}
 
 

@@ -126,7 +126,8 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     form, document = form_of(answer, say_of(options)), answer
     if options.items is not None:
         changes = changes_of(reading)
-        form = replace(form, more=changes.lines(), folded=[*changes.folded()])
+        say = say_of(options)
+        form = replace(form, more=changes.lines(say), folded=[*changes.folded(say)])
         document = {**answer, "items": changes.document()}
         if options.items:
             changes.write(options.items)
@@ -164,8 +165,9 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
         margin=options.margin,
         scores=options.range,
         largest_cluster=options.largest_cluster,
+        say=say_of(options),
     )
-    show_answer(options, form_of(answer), answer, reading)
+    show_answer(options, form_of(answer, say_of(options)), answer, reading)
     return EXITS[str(answer["outcome"])]
 
 
@@ -187,8 +189,9 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
         run=options.run,
         reference=options.reference,
         margin=options.margin,
+        say=say_of(options),
     )
-    show_answer(options, form_of(answer), answer, reading)
+    show_answer(options, form_of(answer, say_of(options)), answer, reading)
     return exit_code(answer)
 
 

@@ -14,6 +14,7 @@ from forelock import files
 from forelock.problem import FileFault
 from forelock.questions.tables.table import Reading
 from forelock.text import plain, uncomputed
+from forelock.words import ENGLISH, Say, padded
 
 Json = dict[str, Any]
 SHOWN = 10
@@ -53,22 +54,29 @@ class Changes:
         yield "lost", self.lost
         yield "gained", self.gained
 
-    def lines(self) -> list[str]:
+    def lines(self, say: Say = ENGLISH) -> list[str]:
         """The first of each, for a terminal."""
         lines = []
         for kind, items in self.kinds():
-            lines.append(f"  {kind:<10}  {len(items)} items" + (":" if items else ""))
-            lines += [f"    {_line(item)}" for item in items[:SHOWN]]
+            count = say.count("items", len(items))
+            count = say("changed_first", items=count) if items else count
+            lines.append(f"  {padded(say(f'changed_{kind}'), 10)}  {count}")
+            lines += [f"    {_line(item, say)}" for item in items[:SHOWN]]
             if len(items) > SHOWN:
-                lines.append(f"    … and {len(items) - SHOWN} more (--items=FILE.csv writes all)")
+                lines.append(f"    {say('changed_more', n=len(items) - SHOWN)}")
         return lines
 
-    def folded(self) -> Iterator[tuple[str, Sequence[str]]]:
+    def folded(self, say: Say = ENGLISH) -> Iterator[tuple[str, Sequence[str]]]:
         """What is folded in a comment: a summary, and a line for each item."""
         for kind, items in self.kinds():
             if items:
-                more = [f"and {len(items) - MOST_FOLDED} more"] if len(items) > MOST_FOLDED else []
-                yield f"{len(items)} items {kind}", [*map(_line, items[:MOST_FOLDED]), *more]
+                more = (
+                    [say("changed_and_more", n=len(items) - MOST_FOLDED)] if len(items) > MOST_FOLDED else []
+                )
+                summary = say(
+                    "changed_summary", items=say.count("items", len(items)), kind=say(f"changed_{kind}")
+                )
+                yield summary, [*(_line(item, say) for item in items[:MOST_FOLDED]), *more]
 
     def write(self, path: str) -> None:
         """All of them as CSV, whose texts no spreadsheet computes.
@@ -118,6 +126,7 @@ def changes_of(reading: Reading) -> Changes:
     return Changes(gained, lost, len(both) - len(items))
 
 
-def _line(item: Changed) -> str:
+def _line(item: Changed, say: Say) -> str:
     words = f"  {plain(item.input)}" if item.input else ""
-    return f"{plain(item.item_id)}  {item.baseline:.4g} to {item.candidate:.4g}{words}"
+    change = say("changed_from_to", before=f"{item.baseline:.4g}", after=f"{item.candidate:.4g}")
+    return f"{plain(item.item_id)}  {change}{words}"

@@ -23,6 +23,7 @@ from forelock.questions.kept import read_kept
 from forelock.questions.look_answer import answer_of
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.table import Reading, System
+from forelock.words import ENGLISH, Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -80,6 +81,7 @@ def look(
     margin: str | None = None,
     scores: str | None = None,
     largest_cluster: int | None = None,
+    say: Say = ENGLISH,
 ) -> tuple[Json, Reading]:
     """What all items show that the comparison `name` has seen, once those of the files are in it.
 
@@ -112,7 +114,8 @@ def look(
         _begin(kept["settings"], fresh)
     _require(path, kept, fresh)
     looks = [*kept["looks"], _added(fresh)] if fresh else kept["looks"]
-    answer = answer_of(asked_of, TEST, looks, kept["settings"], [system.name for system in reading.systems])
+    names = [system.name for system in reading.systems]
+    answer = answer_of(asked_of, TEST, looks, kept["settings"], names, say)
     if fresh:
         looks[-1]["told"] = {part: answer[part] for part in ("outcome", "ci", "n")}
         beside = path.with_name(path.name + ".new")

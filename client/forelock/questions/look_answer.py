@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forelock.questions.forms.figures import show_difference
+from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -19,18 +22,15 @@ TIE = 1e-9
 """An end this close to a bound counts as equal to it."""
 LONGEST = 512
 """Letters of a name in a request."""
-NEXT = {
-    "cannot_tell": "add items and look again, as often as you like, or stop: which items are added has to be settled "
-    "before their outcomes are known",
-    "better": "it stands, whatever is added; to claim it, lock a plan and run fresh items",
-    "no_worse": "it stands, whatever is added; to claim it, lock a plan and run fresh items",
-    "worse": "keep the baseline; look at the items that only the baseline has right",
-}
-_CLAIMS = {"better": "better", "no_worse": "no worse", "worse": "worse"}
 
 
 def answer_of(
-    asked_of: Client | Local, test: str, looks: Sequence[Json], settings: Json, names: Sequence[str]
+    asked_of: Client | Local,
+    test: str,
+    looks: Sequence[Json],
+    settings: Json,
+    names: Sequence[str],
+    say: Say = ENGLISH,
 ) -> Json:
     """The answer from the items of all looks, in their order.
 
@@ -39,6 +39,7 @@ def answer_of(
         looks: of each the columns `items`, `baseline`, `candidate` and `clusters`.
         settings: what the first look fixed.
         names: of the baseline and the candidate.
+        say: the language of its sentences.
     """
     columns = {
         name: [value for entry in looks for value in entry[name]]
@@ -63,7 +64,8 @@ def answer_of(
     if not paired:
         return {
             **common, "outcome": "cannot_tell", "delta": None, "ci": None, "price": None, "warnings": [],
-            "sentence": "Cannot tell: no item has a result in both arms.", "next": NEXT["cannot_tell"],
+            "headline": say("grown_no_item"), "open": say("grown_open_nothing"),
+            "sentence": say("grown_no_item") + say("stop"), "next": say("grown_next_cannot_tell"),
             "provenance": {},
         }  # fmt: skip
     sequence = _sequence(asked_of, test, paired, settings)
@@ -75,16 +77,16 @@ def answer_of(
         worst = _sequence(asked_of, test, _filled(rows, settings, against=outcome != "worse"), settings)
         if outcome not in _claims(worst["analysis"]["ci"], margin, lower=settings["lower"]):
             overruled, outcome = outcome, "cannot_tell"
-            warnings.append(_missing(len(rows) - len(paired), len(rows), _CLAIMS[overruled]))
+            warnings.append(_missing(len(rows) - len(paired), len(rows), say(overruled), say))
     return {
         **common,
         "outcome": outcome,
         "delta": analysis["delta"],
         "ci": analysis["ci"],
         "price": _price(asked_of, paired, settings, analysis["ci"]),
-        "sentence": _sentence(outcome, overruled, {**analysis, **common}, names),
+        **_Lines(outcome, overruled, claims, {**analysis, **common}, names, say).texts(),
         "warnings": warnings,
-        "next": NEXT[outcome],
+        "next": say(f"grown_next_{outcome}"),
         "provenance": sequence["provenance"],
     }
 
@@ -147,12 +149,11 @@ def _filled(
     ]
 
 
-def _missing(n_missing: int, n: int, claim: str) -> Json:
+def _missing(n_missing: int, n: int, claim: str, say: Say) -> Json:
     return {
         "code": "MISSING_RESULTS",
         "severity": "serious",
-        "message": f"{n_missing} of {n} items lack a result in an arm or in both, and with the worst there could be in "
-        f"their place '{claim}' would not be shown: it is not claimed. Run items to their end before they are added.",
+        "message": say("grown_missing", missing=n_missing, n=n, claim=claim),
         "citation": None,
     }
 
@@ -188,27 +189,93 @@ def _price(
     return {"items_read_once": max(round(share * len(rows)), 1), "share": 1 - share}
 
 
-def _sentence(outcome: str, overruled: str, answer: Json, names: Sequence[str]) -> str:
-    """The outcome, the difference with its interval, and where that lies."""
-    points, margin, lower = answer["points"], answer["margin"], answer["prefers"] == "lower"
-    clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
-    size = f"{answer['n']} {'item' if answer['n'] == 1 else 'items'}{clusters}"
-    delta = show_difference(answer["delta"], points=points)
-    about = f"{names[1][:LONGEST]} differs from {names[0][:LONGEST]} by {delta}"
-    if answer["ci"] is None:
-        return f"Cannot tell: {about} ({size}); no one difference fits all items from the first to the last."
-    low, high = (show_difference(answer["ci"][end], points=points) for end in ("low", "high"))
-    about += f" ({100 * answer['ci']['level']:.10g}% confidence sequence {low} to {high}; {size})"
-    prefers = " (lower is better)" if lower else ""
-    better, worse = ("below", "above") if lower else ("above", "below")
-    if outcome == "better":
-        return f"Better: {about}; it lies {better} 0{prefers}."
-    if outcome == "worse":
-        return f"Worse: {about}; it lies {worse} 0{prefers}."
-    edge = "" if margin is None else show_difference(margin if lower else -margin, points=points)
-    if outcome == "no_worse":
-        return f"No worse: {about}; it lies {better} {edge}, the margin{prefers}."
-    if overruled:
-        return f"Cannot tell: {about}; too many results are missing to call it {_CLAIMS[overruled]}{prefers}."
-    reaches = f" and reaches {edge}, the margin" if margin is not None else ""
-    return f"Cannot tell: {about}; it holds 0{reaches}{prefers}."
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What is said of a comparison that grows: first line, what was not shown, and all of it in a sentence."""
+
+    outcome: str
+    overruled: str
+    """The claim that the interval carries and its worst case does not; empty: none."""
+    claims: set[str]
+    answer: Json
+    names: Sequence[str]
+    say: Say
+
+    def texts(self) -> Json:
+        """By the names that an answer has for them."""
+        return {"headline": self._headline(), "open": self._open(), "sentence": self._sentence()}
+
+    @property
+    def _lower(self) -> bool:
+        return bool(self.answer["prefers"] == "lower")
+
+    @property
+    def _note(self) -> str:
+        return self.say("grown_lower") if self._lower else ""
+
+    @property
+    def _arms(self) -> Json:
+        return {"baseline": plain(self.names[0][:LONGEST]), "candidate": plain(self.names[1][:LONGEST])}
+
+    @property
+    def _figures(self) -> Json:
+        """The difference and the ends of its interval."""
+        ci, points = self.answer["ci"], self.answer["points"]
+        figures: Json = {"estimate": show_difference(self.answer["delta"], points=points)}
+        if ci is not None:
+            low, high = (show_difference(ci[end], points=points) for end in ("low", "high"))
+            figures |= {"level": f"{100 * ci['level']:.10g}%", "low": low, "high": high}
+        return figures
+
+    def _margin(self, sign: int = 0) -> str:
+        """The margin, with the sign of a loss where one is asked for."""
+        size = show_difference((sign or 1) * self.answer["margin"], points=self.answer["points"])
+        return size if sign else size.lstrip("+")
+
+    @property
+    def _edge(self) -> str:
+        return "" if self.answer["margin"] is None else self._margin(1 if self._lower else -1)
+
+    def _headline(self) -> str:
+        figures = dict(self._figures)
+        code = "figures_alone"
+        if self.answer["ci"] is not None:
+            code, figures["low"] = "grown_figures", figures["low"].removesuffix(" pp")
+        margin = "" if self.answer["margin"] is None else self._margin()
+        outcome = "cannot_tell_no_worse" if self.outcome == "cannot_tell" and margin else self.outcome
+        line = self.say(code, **figures)
+        return self.say(f"grown_{outcome}", **self._arms, margin=margin, note=self._note, figures=line)
+
+    def _open(self) -> str:
+        say, margin, ci = self.say, self.answer["margin"], self.answer["ci"]
+        if ci is None:
+            return say("grown_open_none")
+        if self.overruled:
+            return say("grown_open_missing", **self._arms, claim=say(self.overruled))
+        if self.outcome == "cannot_tell":
+            return say("grown_open_zero") if margin is None else say("grown_open_margin", edge=self._edge)
+        if self.outcome == "no_worse":
+            return say("grown_open_loss" if "worse" in self.claims else "grown_open_better", **self._arms)
+        if self.outcome == "worse" and margin is not None:
+            most = -ci["low"] if self._lower else ci["high"]
+            return say("grown_shown_beyond" if most < -margin else "grown_open_beyond", margin=self._margin())
+        return ""
+
+    def _sentence(self) -> str:
+        say, answer = self.say, self.answer
+        size = f"n = {answer['n']}"
+        if answer["n_clusters"] is not None:
+            size = say("in_clusters", items=size, n=answer["n_clusters"])
+        if answer["ci"] is None:
+            return say(
+                "grown_says_none", about=say("grown_about_alone", **self._arms, **self._figures, size=size)
+            )
+        values: Json = {
+            "about": say("grown_about", **self._arms, **self._figures, size=size),
+            "note": self._note,
+        }
+        values["side"] = say("grown_above" if (self.outcome == "worse") == self._lower else "grown_below")
+        if self.overruled:
+            return say("grown_says_missing", **values, claim=say(self.overruled))
+        reaches = say("grown_reaches", edge=self._edge) if answer["margin"] is not None else ""
+        return say(f"grown_says_{self.outcome}", **values, edge=self._edge, reaches=reaches)

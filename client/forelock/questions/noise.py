@@ -15,7 +15,7 @@ from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.tables.choices import Choices, Opened
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import two
+from forelock.questions.tables.systems import named_shortly, two
 from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
@@ -48,10 +48,12 @@ def read_runs(
     """
 
     def choose(reading: Reading, wanted: Choices) -> Reading:
-        held = {system.name: system for system in reading.systems}
+        held = {system.name: system for system in named_shortly(reading)}
         if wanted.arms in held:
             return replace(reading, systems=[held[wanted.arms]])
-        return reading if wanted.arms is None and len(held) == 1 else two(reading, wanted)
+        if wanted.arms is None and len(held) == 1:
+            return replace(reading, systems=list(held.values()))
+        return two(reading, wanted)
 
     sides = [[path] for path in paths]
     return read_for(asked_of, sides, choices, choose, lambda taken: run(request_of(taken)), prepare=_prepared)

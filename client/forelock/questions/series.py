@@ -18,6 +18,7 @@ from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
 from forelock.questions.tables.systems import one
 from forelock.questions.tables.table import Reading
+from forelock.words import ENGLISH, Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -38,12 +39,8 @@ SHAPE: Json = {
     ],
 }
 """Of the file."""
-NEXT = {
-    "no_run": "give the runs that follow, each when it is there: every one may be looked at",
-    "no_drop_shown": "go on; what is not shown may be there, and small drops take more runs to show",
-    "dropped": "look at the items that were lost since that run; once it is mended or accepted, give a run with "
-    "--reference: the series begins anew there",
-}
+QUOTES = ("'{}'", "“{}”")
+"""Of a run's name in a sentence, by language."""
 
 
 def watch(
@@ -55,6 +52,7 @@ def watch(
     run: str | None = None,
     reference: bool = False,
     margin: str | None = None,
+    say: Say = ENGLISH,
 ) -> tuple[Json, Reading]:
     """What a series shows once a run is in it, and how the run's files were read.
 
@@ -73,7 +71,7 @@ def watch(
         share = all(value is None or 0 <= value <= 1 for value in body["values"])
         settings["margin"] = margin_of(margin, binary=share)
     if isinstance(asked_of, Local):
-        return _here(asked_of, series, body, settings, reference=reference), reading
+        return _here(asked_of, series, body, settings, reference=reference, say=say), reading
     if "/" in series:
         raise FileFault(f"the series '{series}' cannot be in an address: name it without a slash")
     sent = {**body, "reference": reference} | ({"settings": settings} if settings else {})
@@ -98,7 +96,7 @@ def _run_of(reading: Reading) -> Json:
     return columns
 
 
-def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference: bool) -> Json:
+def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference: bool, say: Say) -> Json:
     """The same from a file, which the run is added to."""
     path = Path(series if series.endswith(".json") else series + ENDING)
     kept = _kept(path, settings)
@@ -117,7 +115,7 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
         beside = path.with_name(path.name + ".new")
         files.write_bytes(beside, json.dumps(kept, ensure_ascii=False).encode())
         os.replace(beside, path)
-    return _state(path.name.removesuffix(ENDING), kept, answer)
+    return _state(path.name.removesuffix(ENDING), kept, answer, say)
 
 
 def _kept(path: Path, settings: Json) -> Json:
@@ -169,14 +167,14 @@ def _request(kept: Json) -> Json:
     return request
 
 
-def _state(name: str, kept: Json, answer: Json) -> Json:
+def _state(name: str, kept: Json, answer: Json, say: Say) -> Json:
     """The answer of the test, as a service tells it of a series."""
     analysis = answer["analysis"]
     runs = [
         {"name": entry["run"], "evidence": evidence, "standing": entry, "reference": evidence is None}
         for entry, evidence in zip(analysis["runs"], analysis["evidence"], strict=True)
     ]
-    last = runs[-1]["name"]
+    last = [quotes.format(runs[-1]["name"]) for quotes in QUOTES]
     return {
         "name": name,
         "settings": {
@@ -187,11 +185,13 @@ def _state(name: str, kept: Json, answer: Json) -> Json:
         "outcome": analysis["outcome"],
         "since": analysis["since_run"],
         "alarm": analysis["alarm_run"],
+        "headline": analysis["headline"],
+        "open": analysis["open"],
         "sentence": analysis["sentence"],
         "e_value": analysis["e_value"],
         "n_runs": len(runs),
-        "warnings": [entry for entry in answer["warnings"] if f"'{last}'" in entry["message"]],
-        "next": NEXT["no_run" if analysis["e_value"] is None else analysis["outcome"]],
+        "warnings": [entry for entry in answer["warnings"] if any(name in entry["message"] for name in last)],
+        "next": say(f"run_next_{'no_run' if analysis['e_value'] is None else analysis['outcome']}"),
         "runs": runs,
         "provenance": answer["provenance"],
     }

@@ -29,7 +29,7 @@ from service.records import Record
 from service.stats.shared.declaring.common import StatWarning
 from service.stats.shared.methods.run_series import Outcome, RunStanding, incomplete, tell, watch
 from service.store.projects import audit, series
-from service.words import Language, say
+from service.words import Language, say, speaking
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +161,8 @@ class SeriesState(Record):
     )
     since: str | None = Field(description="Since about which run; null without a drop.")
     alarm: str | None = Field(description="The run that showed it; null without a drop.")
+    headline: str = Field(description="What is shown, in a line.")
+    open: str = Field(description="What was not shown; empty: nothing is left to say.")
     sentence: str = Field(description="The same in plain English, with the distance from the reference.")
     among_all: bool = Field(
         description="Told among all series of the project too, where at most 1 drop in 20 is false on average."
@@ -203,25 +205,27 @@ def state_of(
         )
         for point, evidence in zip(points, watched.evidence, strict=True)
     ]
+    with speaking(language):
+        warnings = list(incomplete(newest.name, newest.standing))
     return SeriesState(
         name=known.name,
         settings=known.settings,
         outcome=watched.outcome,
         since=None if watched.since is None else names[watched.since - 1],
         alarm=None if watched.alarm is None else names[watched.alarm - 1],
-        sentence=tell(
+        **tell(
             watched,
             names,
             standings,
             every=known.settings.false_alarm_every,
             binary=binary,
             lower_is_better=known.settings.better == "lower",
-        ).text(language),
+        ).texts(language),
         among_all=newest.discovered,
         e_value=watched.e_value,
         period=newest.period,
         n_runs=len(points),
-        warnings=list(incomplete(newest.name, newest.standing)),
+        warnings=warnings,
         next=say(_NEXT[watched.outcome if watched.e_value is not None else "no_run"], language),
         runs=runs if most is None else runs[len(runs) - most :],
     )

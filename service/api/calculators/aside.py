@@ -117,7 +117,13 @@ def surveyed(
 
 
 def test(
-    body: bytes, limit: int | None, name: str, version: int, most_seconds: float, count: bool
+    body: bytes,
+    limit: int | None,
+    name: str,
+    version: int,
+    most_seconds: float,
+    count: bool,
+    language: Language,
 ) -> Computed | Long:
     """The answer of a test that is estimated below `most_seconds`, else what its job needs.
 
@@ -129,8 +135,7 @@ def test(
     seconds = registered.cost(request)
     if seconds < most_seconds:
         begin(max(LEAST_SECONDS, MARGIN * seconds))
-        answer = registered.answer(request)
-        return Computed(answer.__pydantic_serializer__.to_json(answer, by_alias=True))
+        return Computed(_as_json(request, registered.answer, language))
     begin(COUNT_SECONDS)
     registered.require_affordable(request)
     return Long(request.sent_bytes(), registered.block_count(request) if count else 0, seconds)
@@ -184,9 +189,14 @@ def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSett
 
 def _compute(request: R, work: Callable[[R], BaseModel], language: Language) -> bytes:
     begin(ANSWER_SECONDS)
+    return _as_json(request, work, language)
+
+
+def _as_json(request: R, work: Callable[[R], BaseModel], language: Language) -> bytes:
+    """What `work` answers, said in a language; some words are only looked up where they are written out."""
     with speaking(language):
         answer = work(request)
-    return answer.__pydantic_serializer__.to_json(answer, by_alias=True)
+        return answer.__pydantic_serializer__.to_json(answer, by_alias=True)
 
 
 CHART_SECONDS = 20.0

@@ -16,6 +16,8 @@ STATE: dict[str, Any] = {
     "outcome": "no_drop_shown",
     "since": None,
     "alarm": None,
+    "headline": "Nothing is shown: 1 reference run, and no run after",
+    "open": "",
     "sentence": "Nothing is shown: 1 reference run, and no run after.",
     "among_all": False,
     "e_value": None,

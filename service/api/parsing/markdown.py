@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from service.api.parsing import strict_json
-from service.errors import TooLarge
-from service.words import Language
+from service.errors import InvalidData, TooLarge
+from service.words import LANGUAGES, Language
 
 MARKDOWN = "text/markdown"
 MAX_MARKDOWN = 512 * 1024
 """Bytes of a preregistration in Markdown: a hundred times the template."""
 
 Lang = Annotated[Language, Query(description="`en` or `zh`.")]
+Spoken = Annotated[
+    Language,
+    Query(description="`en` or `zh`, for an answer that is computed at once; jobs answer in English."),
+]
+
+
+def language_asked(request: Request, lang: Spoken = "en") -> Language:
+    """The language of `?lang`, for routes that read their query themselves.
+
+    Raises:
+        InvalidData: there is no such language.
+    """
+    sent = request.query_params.get("lang", lang) if request.scope["query_string"] else lang
+    known = next((language for language in LANGUAGES if language == sent), None)
+    if known is None:
+        raise InvalidData.field("query.lang", "is no language of the answers", "send en or zh")
+    return known
 
 
 class MarkdownResponse(Response):

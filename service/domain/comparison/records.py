@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.domain.comparison.suite_records import SuiteFacts
 from service.records import Record
-from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.common import Interval, Reasons, StatWarning
 from service.stats.shared.declaring.fields import ItemCount
 from service.stats.shared.methods.slice_records import Reversal, Standing
 
@@ -174,7 +174,7 @@ class Comparison(Record):
         None,
         description="The tasks, where items have any: `delta` and the means are then those of the suite.",
     )
-    reasons: dict[str, str] = Field(
+    reasons: Reasons = Field(
         description="Null fields and why; `outcome`: why a claim that the pairs would carry does not stand."
     )
     warnings: tuple[StatWarning, ...]

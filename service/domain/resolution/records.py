@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from service.domain.faults import Faults
 from service.records import Record
-from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Request, Share
+from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Reasons, Request, Share
 from service.stats.shared.declaring.fields import DecidingLevel
 
 Effect = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
@@ -104,7 +104,7 @@ class Resolution(Record):
     sd: float = Field(description="Of the item differences.")
     icc: float | None = Field(description="Of the item differences in clusters, by ANOVA, at least 0.")
     reach: tuple[Reach, ...] = Field(description="By items, and by clusters where there are any.")
-    reasons: dict[str, str]
+    reasons: Reasons
 
 
 class Compatible(Record):

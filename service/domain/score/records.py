@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.domain.comparison.suite_records import SuiteFacts
 from service.records import Record
-from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.common import Interval, Reasons, StatWarning
 from service.stats.shared.declaring.fields import ItemCount
 from service.stats.shared.methods.fixed_items import TheseItems
 from service.stats.shared.methods.scored import ScoredClusters
@@ -97,7 +97,7 @@ class Score(Record):
     )
     test: str = Field(description="The registered test; `GET /v1/tests/{name}` describes it.")
     version: int
-    reasons: dict[str, str] = Field(
+    reasons: Reasons = Field(
         description="Null fields and why; `outcome`: why an answer that the items would carry does not stand."
     )
     warnings: tuple[StatWarning, ...]

@@ -24,7 +24,6 @@ from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.html.times import TimeView, time_view
 from service.web.visitors.sign_in import SERIES, Visitor, visitor_of
-from service.words import read
 
 MOST_ROWS = 200
 """Runs in the table, the newest."""
@@ -76,7 +75,6 @@ async def one(request: Request, name: str) -> Response:
         visitor=visitor,
         state=state,
         outcome=outcome_of(state),
-        warnings=[(warning.code, *_translated(warning.message, say)) for warning in state.warnings],
         margin=_margin(state),
         picture=picture,
         described="" if spec is None else str(spec["description"]),
@@ -126,12 +124,6 @@ def _read(request: Request, name: str) -> tuple[Key, SeriesState]:
         visitor = visitor_of(request, session)
         known = series.get(session, visitor.project_id, name)
         return visitor, actions.show(session, known, language=language_of(request))
-
-
-def _translated(message: str, say: Say) -> tuple[str, bool]:
-    """A warning in the visitor's language, and whether it is; else as it is in English."""
-    known = None if say.language == "en" else read("series", message)
-    return (message, say.language == "en") if known is None else (known.text(say.language), True)
 
 
 def _binary(state: SeriesState) -> bool:

@@ -34,7 +34,12 @@ def test_a_drop_is_told_when_it_is_shown_and_a_new_reference_begins_anew(client)
     for name in ("d1", "d2", "d3"):
         state = post(client, run(name, drop=0.4))
     assert (state["outcome"], state["since"]) == ("dropped", "d1")
+    assert state["headline"].startswith("Dropped since about run 'd1', shown at run 'd1': the last run has ")
+    assert state["open"].startswith("Not shown: how large the drop is")
     assert "Dropped since about run 'd1'" in state["sentence"]
+    chinese = client.get("/v1/series/nightly?lang=zh").json()
+    assert chinese["headline"].startswith("大约自运行“d1”起下降")
+    assert post(client, run("d3", drop=0.4), params={"lang": "zh"}) == {**chinese, "runs": state["runs"]}
     assert [each["name"] for each in state["runs"]] == ["d3"]
     whole = client.get("/v1/series/nightly").json()
     assert [each["name"] for each in whole["runs"]] == ["n0", "n1", "n2", "n3", "n4", "d1", "d2", "d3"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import threading
 
 import pytest
@@ -42,6 +43,22 @@ def test_a_description_has_its_words_and_an_example_that_runs(client, test):
     answer = client.post(f"/v1/tests/{test.name}", json=described["example"])
     assert answer.status_code == 200
     assert answer.json()["test"] == test.name
+
+
+@every_test
+def test_lang_asks_for_chinese_sentences_and_changes_no_number(client, test):
+    path, body = f"/v1/tests/{test.name}", dict(test.example)
+    english, chinese = client.post(path, json=body).json(), client.post(f"{path}?lang=zh", json=body).json()
+    assert chinese == local.run(test.name, body, "zh")["answer"]
+    said = {"headline", "open", "sentence", "reasons", "warnings", "rule", "method"}
+    assert all(re.search("[\u4e00-\u9fff]", reason) for reason in chinese["analysis"]["reasons"].values())
+    for part in ("analysis", "provenance"):
+        assert {name for name in english[part] if english[part][name] != chinese[part][name]} <= said
+
+
+def test_a_language_that_nobody_speaks_is_refused(client):
+    answer = client.post(f"/v1/tests/{TESTS[0].name}?lang=fr", json=dict(TESTS[0].example))
+    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "query.lang")
 
 
 def test_the_command_describes_the_tests_without_a_service_as_the_service_does(client):

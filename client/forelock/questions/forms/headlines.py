@@ -30,7 +30,7 @@ def of_ranking(analysis: Json, *, points: bool, say: Say = ENGLISH) -> tuple[str
     code = "best_alone" if best == 1 else "best_any" if best == len(arms) else "best_some"
     lead = ""
     if winner["lead"] is not None:
-        figures = _figures(winner["lead"], winner["ci"], points=points, difference=True, say=say)
+        figures = figures_of(winner["lead"], winner["ci"], points=points, difference=True, say=say)
         lead = say("ahead_of", figures=figures, name=plain(winner["runner_up"]))
     line = say(code, name=plain(winner["name"]), n=len(arms), best=best, lead=lead)
     alike = [pair for pair in pairs if not pair["apart"]]
@@ -54,7 +54,7 @@ def of_noise(
     """
     p = analysis["p_value"]
     differs = p is not None and p < alpha
-    figures = _figures(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
+    figures = figures_of(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
     arms = {"baseline": plain(names[0]), "candidate": plain(names[1])}
     line = say("runs_differ" if differs else "runs_alike", **arms, figures=figures)
     parts = {word: analysis["error"][name] or 0.0 for name, word in _SOURCES.items()}
@@ -73,7 +73,7 @@ def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, 
     """How many items all of k runs get right, beside one run; and of how many it is open whether they are reliable."""
     share = analysis["least_share"] is not None
     first, last = analysis["curve"][0], analysis["curve"][-1]
-    figures = _figures(last["worst"]["value"], last["worst"]["ci"], points=share, say=say)
+    figures = figures_of(last["worst"]["value"], last["worst"]["ci"], points=share, say=say)
     kind = "right" if share else "worst"
     code = f"{kind}_in_{'one' if last['k'] == 1 else 'all'}"
     line = say(code, name=plain(name), k=last["k"], figures=figures)
@@ -94,7 +94,7 @@ def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
     return line, say("open_described")
 
 
-def _figures(
+def figures_of(
     estimate: float, ci: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
 ) -> str:
     """A number with the ends of its interval; the unit of a difference stands behind the last."""

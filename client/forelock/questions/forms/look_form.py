@@ -6,20 +6,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forelock.questions.forms.figures import has_ends, in_brief, show_difference, show_interval
-from forelock.questions.forms.form import EXPLORATORY, Form
+from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.gate_form import MARKS
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 MOST_BARS = 12
 """Looks in a picture, the newest."""
 
 
-def form_of(answer: Json) -> Form:
-    """The answer of a comparison that grows, part by part."""
+def form_of(answer: Json, say: Say = ENGLISH) -> Form:
+    """The answer of a comparison that grows, part by part, in the language that it was asked in."""
     return Form(
         question="gate",
-        headline=answer["sentence"],
+        **lead_lines(answer),
         mark=MARKS[answer["outcome"]],
         answer=in_brief(
             answer["outcome"],
@@ -29,15 +30,11 @@ def form_of(answer: Json) -> Form:
             answer["n"],
         ),
         picture=picture_of(answer),
-        numbers=[*_numbers(answer)],
-        done=[
-            "a confidence sequence (hedged capital, Waudby-Smith and Ramdas 2024) over the items of all looks, in "
-            "each by the hashes of their names: it holds the true difference at every number of items at once, if "
-            "the items are alike and were chosen before their outcomes"
-        ],
+        numbers=[*_numbers(answer, say)],
+        done=[say("grown_rule")],
         cautions=answer["warnings"],
         next=answer["next"],
-        status=f"{EXPLORATORY}; it may be looked at again",
+        status=say("grown_status"),
     )
 
 
@@ -61,30 +58,31 @@ def picture_of(answer: Json) -> Picture | None:
     return Picture(bars[-MOST_BARS:], sorted(bounds, key=lambda bound: bound.value))
 
 
-def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
+def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     points = answer["points"]
     if answer["delta"] is not None:
-        interval = show_interval(answer["ci"], points=points, difference=True)
-        yield "difference", f"{show_difference(answer['delta'], points=points)}, {interval}"
-    clusters = "" if answer["n_clusters"] is None else f" in {answer['n_clusters']} clusters"
-    yield "paired", f"{answer['n']} items{clusters}"
+        interval = show_interval(answer["ci"], points=points, difference=True, say=say)
+        yield (
+            "difference",
+            say("and_interval", value=show_difference(answer["delta"], points=points), interval=interval),
+        )
+    items = say.count("items", answer["n"])
+    clusters = answer["n_clusters"]
+    yield "paired", items if clusters is None else say("in_clusters", items=items, n=clusters)
     if answer["n_missing"]:
-        yield "left out", f"{answer['n_missing']} without a result in an arm or in both"
+        yield "left out", say("grown_left_out", n=answer["n_missing"])
     if answer["late"]:
-        yield "too late", f"{answer['late']} results of items that were in without them: they stay out"
+        yield "too late", say("grown_late", n=answer["late"])
     if answer["price"] is None:
-        yield "price", "cannot be said: there is no interval to compare with"
+        yield "price", say("grown_no_price")
     else:
         once, share = answer["price"]["items_read_once"], answer["price"]["share"]
-        yield (
-            "price",
-            f"an interval as wide that is read once takes about {once} of these {answer['n']} items: looking as "
-            f"often as you like costs the others ({share:.0%})",
-        )
+        yield "price", say("grown_price", once=once, n=answer["n"], share=f"{share:.0%}")
     for number, entry in enumerate(answer["looks"], start=1):
-        interval = (
-            show_interval({**entry["ci"], "method": None}, points=points, difference=True)
-            if entry["ci"]
-            else "none"
+        ci = entry["ci"] and {**entry["ci"], "method": None}
+        interval = show_interval(ci, points=points, difference=True, say=say)
+        outcome = say(entry["outcome"])
+        yield (
+            "look",
+            say("grown_look", number=number, added=entry["added"], outcome=outcome, interval=interval),
         )
-        yield "look", f"{number}: {entry['added']} added, {entry['outcome'].replace('_', ' ')}, {interval}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from forelock.questions.forms.figures import has_ends, show_interval, show_level
 from forelock.questions.forms.form import Form
+from forelock.questions.forms.headlines import figures_of
 from forelock.questions.forms.score_form import brief_of, exit_code
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
@@ -59,10 +60,8 @@ def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], say: 
 
 
 def _score(name: str, answer: Json, say: Say) -> str:
-    mean = show_level(answer["mean"], points=answer["points"])
-    ci = answer["ci"] and {**answer["ci"], "method": None}
-    interval = show_interval(ci, points=answer["points"], say=say)
-    return say("score_of", name=plain(name), mean=mean, interval=interval)
+    figures = figures_of(answer["mean"], answer["ci"], points=answer["points"], say=say)
+    return say("score_of", name=plain(name), figures=figures)
 
 
 def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:

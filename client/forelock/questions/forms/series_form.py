@@ -13,8 +13,10 @@ from forelock.questions.forms.figures import (
     show_level,
     show_p,
 )
-from forelock.questions.forms.form import Form
+from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
+from forelock.text import plain
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 _MARKS = {"no_drop_shown": "✅", "dropped": "📉"}
@@ -27,12 +29,12 @@ def exit_code(answer: Json) -> int:
     return 10 if answer["outcome"] == "dropped" else 0
 
 
-def form_of(answer: Json) -> Form:
-    """The answer of a series, part by part."""
+def form_of(answer: Json, say: Say = ENGLISH) -> Form:
+    """The answer of a series, part by part, in the language that it was asked in."""
     latest = answer["runs"][-1]["standing"]
     return Form(
         question="gate",
-        headline=answer["sentence"],
+        **lead_lines(answer),
         mark=_MARKS[answer["outcome"]],
         answer=in_brief(
             answer["outcome"],
@@ -41,43 +43,39 @@ def form_of(answer: Json) -> Form:
             "pp" if latest["binary"] else "score",
             latest["n"],
         ),
-        picture=picture_of(answer),
-        numbers=[*_numbers(answer)],
-        done=[
-            "each item's newest value is one of all it has had, if nothing has changed: the chance of a sum so low, "
-            "and Shiryaev-Roberts evidence over the runs"
-        ],
+        picture=picture_of(answer, say),
+        numbers=[*_numbers(answer, say)],
+        done=[say("run_rule")],
         cautions=answer["warnings"],
         next=answer["next"],
-        status="a series may be looked at after every run",
+        status=say("run_status"),
     )
 
 
-def picture_of(answer: Json) -> Picture | None:
+def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     """The newest runs' differences from the reference, from above to below, each with its own interval."""
     bars = []
     for run in answer["runs"][-MOST_BARS:]:
         standing = run["standing"]
         if standing["delta"] is not None and has_ends(standing["ci"]):
             bars.append(Bar(standing["ci"]["low"], standing["delta"], standing["ci"]["high"], run["name"]))
-    return Picture(bars, [Bound(0.0, "reference", "zero")]) if bars else None
+    return Picture(bars, [Bound(0.0, say("run_reference"), "zero")]) if bars else None
 
 
-def _numbers(answer: Json) -> Iterator[tuple[str, str]]:
+def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     run = answer["runs"][-1]
     standing, points = run["standing"], run["standing"]["binary"]
     if standing["mean"] is not None:
-        yield "run", f"{run['name']}: {show_level(standing['mean'], points=points)} of {standing['n']} items"
+        mean = show_level(standing["mean"], points=points)
+        yield "run", say("run_mean", name=plain(run["name"]), mean=mean, n=standing["n"])
     if standing["delta"] is not None:
-        interval = show_interval(standing["ci"], points=points, difference=True)
-        yield (
-            "difference",
-            f"{show_difference(standing['delta'], points=points)}, {interval}, of this run alone",
-        )
+        difference = show_difference(standing["delta"], points=points)
+        interval = show_interval(standing["ci"], points=points, difference=True, say=say)
+        yield "difference", say("run_difference", difference=difference, interval=interval)
     if standing["p_value"] is not None:
-        bound = "" if standing["exact"] else "at most "
-        yield "chance", f"{bound}{show_p(standing['p_value'])} of a run so low, if nothing has changed"
+        code = "run_chance" if standing["exact"] else "run_chance_at_most"
+        yield "chance", say(code, p=show_p(standing["p_value"]))
     if run["evidence"] is not None:
-        every = answer["settings"]["false_alarm_every"]
-        yield "evidence", f"{run['evidence']:.3g}; a drop is shown at {every:.10g}"
-    yield "runs", f"{answer['n_runs']} since the reference, it included"
+        every = f"{answer['settings']['false_alarm_every']:.10g}"
+        yield "evidence", say("run_evidence", value=f"{run['evidence']:.3g}", every=every)
+    yield "runs", say("run_count", n=answer["n_runs"])

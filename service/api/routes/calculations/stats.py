@@ -25,6 +25,7 @@ from service.api.http.requests.prefer import PARAMETER, Preferences, preferences
 from service.api.http.serving.route import asks, camel, refuses, router
 from service.api.http.shared import Services, services
 from service.api.parsing.closed_types import is_closed
+from service.api.parsing.markdown import language_asked
 from service.api.parsing.models import JSON, validate
 from service.api.routes.calculations.jobs import JobView, computed, job_view
 from service.domain.access import Key
@@ -32,6 +33,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import TestDescription, TestSummary, describe, summary, words
 from service.stats.shared.declaring.registry import Answer, StatTest
 from service.store.jobs import jobs
+from service.words import Language, speaking
 
 routes = router("tests")
 
@@ -72,16 +74,18 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     def get_description(_caller: AnyCaller) -> TestDescription:
         return describe(test)
 
-    @asks(caller, read)
+    @asks(caller, read, language_asked)
     async def run(request: Request) -> Response:
         key = await caller(request)
+        language = language_asked(request)
         shared, content = services(request), await read(request)
         prefer = header(request, b"prefer")
         if test.closed_form and content.small and prefer is None:
-            return answer(test.answer(validate(adapter, content.body, closed)))
+            with speaking(language):
+                return answer(test.answer(validate(adapter, content.body, closed)))
         wanted = preferences(request.headers.getlist("prefer"))
         outcome = await compute_or_queue(
-            request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS
+            request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS, language
         )
         if isinstance(outcome, aside.Computed):
             return Response(outcome.answer, 200, wanted.applied, JSON)
@@ -111,7 +115,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
 
 
 async def compute_or_queue(
-    request: Request, content: Content, test: StatTest[Any, Any], seconds: float
+    request: Request, content: Content, test: StatTest[Any, Any], seconds: float, language: Language = "en"
 ) -> aside.Computed | aside.Long:
     """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
     for most, count in ((seconds, True), (0.0, True), (0.0, False)):
@@ -124,6 +128,7 @@ async def compute_or_queue(
                 test.version,
                 most,
                 count,
+                language,
                 body=content.pieces,
                 seconds=READ_SECONDS,
             )

@@ -21,12 +21,14 @@ from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, S
 from service.api.http.requests.idempotency import Once, OptionalOnce
 from service.api.http.serving.route import refuses, router
 from service.api.http.shared import Services, services
+from service.api.parsing.markdown import Lang
 from service.domain.access import Key
 from service.domain.series import NewRun
 from service.errors import Conflict, InvalidData, Unavailable
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import clock
 from service.store.projects import series
+from service.words import Language
 
 routes = router("series")
 
@@ -50,6 +52,7 @@ async def post_point(
     once: OptionalOnce,
     name: SeriesName,
     body: Annotated[NewRun, StrictBody(NewRun, example=examples.RUN)],
+    lang: Lang = "en",
 ) -> Response:
     """Post a run of a series, and learn what the series shows.
 
@@ -59,12 +62,12 @@ async def post_point(
     _require_address(name)
     for _ in range(TRIES - 1):
         try:
-            return await _post(request, caller, once, name, body)
+            return await _post(request, caller, once, name, body, lang)
         except Conflict as conflict:
             # another run came in between: this one is judged anew, among the runs that are there now
             if conflict.problem_code != "series_moved":
                 raise
-    return await _post(request, caller, once, name, body)
+    return await _post(request, caller, once, name, body, lang)
 
 
 def _require_address(name: str) -> None:
@@ -77,11 +80,13 @@ def _require_address(name: str) -> None:
         )
 
 
-async def _post(request: Request, caller: Key, once: Once, name: str, body: NewRun) -> Response:
+async def _post(
+    request: Request, caller: Key, once: Once, name: str, body: NewRun, language: Language
+) -> Response:
     ready = await to_thread.run_sync(_ready, services(request), caller, name, body)
     # no transaction is open while the chances are computed, beside the API: they would hold up everybody
     standing = None if ready.repeated else await _standing(request, ready, body)
-    return await to_thread.run_sync(_add, caller, once, name, body, ready, standing)
+    return await to_thread.run_sync(_add, caller, once, name, body, ready, standing, language)
 
 
 def _ready(shared: Services, caller: Key, name: str, body: NewRun) -> Ready:
@@ -99,7 +104,13 @@ async def _standing(request: Request, ready: Ready, body: NewRun) -> RunStanding
 
 
 def _add(
-    caller: Key, once: Once, name: str, body: NewRun, ready: Ready, standing: RunStanding | None
+    caller: Key,
+    once: Once,
+    name: str,
+    body: NewRun,
+    ready: Ready,
+    standing: RunStanding | None,
+    language: Language,
 ) -> Response:
     def work(session: Session) -> Response:
         if standing is not None:
@@ -114,21 +125,22 @@ def _add(
                 now=clock.now(session),
             )
         known = series.get(session, caller.project_id, name)
-        return answer(actions.show(session, known, most=1), 201)
+        return answer(actions.show(session, known, most=1, language=language), 201)
 
     return once.run(work)
 
 
 @routes.get("/series", responses=shows({"items": [examples.STATE], "next_cursor": None}))
 def list_series(
-    caller: Reader, session: ReadSession, limit: Limit = 50, cursor: Cursor = None
+    caller: Reader, session: ReadSession, limit: Limit = 50, cursor: Cursor = None, lang: Lang = "en"
 ) -> Page[SeriesState]:
     """List the project's series, newest first, each with its newest run."""
     items, following = series.page(session, caller.project_id, cursor=cursor, limit=limit)
-    return Page(items=[actions.show(session, known, most=1) for known in items], next_cursor=following)
+    states = [actions.show(session, known, most=1, language=lang) for known in items]
+    return Page(items=states, next_cursor=following)
 
 
 @routes.get("/series/{name}", response_model=SeriesState, responses=shows(examples.STATE))
-def get_series(caller: Reader, session: ReadSession, name: SeriesName) -> Response:
+def get_series(caller: Reader, session: ReadSession, name: SeriesName, lang: Lang = "en") -> Response:
     """Read a series: what it shows, and every run since its reference."""
-    return answer(actions.show(session, series.get(session, caller.project_id, name)))
+    return answer(actions.show(session, series.get(session, caller.project_id, name), language=lang))

@@ -8,12 +8,13 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, PlainSerializer, model_validator
 
 from service.errors import InvalidData
 from service.kernels.numeric.streams import BIT_GENERATOR
 from service.records import Record, StrictRecord
 from service.stats.shared.declaring.columns import require_equal_lengths
+from service.words import read, spoken
 
 M = TypeVar("M", bound=str)
 
@@ -36,6 +37,19 @@ Labels = (
     Annotated[list[str], Field(max_length=MAX_ITEMS, fail_fast=True)]
     | Annotated[list[int], Field(max_length=MAX_ITEMS, fail_fast=True)]
 )
+
+
+def _speak_reasons(reasons: Mapping[str, str]) -> dict[str, str]:
+    """Reasons in the language that is spoken, where a template reads them; nothing that is stored is written so."""
+    language = spoken()
+    if language == "en":
+        return dict(reasons)
+    known = {path: read("reasons", reason) for path, reason in reasons.items()}
+    return {path: reasons[path] if line is None else line.text(language) for path, line in known.items()}
+
+
+Reasons = Annotated[dict[str, str], PlainSerializer(_speak_reasons)]
+"""Paths of null fields and why: English in the record, and written out in the language of the answer."""
 
 
 class Request(StrictRecord):
@@ -107,7 +121,7 @@ class Analysis(Record):
     """
 
     sentence: str = Field(description="Estimate, interval, test and what was not shown, in plain English.")
-    reasons: dict[str, str] = Field(default_factory=dict, description="Path of a null field to its reason.")
+    reasons: Reasons = Field(default_factory=dict, description="Path of a null field to its reason.")
     bounds: dict[str, str] = Field(
         default_factory=dict, description="Path of a field to a bound, e.g. '< 1e-300'."
     )

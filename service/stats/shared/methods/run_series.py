@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from service.records import Record
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Interval, Margin, StatWarning
-from service.stats.shared.declaring.sentences import amount, level_text
+from service.stats.shared.declaring.sentences import amount, difference_of, level_text
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
 from service.stats.shared.methods.scored import named_interval
-from service.words import Message, Value, message
+from service.words import Language, Message, Value, message
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -182,6 +182,22 @@ def watch(p_values: Sequence[float | None], every: float) -> Watch:
     )
 
 
+class SeriesLines(NamedTuple):
+    """What a series says: its first line, what was not shown, and all of it in a sentence."""
+
+    headline: Message
+    open: Message | None
+    sentence: Message
+
+    def texts(self, language: Language) -> dict[str, Any]:
+        """The same in a language, by the names that an answer has for them; `open` is empty where nothing is left."""
+        return {
+            "headline": self.headline.text(language),
+            "open": "" if self.open is None else self.open.text(language),
+            "sentence": self.sentence.text(language),
+        }
+
+
 def tell(
     watched: Watch,
     names: Sequence[str],
@@ -190,41 +206,51 @@ def tell(
     every: float,
     binary: bool,
     lower_is_better: bool,
-) -> Message:
-    """The answer in a sentence: what is shown, and how far the latest run is from the reference."""
+) -> SeriesLines:
+    """The answer in words: what is shown, and how far the latest run is from the reference."""
     references = sum(value is None for value in watched.evidence)
     after = len(names) - references
     if after == 0:
-        return message("series.nothing_shown", references=references)
+        line = message("series.line_nothing_shown", references=references)
+        sentence = message("series.nothing_shown", references=references)
+        return SeriesLines(line, None, sentence)
     values: dict[str, Value] = {
         "after": after,
         "every": f"{every:.10g}",
         "latest": _tell_latest(standings[-1], binary=binary),
     }
-    if watched.alarm is None or watched.since is None:
-        return message("series.no_drop_shown", **values)
-    deltas = [
-        (-1 if lower_is_better else 1) * standing.delta
-        for standing in standings[watched.since - 1 : watched.alarm]
-        if standing.delta is not None
-    ]
-    # lower than the runs before, which is no drop from the reference where these had improved
-    fell = bool(deltas) and sum(deltas) > 0
-    return message(
-        "series.fell_back" if fell else "series.dropped",
-        since=names[watched.since - 1],
-        alarm=names[watched.alarm - 1],
-        **values,
+    code = "no_drop_shown"
+    if watched.alarm is not None and watched.since is not None:
+        between = standings[watched.since - 1 : watched.alarm]
+        code = "fell_back" if _is_ahead(between, lower_is_better=lower_is_better) else "dropped"
+        values |= {"since": names[watched.since - 1], "alarm": names[watched.alarm - 1]}
+    return SeriesLines(
+        message(f"series.line_{code}", **values),
+        message(f"series.open_{code}"),
+        message(f"series.{code}", **values),
     )
+
+
+def _is_ahead(standings: Sequence[RunStanding], *, lower_is_better: bool) -> bool:
+    """Whether runs are better than the reference: lower than runs before that had improved is no drop from it."""
+    sign = -1 if lower_is_better else 1
+    return sum(sign * standing.delta for standing in standings if standing.delta is not None) > 0
 
 
 def _tell_latest(latest: RunStanding, *, binary: bool) -> Message:
     if latest.delta is None or latest.mean is None:
         return message("series.latest_has_no_item")
     mean = f"{latest.mean:.2%}" if binary else f"{latest.mean:.4g}"
-    delta = amount(latest.delta, binary=binary)
+    delta = difference_of(latest.delta, binary=binary)
     if latest.ci is None or latest.ci.low is None or latest.ci.high is None:
         return message("series.latest", mean=mean, delta=delta)
-    low, high = (amount(end, binary=binary) for end in (latest.ci.low, latest.ci.high))
-    level = level_text(latest.ci.level)
-    return message("series.latest_with_interval", mean=mean, delta=delta, level=level, low=low, high=high)
+    # the unit of a difference stands behind its last number
+    low = amount(latest.ci.low, binary=binary).removesuffix(" pp")
+    return message(
+        "series.latest_with_interval",
+        mean=mean,
+        delta=delta,
+        level=level_text(latest.ci.level),
+        low=low,
+        high=difference_of(latest.ci.high, binary=binary),
+    )
