@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from forelock import incoming
+from forelock.deadlines import bound_answers
 from forelock.problem import FileFault, Unreachable
 
 TIMEOUT = 120.0
@@ -22,7 +23,8 @@ class Fetcher:
 
     def __init__(self, client: httpx.Client, address: str, subject: str) -> None:
         """`subject` is what all the answers are about, such as `the run`."""
-        self._client, self._address, self._subject, self._left = client, address, subject, MOST_BYTES
+        self._client, self._address, self._subject = bound_answers(client), address, subject
+        self._left = MOST_BYTES
         self._until = time.monotonic() + MOST_SECONDS
 
     def fetch(self, method: str, path: str, **arguments: Any) -> httpx.Response:

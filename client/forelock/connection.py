@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Self
 import httpx
 
 from forelock import incoming, settings
+from forelock.deadlines import bound_answers
 from forelock.problem import ForelockProblem, JobTimeout, Unreachable
 
 Json = dict[str, Any]
@@ -51,7 +52,7 @@ class Connection:
         self.answered = False
         """Whether a service has answered anything that was taken."""
         try:
-            self._http = httpx.Client(
+            client = httpx.Client(
                 base_url=self.url,
                 timeout=timeout,
                 transport=transport,
@@ -60,6 +61,7 @@ class Connection:
                     **({"Authorization": f"Bearer {key}"} if key else {}),
                 },
             )
+            self._http = bound_answers(client)
         except httpx.InvalidURL as error:
             raise Unreachable(f"'{self.url}' is no address: {error}") from error
 
@@ -193,7 +195,10 @@ def header(response: httpx.Response, name: str) -> str:
     """A header that an answer has to have."""
     if name not in response.headers:
         raise not_forelock(f"has no header {name}", response.status_code)
-    return str(response.headers[name])
+    value = str(response.headers[name])
+    if not (value.isascii() and value.isprintable()):  # the next request carries it
+        raise not_forelock(f"has a header {name} that no request carries", response.status_code)
+    return value
 
 
 def objects(values: Any) -> list[Json]:

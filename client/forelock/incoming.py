@@ -19,9 +19,10 @@ MAX_VALUES = 4_000_000
 """Of one JSON document: each takes up to 200 bytes of memory, however few it has on the wire."""
 LONGEST = 600.0
 """Seconds that one answer may take to come, however steadily it does."""
+TOO_LONG = "the answer did not end within {:.0f} s"
 ENCODINGS = "gzip, identity"
 PIECE = 1 << 20
-_DROPPED = ("content-encoding", "content-length", "transfer-encoding")
+_DROPPED = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 
 def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> Iterator[bytes]:
@@ -38,16 +39,18 @@ def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> I
     if response.is_stream_consumed:  # a transport of the caller's own gave it whole
         yield response.content
         return
+    sent = 0
     for raw in response.iter_raw():
+        sent += len(raw)  # gzip may go on without an end and stand for nothing
         for piece in _decoded(raw, decoder):
             left -= len(piece)
             if left < 0:
-                raise Unreachable(
-                    f"the answer is longer than {most} bytes, and nothing that a service answers is"
-                )
+                raise _too_long(most)
             yield piece
+        if sent > most:
+            raise _too_long(most)
         if clock() > deadline:
-            raise Unreachable(f"the answer did not end within {LONGEST:.0f} s")
+            raise Unreachable(TOO_LONG.format(LONGEST))
     if decoder is not None and not decoder.eof:
         raise Unreachable("the answer ends in the middle of its gzip stream")
 
@@ -58,9 +61,14 @@ def read(response: httpx.Response, clock: Callable[[], float]) -> httpx.Response
     Raises:
         Unreachable: see `pieces`.
     """
-    content = b"".join(pieces(response, MAX_BYTES, clock))
-    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _DROPPED]
-    return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
+    content = bytearray()  # not a list of pieces: each of two bytes would take fifty
+    for piece in pieces(response, MAX_BYTES, clock):
+        content += piece
+    # as bytes: a name or a value may hold any of them, and would have to be encoded again
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in _DROPPED]
+    return httpx.Response(
+        response.status_code, headers=headers, content=bytes(content), request=response.request
+    )
 
 
 def read_text(response: httpx.Response) -> str:
@@ -97,6 +105,10 @@ def _decoded(raw: bytes, decoder: Any) -> Iterator[bytes]:
             raw = decoder.unconsumed_tail
     except zlib.error:
         raise Unreachable("the answer is no gzip stream, and says that it is one") from None
+
+
+def _too_long(most: int) -> Unreachable:
+    return Unreachable(f"the answer is longer than {most} bytes, and nothing that a service answers is")
 
 
 def _refuse(name: str) -> NoReturn:

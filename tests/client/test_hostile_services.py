@@ -8,6 +8,8 @@ import json
 import socket
 import sys
 import threading
+import time
+import tracemalloc
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,7 +22,9 @@ import httpx
 import pytest
 
 from forelock import Client, cli, incoming
-from forelock.problem import ForelockError, ForelockProblem, Unreachable
+from forelock.mlflow_runs import fetch_run
+from forelock.problem import FileFault, ForelockError, ForelockProblem, Unreachable
+from forelock.trackers.fetching import fetch_experiment
 
 ROOT = Path(__file__).parents[2]
 ESCAPES = "\x1b[31m\x9b2J\x07\x7f\u202e\u2028\ntext"
@@ -334,6 +338,95 @@ class _Dripping(httpx.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         while True:
             yield b" "
+
+
+def goes_on(piece: bytes, pause: float = 0.0, *, head: bytes = b"") -> Callable[[socket.socket], None]:
+    """A server that says the same for ever, until nobody listens."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(head)
+        while True:
+            connection.sendall(piece)
+            time.sleep(pause)
+
+    return answer
+
+
+GZIP_HEAD = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+ENDLESS = {
+    "a header that drips": (goes_on(b"x", 0.02, head=b"HTTP/1.1 200 OK\r\nX-Long: "), "did not end within"),
+    "continue, continue": (goes_on(b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), "did not end within"),
+    "processing, processing": (
+        goes_on(b"HTTP/1.1 102 Processing\r\nA: b\r\n\r\n" * 50),
+        "did not end within",
+    ),
+    "headers without end": (goes_on(b"A: b\r\n" * 9999, head=b"HTTP/1.1 200 OK\r\n"), "does not answer"),
+    "more than its gzip": (goes_on(bytes(65536), head=GZIP_HEAD + gzip.compress(b"{}")), "longer than"),
+    "gzip that stands for nothing": (
+        goes_on(b"\0\0\0\xff\xff" * 9999, head=GZIP_HEAD + gzip.compress(b"")[:10]),
+        "longer than",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("who", ["service", "mlflow", "tracker"])
+def test_an_answer_without_end_is_left_by_everybody_who_asks(
+    name: str, who: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answer, sentence = ENDLESS[name]
+    monkeypatch.setattr(incoming, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(incoming, "LONGEST", 0.1 if sentence == "did not end within" else 10.0)
+    with serving(answer) as url:
+        if who == "service":
+            assert sentence in str(asked(url))
+            return
+        pulls: dict[str, Callable[[], object]] = {
+            "mlflow": lambda: fetch_run("r", tmp_path, url, environment={}),
+            "tracker": lambda: fetch_experiment("phoenix", "x", tmp_path, url, environment={}),
+        }
+        with pytest.raises(FileFault, match=sentence):
+            pulls[who]()
+
+
+@pytest.mark.parametrize("status", [b"302 Elsewhere", b"200 OK"])
+def test_headers_of_any_bytes_end_in_a_sentence(status: bytes, tmp_path: Path) -> None:
+    head = b"HTTP/1.1 " + status + b"\r\nLocation: \xff\xfe\r\nETag: \xff\r\nSet-Cookie: a=\xff\r\n"
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(head + b"Content-Length: 2\r\n\r\n{}")
+
+    with serving(answer) as url:
+        with Client(url, "flk_key", attempts=1) as client:
+            for _ in range(2):
+                with pytest.raises(ForelockProblem):
+                    client.lock("x")
+        with pytest.raises(FileFault, match=r"answers|MLflow tracking"):
+            fetch_run("r", tmp_path, url, environment={})
+
+
+def test_pieces_of_two_bytes_take_no_more_than_their_bytes() -> None:
+    class Pieces(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield from (b"%02x" % (number % 256) for number in range(20_000))
+
+    tracemalloc.start()
+    try:
+        incoming.read(
+            httpx.Response(200, stream=Pieces(), request=httpx.Request("GET", "http://x")), lambda: 0
+        )
+        assert tracemalloc.get_traced_memory()[1] < 300_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_lines_of_a_tracker_are_counted_together_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(incoming, "MAX_VALUES", 1000)
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, content=b"{}\n \r\n" * 2000))
+    with pytest.raises(FileFault, match="not answered as"):
+        fetch_experiment("weave", "e/p/c", tmp_path, environment={"WANDB_API_KEY": "k"}, transport=answers)
 
 
 def test_values_are_counted_before_they_are_read() -> None:

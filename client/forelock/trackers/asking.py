@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,9 +13,12 @@ import httpx
 
 from forelock import incoming
 from forelock.bounded_requests import TIMEOUT, Fetcher
+from forelock.counting import count_values
 from forelock.problem import FileFault
 
 MOST_PAGES = 20_000
+_LINE = re.compile(rb"\S[^\r\n]*")
+"""A line that is not blank, from its first character that is seen: one at a time, since millions may be empty."""
 
 
 class Asking:
@@ -62,13 +66,15 @@ class Asking:
 
     def lines(self, method: str, path: str, **arguments: Any) -> list[dict[str, Any]]:
         """The objects that it answers, one a line."""
-        lines = [
-            incoming.read_document(line)
-            for line in self._content(method, path, **arguments).splitlines()
-            if line.strip()
-        ]
-        if not all(isinstance(line, dict) for line in lines):
-            raise FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
+        content, lines = self._content(method, path, **arguments), []
+        undocumented = FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
+        if count_values(content, incoming.MAX_VALUES) > incoming.MAX_VALUES:  # in all of them together
+            raise undocumented
+        for match in _LINE.finditer(content):
+            line = incoming.read_document(match[0])
+            if not isinstance(line, dict):
+                raise undocumented
+            lines.append(line)
         return lines
 
     def _content(self, method: str, path: str, **arguments: Any) -> bytes:
