@@ -15,6 +15,7 @@ from service.ingest.documents import json_slices, limits
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Members, loads
 from service.ingest.harnesses.samples import bounded
+from tests.drawing import draws
 from tests.ingest.mapped import header, mapping_for
 from tests.ingest.truth import read
 
@@ -51,7 +52,7 @@ def wanted_of(found):
     return {name: value for name, value in found.items() if name in WANTED.names}
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(samples=SAMPLES, indent=st.sampled_from([None, 0, 2]), ascii_only=st.booleans())
 def test_array_reads_as_the_standard_library_reads_it(samples, indent, ascii_only):
     written = json.dumps(samples, indent=indent, ensure_ascii=ascii_only)
@@ -100,7 +101,7 @@ SPACED = st.sampled_from([(", ", ": "), (",", ":"), (" , ", " : ")])
 TEXTS = st.lists(st.sampled_from(['"', "\\", "{", "]", "}", "[", "a", "é", "\n"]), max_size=9).map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(
     value=st.recursive(
         TEXTS | st.none(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12

@@ -10,6 +10,7 @@ from scipy import special, stats
 
 from service.kernels.pairs import gaffke
 from service.kernels.pairs.gaffke import lower_end, weighted_below_zero
+from tests.drawing import draws
 
 
 def low(values, alpha=0.025, limit=0.0):
@@ -65,7 +66,7 @@ def test_drawn_weights_give_the_same_quantile():
     assert abs(share - 0.025) < 4 * np.sqrt(0.025 * 0.975 / 200_000)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=12),
     st.integers(0, 11),

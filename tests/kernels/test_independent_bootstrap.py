@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from service.kernels.bootstrap import bootstrap_intervals as intervals
 from service.kernels.bootstrap import independent_bootstrap as bootstrap
+from tests.drawing import draws
 from tests.kernels.drawn import draw_estimates
 
-PATIENT = settings(deadline=None, max_examples=60)
+PATIENT = settings(deadline=None, max_examples=draws(60))
 
 ODD = np.array([0.0, 1.0, np.pi, 2 * np.e])
 

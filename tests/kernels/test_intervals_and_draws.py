@@ -26,12 +26,13 @@ from service.kernels.pairs import tango
 from service.kernels.pairs.paired_exact import exact_p_below
 from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval
 from service.kernels.pairs.two_one_sided import by_tango
+from tests.drawing import draws
 from tests.kernels.drawn import draw_means
 
 tables = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 400)).filter(lambda t: sum(t) > 0)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=draws(200))
 @given(tables, st.floats(0.3, 5))
 def test_tango_ends_are_where_the_score_reaches_z(counts, z):
     b, c, rest = counts
@@ -74,7 +75,7 @@ def test_tango_ends_to_the_last_digits(b, c, rest, z):
     assert abs(decimal.Decimal(high) - exact) <= width * decimal.Decimal("1e-13") + decimal.Decimal("4e-16")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=draws(100))
 @given(tables, st.floats(-0.99, 0.99), st.floats(0.5, 3))
 def test_tango_interval_and_test_agree(counts, difference, z):
     b, c, rest = counts
@@ -140,7 +141,7 @@ def test_exact_p_finds_a_supremum_between_coarse_steps():
     assert exact_p_below(0, 1, 226, 0.01) == pytest.approx(0.036915, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(st.integers(1, 300), st.integers(0, 4), st.integers(0, 4), st.floats(0.005, 0.5), st.floats(0, 1))
 def test_no_nuisance_value_goes_above_the_exact_p(n, b, c, difference, place):
     assume(b + c <= n)
@@ -164,7 +165,7 @@ def test_exact_p_is_the_chance_of_no_win_when_nothing_differs():
         assert exact_p_below(0, 0, n, 0.02) == pytest.approx(0.98**n, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(st.integers(1, 60), st.floats(0.005, 0.6), st.data())
 def test_scores_of_arrays_agree_with_the_scalar(n, difference, data):
     b = data.draw(st.integers(0, n))
@@ -195,7 +196,7 @@ def test_root_of_a_rising_function(shift, slope):
     assert root == pytest.approx(shift, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
 def test_binary_pairs_by_definition(b, c, rest):
     n = b + c + rest

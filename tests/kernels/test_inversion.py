@@ -12,6 +12,7 @@ from scipy import stats
 
 from service.kernels.exact import characteristic, inversion, lattice
 from service.kernels.exact.inversion import continuous, smooth_flips, smooth_mean
+from tests.drawing import draws
 
 seeds = st.integers(0, 10_000)
 shapes = st.sampled_from(["normal", "skewed", "bimodal", "tied"])
@@ -66,7 +67,7 @@ def test_bootstrap_agrees_with_drawing(shape, n):
         )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(seeds, shapes, st.floats(0.01, 100), st.floats(-50, 50))
 def test_mirror_shift_and_scale(seed, shape, scale, shift):
     values = sample(seed, 80, shape)
@@ -80,7 +81,7 @@ def test_mirror_shift_and_scale(seed, shape, scale, shift):
         )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(seeds, st.floats(0.001, 0.999))
 def test_quantile_and_distribution_are_inverse(seed, q):
     found = smooth_mean(sample(seed, 50))

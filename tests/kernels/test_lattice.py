@@ -13,6 +13,7 @@ from scipy import stats
 
 from service.kernels.exact import lattice
 from service.kernels.exact.lattice import Group, distribution, integer_grid, log_at_least, log_at_most
+from tests.drawing import draws
 
 
 def brute(groups):
@@ -38,7 +39,7 @@ def groups_of(draw):
     return groups
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(groups_of())
 def test_distribution_by_definition(groups):
     found, expected = distribution(groups), brute(groups)
@@ -52,7 +53,7 @@ def test_distribution_by_definition(groups):
         assert math.exp(log_at_most(groups, k)) == pytest.approx(below, rel=1e-9, abs=1e-300)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(groups_of(), st.floats(0.001, 0.999))
 def test_quantile_is_the_smallest_value_that_reaches_q(groups, q):
     found, expected = distribution(groups), brute(groups)

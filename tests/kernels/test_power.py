@@ -15,9 +15,10 @@ from service.kernels.pairs.mcnemar import p_value, p_values
 from service.kernels.planning import cluster_power, power
 from service.kernels.planning.equivalence_power import tango_power
 from service.kernels.randomization.sign_flip import sign_flip
+from tests.drawing import draws
 from tests.stats.oracle import analyse
 
-PATIENT = settings(deadline=None, max_examples=60)
+PATIENT = settings(deadline=None, max_examples=draws(60))
 
 
 def tables(n, p_b, p_c):

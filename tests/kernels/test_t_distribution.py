@@ -13,8 +13,9 @@ from service.kernels.numeric.t_distribution import (
     noncentrality_interval,
     t_tail,
 )
+from tests.drawing import draws
 
-PATIENT = settings(deadline=None, max_examples=60)
+PATIENT = settings(deadline=None, max_examples=draws(60))
 
 
 def test_far_tail_is_a_tail_and_not_one_minus_cdf():

@@ -7,7 +7,9 @@ import math
 from hypothesis import settings
 from hypothesis import strategies as st
 
-FEW = settings(deadline=None, max_examples=25)
+from tests.drawing import draws
+
+FEW = settings(deadline=None, max_examples=draws(40))
 randoms = st.randoms(use_true_random=False)
 
 

@@ -16,6 +16,7 @@ from service.domain.rules.answers import Answer
 from service.stats.shared.declaring.certainty import SIGNS, SO_FEW
 from service.stats.shared.declaring.sentences import bound_text
 from service.stats.shared.methods.cell_bootstrap import FEW
+from tests.drawing import draws
 from tests.stats.oracle import analyse, ask, codes
 
 
@@ -30,7 +31,7 @@ def sign_tail(most, differ):
     return Fraction(sum(comb(differ, k) for k in range(most, differ + 1)), 2**differ)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(
     st.lists(st.integers(-4, 6), min_size=2, max_size=6),
     st.sampled_from([">=", "strict"]),

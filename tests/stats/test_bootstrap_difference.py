@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.drawing import draws
 from tests.simulation import shortcuts
 from tests.simulation.reads import coverage, errors
 from tests.simulation.rows import Batch
@@ -15,7 +16,7 @@ from tests.stats.bodies import bodies_of_pairs, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
-PATIENT = settings(deadline=None, max_examples=50)
+PATIENT = settings(deadline=None, max_examples=draws(50))
 BASELINE = [73.0, 75.0, 77.0, 74.0, 76.0]
 SEED4 = {"baseline": BASELINE, "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]}
 columns = st.lists(st.integers(-40, 40).map(lambda k: k / 4), min_size=2, max_size=9)

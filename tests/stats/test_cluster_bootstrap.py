@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.simulation import shortcuts
 from tests.simulation.reads import CLUSTERED, coverage, errors
 from tests.simulation.rows import Batch
@@ -36,7 +37,7 @@ def of_sums(sums, sizes):
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(rows, st.sampled_from(["item_weighted", "cluster_weighted"]))
 def test_by_definition(table, estimand):
     labels = sorted({row[2] for row in table})
@@ -66,7 +67,7 @@ def test_by_definition(table, estimand):
     assert np.mean(ratios < found.ci.high - tie) < 0.975
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(rows, st.randoms(use_true_random=False))
 def test_order_and_names_of_clusters_do_not_matter(table, random):
     shuffled = [(a, b, 10 - g) for a, b, g in random.sample(table, len(table))]
@@ -76,7 +77,7 @@ def test_order_and_names_of_clusters_do_not_matter(table, random):
     assert (one.ci.low, one.ci.high) == pytest.approx((other.ci.low, other.ci.high), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(rows)
 def test_swapping_the_arms_mirrors(table):
     one = analyse(NAME, by_cluster(table))

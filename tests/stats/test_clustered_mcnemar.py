@@ -15,6 +15,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats import clustered_mcnemar
+from tests.drawing import draws
 from tests.simulation.reads import CLUSTERED, coverage, errors, predicted
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -42,7 +43,7 @@ def of_sums(sums, size=10):
     return from_cells([[0, max(-d, 0), max(d, 0), size - abs(d)] for d in sums])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=draws(50))
 @given(items)
 def test_sign_flip_by_definition(rows):
     body = by_cluster(rows)
@@ -62,7 +63,7 @@ def test_sign_flip_by_definition(rows):
         assert found.p_value >= found.min_attainable_p - 1e-15
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(items, st.sampled_from(METHODS), st.randoms(use_true_random=False))
 def test_order_and_names_of_clusters_do_not_matter(rows, method, random):
     names = [f"c{k}" for k in random.sample(range(100), 7)]
@@ -75,7 +76,7 @@ def test_order_and_names_of_clusters_do_not_matter(rows, method, random):
         assert mine is None or mine == pytest.approx(theirs, rel=1e-9, abs=1e-12), field
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(items, st.sampled_from(METHODS))
 def test_swapping_the_arms_mirrors(rows, method):
     swapped = [(b, a, g) for a, b, g in rows]
@@ -88,7 +89,7 @@ def test_swapping_the_arms_mirrors(rows, method):
         assert other.p_value == pytest.approx(one.p_value, rel=1e-7, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(items, st.sampled_from(["cr1_t", "cr2_t", "cv3_t"]), st.sampled_from([0.8, 0.95]))
 def test_t_interval_excludes_zero_exactly_when_the_test_rejects(rows, method, level):
     found = analyse("clustered-mcnemar", by_cluster(rows), method=method, level=level)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from service.errors import InvalidData
 from service.kernels.pairs import tango
+from tests.drawing import draws
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -63,7 +64,7 @@ def test_against_exact_bootstrap_distributions(case):
         assert wrong == pytest.approx(width, abs=0.12 * (width[1] - width[0]) + 200 / n)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(pairs)
 def test_every_point_is_the_interval_of_its_prefix(rows):
     found = run(columns(rows), first=1).analysis
@@ -79,7 +80,7 @@ def test_every_point_is_the_interval_of_its_prefix(rows):
     assert found.delta == found.points.delta[-1]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(pairs, st.sampled_from(["tango", "percentile", "t"]))
 def test_swapping_the_arms_mirrors(rows, band):
     one = run(columns(rows), band=band, order_seed=2).analysis.points

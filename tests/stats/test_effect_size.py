@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from tests.drawing import draws
 from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -16,7 +17,7 @@ from tests.stats.bodies import bodies_of_pairs, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse
 
-PATIENT = settings(deadline=None, max_examples=60)
+PATIENT = settings(deadline=None, max_examples=draws(60))
 columns = st.lists(st.integers(-60, 60).map(lambda k: k / 4), min_size=2, max_size=12)
 
 

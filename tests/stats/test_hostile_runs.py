@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidData
+from tests.drawing import draws
 from tests.stats.oracle import ask
 from tests.stats.soundness import sound
 
-PATIENT = settings(deadline=None, max_examples=40)
+PATIENT = settings(deadline=None, max_examples=draws(40))
 
 COLUMNS = {
     "one": [3.0],

@@ -17,6 +17,7 @@ from service.errors import InvalidData
 from service.kernels.multiplicity.standings import follow, tied_sets
 from service.kernels.randomization import max_t
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import WORLDS
@@ -99,14 +100,14 @@ def same_as_definition(found, expected):
     assert set(p.values()) <= {None}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(tables)
 def test_p_is_the_definition_over_all_patterns(rows):
     columns = np.array(rows, dtype=float).T
     same_as_definition(analyse(NAME, body(columns)), by_definition(columns))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(clustered)
 def test_clusters_flip_as_a_whole(rows):
     columns, labels = np.array([row[1:] for row in rows], dtype=float).T, [row[0] for row in rows]
@@ -181,7 +182,7 @@ def test_permutation_of_whole_clusters_agrees_with_the_chi_square_of_independent
     assert singles.p_value == pytest.approx(free.p_value, abs=0.06)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(st.integers(2, 7).flatmap(lambda k: st.lists(st.booleans(), min_size=k * k, max_size=k * k)))
 def test_tied_sets_are_all_maximal_sets_without_a_pair_apart(flags):
     k = math.isqrt(len(flags))
@@ -205,7 +206,7 @@ def test_too_many_tied_sets_are_cut_and_said():
     assert (len(found), complete) == (200, False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(tables, st.sampled_from([0.05, 0.3, 0.7]))
 def test_no_part_of_a_board_contradicts_another(rows, alpha):
     """Best set, ranks, pairs, intervals and tied sets follow from one event, at levels where much is told apart too."""
@@ -303,7 +304,7 @@ def test_ranks_are_what_simultaneous_intervals_leave_open():
     assert found.arms[-1].rank_low > 1
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=draws(15))
 @given(tables, st.floats(-50, 50), st.sampled_from([0.5, 2.0, 1e-6, 1e12]))
 def test_order_names_shift_and_scale_change_nothing(rows, shift, scale):
     columns = np.array(rows, dtype=float).T

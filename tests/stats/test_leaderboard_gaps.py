@@ -17,6 +17,7 @@ from service.errors import InvalidData
 from service.kernels.multiplicity.standings import in_order, tiers
 from service.kernels.randomization import max_t, partial_arms
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.stats.boards import NAME, adjusted, body, contradictions
 from tests.stats.oracle import analyse, ask, codes
 
@@ -89,7 +90,7 @@ def by_definition(rows, alpha):
     }
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=draws(20))
 @given(gappy)
 def test_p_is_the_definition_on_the_items_that_both_have(rows):
     """Directly from the kernel: what follows from arms in between is shown by the other tests."""
@@ -124,7 +125,7 @@ def test_products_of_32_bits_say_the_same(monkeypatch):
     assert np.all(arms[2].adjusted >= arms[0].adjusted - 1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=draws(20))
 @given(gappy)
 def test_additive_means_are_the_least_squares_ones(rows):
     rows = [row for row in rows if any(cell is not None for cell in row)]
@@ -165,7 +166,7 @@ def test_common_items_alone_are_those_items_sent_alone():
     assert found.n == len(whole)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(gappy, st.sampled_from([0.1, FEW, 0.7]))
 def test_no_part_of_a_board_with_gaps_contradicts_another(rows, alpha):
     found = analyse(NAME, {**columns_of(rows), "alpha": alpha})
@@ -248,7 +249,7 @@ def test_the_best_of_many_equal_arms_has_its_mean_above_the_bound():
     assert beyond <= stats.binom.ppf(0.999, runs, 0.05)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15))
 def test_tiers_are_longest_chains_in_an_order_that_keeps_them(edges):
     ahead = np.zeros((7, 7), dtype=bool)

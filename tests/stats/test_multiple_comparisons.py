@@ -13,12 +13,13 @@ from statsmodels.stats.multitest import multipletests
 
 from service.errors import InvalidData
 from service.stats.multiple_comparisons import Method
+from tests.drawing import draws
 from tests.simulation.reads import MEMOISED, errors
 from tests.simulation.rows import Batch
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
-PATIENT = settings(deadline=None, max_examples=80)
+PATIENT = settings(deadline=None, max_examples=draws(80))
 NAMES = {
     "bonferroni": "bonferroni",
     "holm": "holm",

@@ -17,6 +17,7 @@ from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_erro
 from service.kernels.pairs import gaffke
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.one_mean import OneMean
+from tests.drawing import draws
 from tests.stats.bodies import CLUSTERS, COLUMNS
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
@@ -61,7 +62,7 @@ def test_against_published_intervals_of_shares(right, n, method, low, high):
 
 
 @given(CASES_OF_SHARES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 def test_agrees_with_statsmodels(case):
     right, n = case
     found = share(right, n)
@@ -73,7 +74,7 @@ def test_agrees_with_statsmodels(case):
 
 
 @given(CASES_OF_SHARES, st.floats(0.01, 0.99))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 def test_by_definition_the_p_of_a_threshold_is_the_binomial_tail(case, threshold):
     right, n = case
     against = share(right, n, threshold=threshold).against
@@ -89,7 +90,7 @@ def test_by_definition_the_p_of_a_threshold_is_the_binomial_tail(case, threshold
     st.sampled_from(["clopper-pearson", "wilson"]),
     st.sampled_from(["higher", "lower"]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 def test_interval_and_test_never_disagree(case, threshold, method, better):
     found = share(*case, threshold=threshold, method=method, better=better)
     against, (low, high) = found.against, ends(found.ci)
@@ -367,7 +368,7 @@ def test_more_clusters_tell_what_more_items_of_them_do_not():
     st.floats(0.5, 20),
     st.floats(-50, 50),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 def test_shift_and_scale_of_the_range(values, factor, shift):
     one = analyse(NAME, {"values": values, "range": {"low": -0.5, "high": 1.5}})
     other = analyse(

@@ -14,6 +14,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.simulation.reads import BINARY, MEMOISED, SCORES, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -36,7 +37,7 @@ def counts(b, c, rest):
     return {"both_correct": rest, "only_baseline": c, "only_candidate": b, "both_wrong": 0}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=6),
     st.sampled_from([0.5, 0.9, 0.95]),
@@ -107,7 +108,7 @@ def test_seed2_text_counts_the_atom_that_its_figure_skips():
 
 
 @pytest.mark.parametrize("clusters", [None, [0, 1, 2, 0]])
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=4))
 def test_ties_of_resamples_are_ties_in_scores_of_four_decimals(rows, clusters):
     """98.7603 - 98.7602 is not 98.7604 - 98.7603: p came out as .043 where whole numbers have .074."""

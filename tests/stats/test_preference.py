@@ -16,6 +16,7 @@ from service.errors import InvalidData
 from service.kernels.effects import preferences
 from service.kernels.randomization import max_t
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.simulation.reads import errors
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.stats.cases import Cases
@@ -163,7 +164,7 @@ def bounded(rows):
     return True
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(rounds)
 def test_refused_is_exactly_what_has_no_maximum(rows):
     sent = body(rows)
@@ -259,7 +260,7 @@ def test_copies_of_units_are_units():
         assert max_t.max_t(other, drawn, 0.05).adjusted == pytest.approx(exact.adjusted, abs=0.015)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=draws(15))
 @given(st.permutations(range(4)), st.booleans())
 def test_names_order_and_sides_change_nothing(names, turn):
     sent = prompts(1, many=10)

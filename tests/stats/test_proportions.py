@@ -13,6 +13,7 @@ from scipy import stats
 from service.errors import InvalidData
 from service.kernels.unpaired import score
 from service.kernels.unpaired.unconditional import boschloo_p, fisher_p, margin_p
+from tests.drawing import draws
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
@@ -82,7 +83,7 @@ def test_against_a_published_p():
 
 
 @given(SMALL)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=draws(12))
 def test_by_listing_all_tables_boschloo_is_the_largest_chance(table):
     right1, n1, right0, n0 = table
     far = np.array([[fisher_p(i, n1, j, n0) for j in range(n0 + 1)] for i in range(n1 + 1)])
@@ -95,7 +96,7 @@ def test_by_listing_all_tables_boschloo_is_the_largest_chance(table):
 
 
 @given(SMALL, st.sampled_from([0.02, 0.1, 0.35]))
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=draws(12))
 def test_by_listing_all_tables_the_margin_s_p_is_the_largest_chance(table, margin):
     right1, n1, right0, n0 = table
     i, j = np.meshgrid(np.arange(n1 + 1), np.arange(n0 + 1), indexing="ij")
@@ -117,7 +118,7 @@ def test_by_listing_all_tables_the_level_holds_at_every_share(n1, n0):
 
 
 @given(SMALL, st.floats(-0.9, 0.9))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=draws(20))
 def test_by_definition_the_restricted_shares_are_the_most_likely(table, difference):
     right1, n1, right0, n0 = table
     least, most = max(0.0, -difference), min(1.0, 1.0 - difference)
@@ -132,7 +133,7 @@ def test_by_definition_the_restricted_shares_are_the_most_likely(table, differen
 
 
 @given(SMALL)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=draws(12))
 def test_by_definition_an_end_put_back_is_rejected_by_a_hair(table):
     right1, n1, right0, n0 = table
     low, high = score.interval(*table, Z)

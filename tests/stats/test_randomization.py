@@ -16,6 +16,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from tests.drawing import draws
 from tests.simulation.reads import CLUSTERED, SCORES, coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -76,7 +77,7 @@ def test_on_accuracy_it_is_exact_mcnemar(rows, alternative, metric):
     assert from_counts.ci.low == (None if ours.ci.low is None else pytest.approx(ours.ci.low, abs=1e-12))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(scores)
 def test_scores_by_definition(rows):
     d = np.array([b - a for a, b in rows])
@@ -91,7 +92,7 @@ def test_scores_by_definition(rows):
         assert found.p_value >= found.min_attainable_p * (1 - 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(decisions, st.sampled_from(["precision", "recall", "f1"]))
 def test_counts_by_definition(rows, metric):
     found = analyse(NAME, counts(rows, metric))
@@ -115,7 +116,7 @@ def test_counts_by_definition(rows, metric):
     assert found.route == "enumeration"
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(decisions, st.sampled_from(["greater", "two-sided"]))
 def test_swapping_the_arms_mirrors(rows, alternative):
     swapped = [(*row[3:], *row[:3]) for row in rows]
@@ -127,7 +128,7 @@ def test_swapping_the_arms_mirrors(rows, alternative):
         assert (other.ci.low, other.ci.high) == pytest.approx((-one.ci.high, -one.ci.low), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(decisions, st.randoms(use_true_random=False))
 def test_order_of_items_does_not_matter(rows, shuffle):
     one, other = analyse(NAME, counts(rows)), analyse(NAME, counts(shuffle.sample(rows, len(rows))))
@@ -135,7 +136,7 @@ def test_order_of_items_does_not_matter(rows, shuffle):
     assert other.delta == one.delta
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(pairs.filter(lambda rows: len(rows) > 3), st.permutations(["a", "b", "c", "d"]))
 def test_names_of_clusters_do_not_matter(rows, names):
     labels = [i % 4 for i in range(len(rows))]
@@ -144,7 +145,7 @@ def test_names_of_clusters_do_not_matter(rows, names):
     assert other == one
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(pairs.filter(lambda rows: len(rows) > 1))
 def test_clusters_of_one_item_are_items(rows):
     items = analyse(NAME, columns(rows))

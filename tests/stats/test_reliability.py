@@ -17,6 +17,7 @@ from service.kernels.repeats.draws_of_k import worst_and_best, worst_weights
 from service.kernels.repeats.pass_at_k import pass_at_k
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.item_standing import runs_of_perfect_items
+from tests.drawing import draws
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
@@ -167,7 +168,7 @@ def test_clusters_seldom_bad_are_reckoned_with_and_told():
 
 
 @given(st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_size=2, max_size=12))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 def test_more_runs_make_the_worst_worse_and_the_best_better(values):
     found = analyse(NAME, {"values": values})
     worst, best = ([getattr(each, side).value for each in found.curve] for side in ("worst", "best"))

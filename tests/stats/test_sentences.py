@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.sentences import amount, disagreement, level_text, p_text, percent, within
+from tests.drawing import draws
 from tests.stats.oracle import analyse
 from tests.strategies import paired_binary, paired_scores
 
 AMOUNT = r"([+-][\d.e+-]+|0)( pp)?"
 SETTINGS = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None,
+    max_examples=draws(60),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-OF_ONE = settings(SETTINGS, max_examples=20)
+OF_ONE = settings(SETTINGS, max_examples=draws(20))
 """Examples of one test where many take part."""
 ALPHAS = st.sampled_from([0.05, 0.01, 0.1, 0.025, 0.5, 0.0703125])
 LEVELS = st.sampled_from([0.95, 0.9, 0.99, 0.999999])
@@ -256,7 +259,7 @@ def test_sentences_of_equivalence(arms, margin, method, alpha):
             assert (float(p[1]) >= alpha) or "the interval decides" in sentence
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=draws(15), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.floats(0, 0.3), st.floats(0, 0.3), st.sampled_from([0.05, 0.1]), st.sampled_from(["mcnemar", "tango"])
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from service.errors import InvalidData
+from tests.drawing import draws
 from tests.simulation.reads import coverage, errors
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
@@ -71,7 +72,7 @@ def test_first_look_of_binary_pairs_by_hand():
     assert found.delta_median_unbiased == pytest.approx(0.24, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(pairs, st.sampled_from(DATA_METHODS))
 def test_swapping_the_arms_mirrors(rows, method):
     one = run(columns(rows), method, order_seed=3)
@@ -89,7 +90,7 @@ def test_swapping_the_arms_mirrors(rows, method):
     assert codes(one) == codes(other)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(
     st.lists(st.sampled_from([(0, 1), (1, 0), (1, 1)]), min_size=100, max_size=100),
     st.sampled_from(["obrien_fleming_spending", "pocock"]),
@@ -196,7 +197,7 @@ def test_equivalence_is_strict():
     assert "inside the margin of ±10.00 pp" in found.sentence
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=draws(15))
 @given(pairs, st.integers(0, 5))
 def test_a_seeded_order_is_a_permutation(rows, seed):
     labels = [k // 3 for k in range(len(rows))]

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from service.errors import InvalidData
+from tests.drawing import draws
 from tests.stats import bodies
 from tests.stats.bodies import bodies_of_pairs, scores, values
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 
-PATIENT = settings(deadline=None, max_examples=25)
+PATIENT = settings(deadline=None, max_examples=draws(25))
 RUNS = [2211.2, 3833.3, 4117.5, 2939.0, 4406.1, 4011.6, 3560.7, 2797.4]
 PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=9)
 
@@ -102,7 +103,7 @@ def test_mcnemar_flips_by_enumeration(pairs, clustered, data):
     assert found == pytest.approx(np.mean(np.array(p) < 0.2), abs=1e-10)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=draws(10))
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=6), st.sampled_from(["paired-t", "wilcoxon"]))
 def test_rank_and_t_flips_by_enumeration(differences, test):
     body = {"baseline": [0.0] * len(differences), "candidate": [float(d) for d in differences]}

@@ -11,6 +11,7 @@ from service.errors import InvalidData
 from service.store.plans import lists, preregistrations
 from service.store.projects import audit
 from service.store.verdicts import verdicts
+from tests.drawing import draws
 
 
 def cursor_of(value):
@@ -53,7 +54,7 @@ def test_a_broken_cursor_is_bad_data_and_named(world):
             assert refusal.value.faults[0].path == "cursor"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=draws(30), deadline=None)
 @given(st.one_of(st.text(), st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode())))
 def test_no_cursor_breaks_a_list(world, cursor):
     with world.database.read() as session:

@@ -14,6 +14,7 @@ from service.domain.rules.settings import resolve
 from service.stats.shared.declaring import registry
 from tests.domain import sample
 from tests.domain.checks.searched import VARIED, WAYS, WORLDS, N, plans
+from tests.drawing import draws
 
 
 def test_every_test_of_a_plan_takes_part():
@@ -48,7 +49,7 @@ def opposed(claim, delta, better):
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=draws(12), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_rule_that_lint_lets_pass_is_supported_by_data_that_show_the_opposite(world, way, data):
     search(world, way, data)
@@ -57,7 +58,7 @@ def test_no_rule_that_lint_lets_pass_is_supported_by_data_that_show_the_opposite
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=draws(200), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_none_of_many_is(world, way, data):
     search(world, way, data)

@@ -14,6 +14,7 @@ from service.domain.checks.rule import rule_findings
 from service.domain.rules.settings import resolve
 from tests.domain import sample
 from tests.domain.checks.searched import WAYS, WORLDS, plans
+from tests.drawing import draws
 
 TESTS = [
     {"id": "m", "test": "mcnemar", "version": 1},
@@ -45,7 +46,7 @@ def pasted(changes, message):
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=draws(40), suppress_health_check=list(HealthCheck))
 @given(
     data=st.data(),
     statement=st.sampled_from(["C2 and C1 compare", "C2 exceeds C1 by at least 2 points"]),

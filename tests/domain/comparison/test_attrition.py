@@ -16,6 +16,7 @@ from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
 from tests.domain.comparison.claims import check
 from tests.domain.comparison.worlds import ARMS, body
+from tests.drawing import draws
 
 POINTS = {"value": 2, "unit": "pp"}
 COLUMNS = ("item_ids", "values", "replicates", "slices", "clusters")
@@ -51,7 +52,7 @@ def lossy(lost_of=60, arm="candidate", n=240, **more):
     return body(before, after, margin=POINTS, **more)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(
     st.lists(
         st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 4, st.sampled_from("ab")), min_size=4, max_size=12

@@ -19,6 +19,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.methods.slice_records import MOST_SLICES
 from tests.domain.comparison.claims import compared
 from tests.domain.comparison.worlds import body, of_world
+from tests.drawing import draws
 from tests.simulation.worlds import WORLDS
 
 UNIT = {"low": 0, "high": 1}
@@ -373,7 +374,7 @@ def test_items_without_a_slice_do_not_make_clusters_span_slices():
     assert compared(body(base, other, clusters, names)).slices.reversal.reason is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 8)), min_size=1, max_size=60),
     st.sampled_from([None, 1, 5, 40]),

@@ -17,6 +17,7 @@ from service.domain.resolution.resolve import resolve
 from service.domain.wording.wording import Support, lint_wording
 from service.errors import InvalidData
 from tests.domain.comparison.worlds import body
+from tests.drawing import draws
 from tests.simulation.worlds import WORLDS
 from tests.stats.oracle import analyse
 
@@ -54,7 +55,7 @@ def check_board(arms: dict[str, list[float]], clusters: list[str] | None) -> Non
         assert each.rank_high >= len(found.arms) - surely[each.name][1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=2, max_size=40), st.booleans())
 def test_a_ranking_claims_no_more_than_its_intervals(rows, clustered):
     arms = {
@@ -72,7 +73,7 @@ def test_a_ranking_of_arms_that_are_apart(gap):
 PRINTED = re.compile(r"CI ([+-][\d.e+-]+)(?: pp)? to ([+-][\d.e+-]+)(?: pp)?,")
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(st.lists(st.tuples(*[CELLS] * 4), min_size=3, max_size=30), st.booleans())
 def test_noise_claims_no_more_than_its_interval(rows, clustered):
     more = {"clusters": [f"c{at // 2}" for at in range(len(rows))]} if clustered and len(rows) > 4 else {}
@@ -145,7 +146,7 @@ def check_slices(request: dict[str, Any]) -> None:
     assert found.outcome != "fail" or "fail" in whole
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(
     st.lists(st.tuples(CELLS, CELLS, st.integers(0, 2), st.integers(0, 7)), min_size=2, max_size=80),
     st.booleans(),

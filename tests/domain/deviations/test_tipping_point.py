@@ -15,6 +15,7 @@ from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillin
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED
 from tests.domain import sample
+from tests.drawing import draws
 
 RULES = {
     "differences": ("delta >= 10 pp and m.p_value < 0.05", "mcnemar", {}, {}),
@@ -94,7 +95,7 @@ def sample_outcome(rows, filled):
 
 
 @pytest.mark.parametrize("kind", RULES)
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(20), suppress_health_check=list(HealthCheck))
 @given(wins=st.integers(0, 9), losses=st.integers(0, 3), data=st.data())
 def test_the_search_agrees_with_trying_every_filling(kind, wins, losses, data):
     doubtful = data.draw(st.integers(1, 2 if kind == "equivalent" else 3))

@@ -10,9 +10,10 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from tests.domain.lint.worked import worked_example
 from tests.domain.sample import codes, findings, lint, manifest, manifests, plan
+from tests.drawing import draws
 from tests.strategies import plans
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=draws(40))
 
 CLUSTERED = {
     "populations.0.independence": None,

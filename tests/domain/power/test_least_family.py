@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from service.domain.decision.family import Family
 from service.stats.multiple_comparisons import MultipleComparisonsRequest, multiple_comparisons
 from tests.domain.sample import VALUE, codes, findings
+from tests.drawing import draws
 
 POLICIES = ("bonferroni", "holm", "hochberg", "hommel", "bh", "by", "fixed_sequence")
 NEVER = "RULE_NEVER_PASSES"
@@ -73,7 +74,7 @@ def test_a_rule_that_its_family_does_not_adjust_is_left_alone() -> None:
     assert found == ["hypotheses[1].rule", "hypotheses[2].rule"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(
     st.lists(st.tuples(st.floats(0.001, 1), st.floats(0.001, 1)), min_size=1, max_size=6),
     st.sampled_from(POLICIES),

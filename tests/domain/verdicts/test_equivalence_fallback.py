@@ -18,6 +18,7 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
 from tests.domain import sample
+from tests.drawing import draws
 
 NAN = np.nan
 TANGO = {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}}
@@ -68,7 +69,7 @@ def test_without_missing_results_nothing_is_filled() -> None:
     assert (found.fallback.answers, found.fallback.way) == ({}, None)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(st.integers(5, 20), st.integers(5, 20), st.integers(1, 12))
 def test_a_claim_of_equivalence_holds_just_when_it_holds_both_ways(
     ahead: int, behind: int, lost: int
@@ -85,7 +86,7 @@ def test_a_claim_of_equivalence_holds_just_when_it_holds_both_ways(
         assert found.delta in [each.delta for each in full if each.outcome != "equivalent"]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=draws(12), deadline=None)
 @given(st.data())
 def test_no_mixed_filling_is_harder_than_both_ways(data: st.DataObject) -> None:
     """Of all fillings of four missing items, where both extremes are equivalent none is not."""
@@ -134,7 +135,7 @@ LOOSE = {
 }
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=draws(10), deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("claim", ["superiority", "equivalence"])
 def test_the_tipping_point_begins_where_the_verdict_is(claim: str, data: st.DataObject) -> None:
@@ -193,7 +194,7 @@ def closed(rule: list[float], other: list[float | None], asked: int, p: float) -
     return min(worst, 1.0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(st.lists(st.tuples(P, st.none() | P), min_size=1, max_size=4), st.data())
 def test_holm_over_both_statements_is_the_closed_test(
     family: list[tuple[float, float | None]], data: st.DataObject

@@ -26,9 +26,10 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Analysis, Interval, Margin, PairedColumns
 from service.stats.shared.declaring.registry import PlanUse, stat_test
 from tests.domain.sample import NOW, binary, cell, manifest, manifests, outcomes, plan, verdict_of
+from tests.drawing import draws
 from tests.strategies import paired_binary
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=draws(40))
 FORBIDDEN = re.compile(r"no effect|confirm|marginally|no difference", re.IGNORECASE)
 
 

@@ -19,6 +19,7 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import PlanViolatedError, pair_up
 from service.errors import InvalidData
 from tests.domain import sample
+from tests.drawing import draws
 
 WORST = {"missing": "worst_case"}
 SCORES = {
@@ -87,14 +88,14 @@ def possible_sums(baseline, candidate):
             yield int(sum(after) - sum(before))
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(FEW_PAIRS)
 def test_no_other_values_give_a_smaller_difference(arms):
     least = Fraction(min(possible_sums(*arms)), len(arms[0]))
     assert paired(*arms, {"hypotheses.0.rule": "delta > 0"}).delta == least
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(FEW_PAIRS)
 def test_equivalence_takes_the_way_with_the_larger_difference(arms):
     most = Fraction(max(map(abs, possible_sums(*arms))), len(arms[0]))
@@ -194,7 +195,7 @@ def test_under_worst_case_missing_items_begin_at_their_worst():
     assert found.outcome == verdicts_of(made)["H1"].outcome
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(st.data())
 def test_the_tipping_point_from_the_worst_case_agrees_with_trying_everything(data):
     wins, losses = data.draw(st.integers(5, 9)), data.draw(st.integers(0, 1))

@@ -18,12 +18,13 @@ from service.reports.prereg.labels import FIELDS
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
+from tests.drawing import draws
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 from tests.strategies import names as any_names
 from tests.strategies import tokens as any_tokens
 
 PAGE = Path(__file__).parents[3] / "docs" / "prereg-markdown.md"
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=draws(60))
 
 ODD = st.sampled_from(
     [

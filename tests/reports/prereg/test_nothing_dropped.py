@@ -16,6 +16,7 @@ from service.reports.prereg.labels import SECTIONS, section_of
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
+from tests.drawing import draws
 from tests.reports.prereg.files import CHINESE, FILLED, TEMPLATE
 
 WORD = "zqv7"
@@ -54,7 +55,7 @@ def unsaid(text: str, word: str) -> bool:
     )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=250)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=draws(250))
 @given(
     st.sampled_from(FILES), st.integers(0, 10**6), st.sampled_from([" ", ", ", "; ", " (", ") ", ": ", " `"])
 )

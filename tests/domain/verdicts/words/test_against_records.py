@@ -17,8 +17,9 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.numbers import points, probability, score
 from tests.domain import sample
+from tests.drawing import draws
 
-PATIENT = settings(max_examples=70, deadline=None, suppress_health_check=list(HealthCheck))
+PATIENT = settings(max_examples=draws(70), deadline=None, suppress_health_check=list(HealthCheck))
 NUMBER = r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 COUNT = r"\d+"
 
