@@ -183,6 +183,10 @@ def record_text(record: Json) -> str:
     ]
     if record.get("plan_sha256"):
         lines.append(f"  locked {plain(record.get('locked_at') or '')}, SHA-256 {record['plan_sha256']}")
+    if record.get("published"):
+        lines.append(f"  public since {plain(record['published'].get('at') or '')}, the end of its embargo")
+    elif record.get("embargo_until"):
+        lines.append(f"  embargo until {plain(record['embargo_until'])}: then it becomes public by itself")
     for named in record.get("named_arms") or ():
         model = (named.get("card") or {}).get("model") or {}
         words = " ".join(plain(model[part]) for part in ("name", "revision") if model.get(part))

@@ -25,6 +25,7 @@ Kind = Literal[
     "close",
     "verdict",
     "withdrawal",
+    "published",
     "unblinding",
     "key_rotation",
     "resumption",

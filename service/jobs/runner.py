@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
+from service.actions.projects import embargoes
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
 from service.jobs.absence import Absence
@@ -275,7 +276,7 @@ class Runner:
         return "failed"
 
     def _tidy(self) -> None:
-        """Now and then drop jobs that ended long ago, and give memory back."""
+        """Now and then drop jobs that ended long ago, give memory back, and end embargoes whose day has come."""
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
@@ -283,6 +284,7 @@ class Runner:
         with self._database.write() as session:
             before = clock.now(session) - timedelta(days=self._settings.job_result_days)
             jobs.expire(session, before=before, spare=jobs.OF_RECORDS)
+        embargoes.open_due(self._database)
 
 
 def problem_of(error: Exception, kind: str) -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Record:
     looks: list[Entry] = field(default_factory=list)
     named: list[Entry] = field(default_factory=list)
     """Of arms that the plan leaves open."""
+    published: list[Entry] = field(default_factory=list)
+    """Of the end of an embargo."""
     verdicts: list[Entry] = field(default_factory=list)
     others: list[Entry] = field(default_factory=list)
     handovers: list[Entry] = field(default_factory=list)
@@ -127,6 +129,7 @@ class Record:
             "look": self.looks,
             "reading": self.looks,
             "arm_named": self.named,
+            "published": self.published,
             "verdict": self.verdicts,
         }
         if (

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from forelock.bundles.container import Reader
 from forelock.bundles.coverage import Coverage
 from forelock.bundles.criteria import check_named
+from forelock.bundles.embargo import check_published
 from forelock.bundles.faults import Broken
 from forelock.bundles.findings import BROKEN, IRREPRODUCIBLE, NOT_THERE, Report
 from forelock.bundles.log import Prover, check_handovers, check_kept, check_old, open_log
@@ -147,7 +148,7 @@ def _verify(
     for entry in receipts.single():
         record.take(entry)
     entries = len(record.locks) + len(record.deviations) + len(record.looks) + len(record.verdicts)
-    entries += len(record.others) + len(record.handovers)
+    entries += len(record.others) + len(record.handovers) + len(record.named) + len(record.published)
     if BATCHES in reader.members:
         for entry in receipts.batches():
             record.take(entry)
@@ -207,6 +208,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     filed = read_deviations(reader, record)
     if filed:
         report.add("deviations", "pass", f"{filed}, numbered without a gap, with the decisions about them")
+    check_published(record, plan, report)
     _mark(record, report)
     verdict = read_verdict(reader, record, plan, sha256)
     if verdict is None:

@@ -270,6 +270,7 @@ def _list(options: argparse.Namespace, client: Client) -> int:
     lines = [
         f"{text.plain(record['created_at'])}  {text.plain(record['id'])}  {record['state']:<10}  "
         f"{text.plain(record['title'] or '')}".rstrip()
+        + (f"  (embargo until {text.plain(record['embargo_until'])})" if record.get("embargo_until") else "")
         for record in records
     ]
     return show(options, records, "\n".join(lines) or "no preregistrations")

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from service.actions.delivery.announcements import announce
 from service.actions.plans import namings
 from service.actions.plans.preregistrations import acknowledged, clock_facts, refuse_errors
+from service.actions.projects import embargoes
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.lint.lint import lint
@@ -65,7 +66,8 @@ def amend(
     Raises:
         Conflict: the record is not locked, or has results by now.
         PreconditionFailed: it has changed since the proposal was linted.
-        InvalidData: lint errors (`lint_failed`), warnings nobody acknowledged, or an arm that was named already.
+        InvalidData: lint errors (`lint_failed`), warnings nobody acknowledged, an arm that was named already, or an
+            embargo that cannot be kept.
     """
     record.require("locked", action="an amendment")
     if proposed.revision != record.revision:
@@ -81,6 +83,7 @@ def amend(
         acknowledged=read,
         now=moment.now,
     )
+    embargoes.change(session, record, proposed.plan, moment.now)
     facts = {"version": changed.version, "acknowledged": list(read)}
     audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=moment.now)
     body = {

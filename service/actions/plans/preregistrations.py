@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
+from service.actions.projects import embargoes
 from service.domain.access import Key
 from service.domain.canonical import sha256_hex
 from service.domain.ledger import Receipt
@@ -164,7 +165,7 @@ def lock(
     Raises:
         Conflict: the record is no draft.
         PreconditionFailed: the items are not those that were linted.
-        InvalidData: lint errors (`lint_failed`), or warnings nobody acknowledged.
+        InvalidData: lint errors (`lint_failed`), warnings nobody acknowledged, or an embargo that would be over.
     """
     record.require("draft")
     findings, facts = linted.findings, linted.facts
@@ -189,6 +190,7 @@ def lock(
     audit.record_act(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
     )
+    embargoes.begin(session, locked, plan, moment.now)
     body = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
     receipt = ledger.append_of(session, record, "plan_locked", body, moment)
     announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)

@@ -48,12 +48,13 @@ def share(
     """Set who may read a locked record, which is held. To set what is set changes nothing.
 
     Raises:
-        Conflict: it is a draft.
+        Conflict: it is a draft, or under an embargo (`embargoed`).
     """
     record.require(*_LOCKED, action="sharing")
     before = view_links.sharing(session, record.id)
     if before.visibility == visibility:
         return before
+    _require_no_embargo(record, before)
     facts = {"visibility": visibility, "before": before.visibility}
     audit.record_act(session, caller, "visibility.set", record.id, facts, now=now)
     return view_links.share(session, record.id, visibility, now)
@@ -76,12 +77,14 @@ def create(
     Only the token's hash is kept.
 
     Raises:
-        Conflict: the record is a draft, or private.
+        Conflict: the record is a draft, private, or under an embargo (`embargoed`).
         InvalidData: the link would end in the past, or after more than a year.
         TooMany: as many links are open as there may be.
     """
     record.require(*_LOCKED, action="sharing")
-    if view_links.sharing(session, record.id).visibility == "private":
+    sharing = view_links.sharing(session, record.id)
+    _require_no_embargo(record, sharing)
+    if sharing.visibility == "private":
         raise Conflict(
             f"preregistration {record.id} is private, and a link would open nothing; first "
             f'PUT /v1/preregistrations/{record.id}/visibility with {{"visibility": "link"}}'
@@ -136,6 +139,16 @@ def opened_by(session: Session, token: str) -> Opened:
         )
     record = preregistrations.get(session, opened.project_id, opened.link.preregistration_id)
     return Opened(record, opened.link)
+
+
+def _require_no_embargo(record: Preregistration, sharing: Sharing) -> None:
+    if sharing.opens_at is not None:
+        raise Conflict(
+            f"preregistration {record.id} is under an embargo until {sharing.opens_at.date()}, when it becomes "
+            "public by itself; until then nobody outside the project reads it. While it has no results an "
+            "amendment may name another day, or none",
+            code="embargoed",
+        )
 
 
 def public(session: Session, preregistration_id: str) -> Opened:

@@ -29,6 +29,7 @@ SHOWN: tuple[Kind, ...] = (
     "close",
     "verdict",
     "withdrawal",
+    "published",
 )
 """What a timeline shows; batches are as many as there are."""
 

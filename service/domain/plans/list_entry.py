@@ -8,14 +8,17 @@ from typing import Any
 
 from service.domain.plans.sections.tried import Tried
 
-ListEntry = tuple[str | None, date | None, int | None]
-"""Title, `results_due`, and how many variants were tried on the plan's own items."""
+ListEntry = tuple[str | None, date | None, date | None, int | None]
+"""Title, `results_due`, `embargo_until`, and how many variants were tried on the plan's own items."""
 
 
 def list_entry(plan: Mapping[str, Any]) -> ListEntry:
     """The same of a plan as decoded JSON."""
-    due = plan.get("results_due")
-    return plan.get("title"), None if due is None else date.fromisoformat(due), _tried_on_own(plan)
+    due, embargo = (
+        None if day is None else date.fromisoformat(day)
+        for day in (plan.get("results_due"), plan.get("embargo_until"))
+    )
+    return plan.get("title"), due, embargo, _tried_on_own(plan)
 
 
 def _tried_on_own(plan: Mapping[str, Any]) -> int | None:

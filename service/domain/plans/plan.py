@@ -199,6 +199,11 @@ class Plan(StrictRecord):
     results_due: date | None = Field(
         None, description="Day by which results are expected, such as 2027-03-31."
     )
+    embargo_until: date | None = Field(
+        None,
+        description="Day at whose beginning, in UTC, the record becomes public by itself; before it nobody outside the "
+        "project reads it. Null: who reads it is set by hand.",
+    )
     visibility: Literal["private", "link", "public"] = Field(
         "private",
         description="Who is meant to read the record. It opens nothing: who may is set beside the plan.",

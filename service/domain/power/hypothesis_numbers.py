@@ -70,6 +70,7 @@ def _part(plan: Plan, together: set[str]) -> Plan:
             "thresholds": None,
             "title": None,
             "results_due": None,
+            "embargo_until": None,
         }
     )
 

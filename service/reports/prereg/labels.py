@@ -142,6 +142,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "tried.n": "number",
                 "tried.on": "text",
                 "results_due": "token",
+                "embargo_until": "token",
                 "visibility": "token",
             },
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from pydantic import AwareDatetime, Field
 
@@ -178,6 +179,10 @@ class Report(Record):
     preregistration_id: str
     title: str
     authors: tuple[Author, ...] = Field((), description="Who wrote the plan; none where it does not say.")
+    embargo_until: date | None = Field(
+        None,
+        description="Before it nobody outside the project reads the record; null: the plan names no embargo.",
+    )
     version: int
     plan_sha256: str
     locked_at: AwareDatetime | None
@@ -220,6 +225,7 @@ def report_of(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
         authors=plan.authors or (),
+        embargo_until=plan.embargo_until,
         version=version,
         plan_sha256=verdict.plan_sha256,
         locked_at=locked_at,

@@ -13,6 +13,7 @@ from service.domain.verdicts.words.reasons import multiplicity_message
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
+    embargo_line,
     interval_rows,
     outcome_word,
     rows_of_tests,
@@ -92,6 +93,8 @@ def print_latex(report: Report, language: Language = "en") -> str:
     """A file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
     body += [line for author in report.authors for line in (escape(author.text()), "")]
+    if report.embargo_until is not None:
+        body += [escape(embargo_line(report.embargo_until, language)), ""]
     body += [
         line for mark in report.marks for line in (_sentence(mark.zh if language == "zh" else mark.en), "")
     ]

@@ -9,6 +9,7 @@ from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     clause_rows,
     effect_lines,
+    embargo_line,
     interval_rows,
     kind_word,
     outcome_word,
@@ -30,6 +31,8 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     parts = [f"# {say('report', language)}{colon(language)}{_line(report.title)}"]
     if report.authors:
         parts.append("\n".join(f"- {_line(author.text())}" for author in report.authors))
+    if report.embargo_until is not None:
+        parts.append(embargo_line(report.embargo_until, language))
     if report.marks:
         parts.append(
             "\n".join(

@@ -16,6 +16,7 @@ from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     clause_rows,
     effect_lines,
+    embargo_line,
     interval_rows,
     kind_word,
     outcome_word,
@@ -55,7 +56,10 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         "language": language,
         "title": report.title or "–",
         "about": f"{say('report', language)} · {say('judged', language)} {report.judged_at:%Y-%m-%d %H:%M %Z}",
-        "authors": [author.text() for author in report.authors],
+        "authors": [
+            *(author.text() for author in report.authors),
+            *([embargo_line(report.embargo_until, language)] if report.embargo_until is not None else []),
+        ],
         "lead": [
             {
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),

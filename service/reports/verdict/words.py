@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +35,11 @@ METHODS: Mapping[str, str] = MappingProxyType(
 def say(key: str, language: Language, /, **values: str) -> str:
     """A fixed word."""
     return service.words.say(f"reports.{key}", language, **values)
+
+
+def embargo_line(day: date, language: Language) -> str:
+    """Until when nobody outside the project reads the record."""
+    return say("embargo", language, day=day.isoformat())
 
 
 def outcome_word(outcome: str, language: Language) -> str:

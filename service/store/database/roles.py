@@ -51,7 +51,7 @@ GRANTS: Mapping[str, tuple[str, str]] = {
     "verdict_hypotheses": ("SELECT", "INSERT"),
     "verdicts": ("SELECT", "SELECT, INSERT"),
     "view_links": ("SELECT, INSERT, UPDATE (revoked_at)", ""),
-    "visibilities": ("SELECT, INSERT, UPDATE", ""),
+    "visibilities": ("SELECT, INSERT, UPDATE", "SELECT, UPDATE"),
     "webhooks": ("SELECT, INSERT, UPDATE, DELETE", "SELECT"),
     "witness_turns": ("", "SELECT, UPDATE"),
 }

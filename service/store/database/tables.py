@@ -377,6 +377,8 @@ visibilities = Table(  # who may read a record besides its project's keys; no ro
     Column("preregistration_id", Words, ForeignKey(preregistrations.c.id), primary_key=True),
     Column("visibility", Words, nullable=False),
     Column("changed_at", Timestamp, nullable=False),
+    Column("opens_at", Timestamp),  # the end of an embargo that has not ended; null: there is none
+    Index(None, "opens_at"),
     CheckConstraint("visibility IN ('private', 'link', 'public')", name="known_visibility"),
 )
 

@@ -55,6 +55,8 @@ class Line:
     judged_at: datetime | None
     results_due: date | None
     """Of a locked plan; a draft promises nothing yet."""
+    embargo_until: date | None
+    """Of a locked plan: the day on which the record becomes public, or did."""
     tried: int | None
     """Variants that a locked plan says were tried on its own items before; None: it says of none."""
     altered: bool
@@ -118,8 +120,8 @@ def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     lines_ = []
     for row in rows:
         draft = row["state"] == "draft"
-        title, due, tried = known.get(row["id"], (row["title"], None, None))
-        fields = {**row, "title": title, "results_due": due, "tried": tried}
+        title, due, embargo, tried = known.get(row["id"], (row["title"], None, None, None))
+        fields = {**row, "title": title, "results_due": due, "embargo_until": embargo, "tried": tried}
         lines_.append(Line(**fields, altered=not draft and row["id"] not in known))
     return lines_
 

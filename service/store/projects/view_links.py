@@ -27,6 +27,8 @@ class Sharing(NamedTuple):
 
     visibility: Visibility
     changed_at: datetime | None
+    opens_at: datetime | None
+    """When it becomes public by itself; None: it does not, or has."""
 
 
 class OpenLink(NamedTuple):
@@ -41,20 +43,38 @@ def sharing(session: Session, preregistration_id: str) -> Sharing:
     """Who may read a record that was read before: private where nobody said otherwise."""
     wanted = visibilities.c.preregistration_id == preregistration_id
     row = session.execute(
-        sa.select(visibilities.c.visibility, visibilities.c.changed_at).where(wanted)
+        sa.select(visibilities.c.visibility, visibilities.c.changed_at, visibilities.c.opens_at).where(wanted)
     ).first()
-    return Sharing("private", None) if row is None else Sharing(row.visibility, row.changed_at)
+    return Sharing("private", None, None) if row is None else Sharing(*row)
 
 
-def share(session: Session, preregistration_id: str, visibility: Visibility, now: datetime) -> Sharing:
-    """Set the visibility of a record that is held."""
-    changes = {"visibility": visibility, "changed_at": now}
+def share(
+    session: Session,
+    preregistration_id: str,
+    visibility: Visibility,
+    now: datetime,
+    opens_at: datetime | None = None,
+) -> Sharing:
+    """Set the visibility of a record that is held, and when it becomes public by itself."""
+    changes = {"visibility": visibility, "changed_at": now, "opens_at": opens_at}
     # Update, else insert: whoever calls holds the record, so nobody else inserts between the two.
     known = visibilities.c.preregistration_id == preregistration_id
     updated = sa.update(visibilities).where(known).values(changes).returning(visibilities.c.visibility)
     if session.execute(updated).first() is None:
         session.execute(sa.insert(visibilities).values(changes | {"preregistration_id": preregistration_id}))
-    return Sharing(visibility, now)
+    return Sharing(visibility, now, opens_at)
+
+
+def due(session: Session, now: datetime, limit: int) -> list[tuple[str, str]]:
+    """Project and id of records whose embargo is over and that are not public yet, the longest over first."""
+    statement = (
+        sa.select(preregistrations.c.project_id, preregistrations.c.id)
+        .join(visibilities, visibilities.c.preregistration_id == preregistrations.c.id)
+        .where(visibilities.c.opens_at <= now)
+        .order_by(visibilities.c.opens_at, preregistrations.c.id)
+        .limit(limit)
+    )
+    return [(str(project_id), str(record_id)) for project_id, record_id in session.execute(statement)]
 
 
 def public_project(session: Session, preregistration_id: str) -> str | None:

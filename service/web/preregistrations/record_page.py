@@ -27,6 +27,7 @@ from service.store.database import clock
 from service.store.jobs import jobs
 from service.store.ledger import ledger
 from service.store.plans import links, preregistrations
+from service.store.projects import view_links
 from service.store.results import coverage
 from service.store.verdicts import verdicts
 from service.web.html.pictures import drawn_for_page
@@ -49,6 +50,7 @@ HAPPENED: Mapping[Kind, str] = {
     "arm_named": record_view.NAMED,
     "close": record_view.CLOSED,
     "withdrawal": record_view.WITHDRAWN,
+    "published": record_view.PUBLISHED,
 }
 
 
@@ -120,6 +122,7 @@ def page_of_record(
         verdict,
         progress_of(session, record),
         failed=failed,
+        under_embargo=view_links.sharing(session, record.id).opens_at is not None,
         overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
         family=families.place_of(session, record),
         happened=tuple(_happened(session, record, say)),
@@ -153,7 +156,10 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
     for entry in ledger.entries(session, record.id, *HAPPENED):
         what = say(HAPPENED[entry.receipt.kind])
         named = namings.named_of([entry])
-        reason = "; ".join(naming.line() for naming in named.values()) or entry.body["reason"]
+        if entry.receipt.kind == "published":
+            reason = say(record_view.EMBARGO_OVER, day=entry.body["embargo_until"])
+        else:
+            reason = "; ".join(naming.line() for naming in named.values()) or entry.body["reason"]
         yield views.Happened(time_view(what, entry.created_at), reason)
 
 

@@ -57,6 +57,7 @@ STATE_WORDS: Mapping[State, str] = {
 FAILED = "pages.complete_every_planned_result_is"
 AMENDED, CLOSED, WITHDRAWN = "pages.amended", "pages.closed_early", "pages.withdrawn"
 NAMED = "pages.arm_named"
+PUBLISHED, EMBARGO_OVER, EMBARGO = "pages.published", "pages.embargo_over", "pages.under_embargo"
 KINDS: Mapping[LinkKind, str] = {
     "wandb": "Weights & Biases",
     "weave": "Weave",
@@ -76,6 +77,7 @@ def page_of(
     progress: Progress | None,
     *,
     failed: bool = False,
+    under_embargo: bool = False,
     overdue: bool = False,
     family: FamilyPlace | None = None,
     happened: tuple[Happened, ...] = (),
@@ -118,6 +120,7 @@ def page_of(
         if verdict is None
         else tuple((batch.batch, batch.reason) for batch in verdict.voided_batches),
         overdue=overdue,
+        embargo=say(EMBARGO, day=str(plan.embargo_until)) if under_embargo else "",
         family="" if family is None else say(FAMILY, number=family.registration, of=family.of),
         happened=happened,
         marks=tuple(_marks(verdict, unblindings, erasure, say)),

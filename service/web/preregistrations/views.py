@@ -119,10 +119,12 @@ class Page:
     voided: tuple[tuple[int, str], ...]
     marks: tuple[str, ...]
     overdue: bool
+    embargo: str
+    """Until when nobody outside the project reads it; empty where there is no embargo, or it is over."""
     family: str
     """Which registration on its items it is; empty in a draft."""
     happened: tuple[Happened, ...]
-    """How it was amended, closed or withdrawn."""
+    """How it was amended, closed, withdrawn or made public."""
     links: tuple[LinkView, ...]
 
 

@@ -129,6 +129,19 @@ def test_what_the_log_says_beside_is_told() -> None:
     assert "1 runs were bound" in marks
 
 
+def test_the_end_of_an_embargo_is_that_of_the_plan_and_happens_once() -> None:
+    def told(*days: str, named: str | None = "2027-03-31") -> Report:
+        world = collected(sections={"embargo_until": named} if named else {})
+        for day in days:
+            world.log("published", {"preregistration_id": ID, "embargo_until": day})
+        return checked(judged(world=world).bundle())
+
+    assert (failures(told()), failures(told("2027-03-31"))) == ("", "")
+    assert "at the end of its embargo, 2027-03-31" in " ".join(told("2027-03-31").marks)
+    for wrong in (told("2027-03-30"), told("2027-03-31", named=None), told("2027-03-31", "2027-03-31")):
+        assert "another embargo" in failures(wrong)
+
+
 def test_an_early_end_by_hand_is_in_the_verdict() -> None:
     def ended(**more: Any) -> Report:
         world = collected(arms="A")

@@ -99,6 +99,9 @@ class PreregistrationItem(View):
     overdue: bool = Field(
         False, description="True when `results_due` has passed and the plan is not complete."
     )
+    embargo_until: date | None = Field(
+        None, description="Of a locked plan: the day on which the record becomes public by itself, or did."
+    )
     altered: bool = Field(
         False, description="The stored plan is not what was locked: it is neither used nor shown."
     )

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.ledger import proofs
 from service.actions.plans import families, namings
+from service.actions.projects import embargoes
 from service.actions.results import unblinding
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, embedding
@@ -36,6 +37,14 @@ class Closing(View):
     deviation: int = Field(description="The deviation about the sample size.")
     received: int = Field(description="Results that were in.")
     expected: int = Field(description="Results that were planned.")
+    receipt: Receipt
+
+
+class Publication(View):
+    """The end of an embargo: the record became public by itself."""
+
+    at: datetime
+    embargo_until: date
     receipt: Receipt
 
 
@@ -79,6 +88,13 @@ class PreregistrationView(View):
     results_due: date | None
     overdue: bool = Field(
         description="True when `results_due` has passed and the plan is not complete; changes no state."
+    )
+    embargo_until: date | None = Field(
+        None,
+        description="Before it nobody outside the project reads the record, and on it the record becomes public.",
+    )
+    published: Publication | None = Field(
+        None, description="How its embargo ended; null: it had none, or it lasts."
     )
     closed: Closing | None = Field(description="How the collection was closed early; null: it was not.")
     withdrawn: Withdrawal | None = Field(description="How it was withdrawn; null: it was not.")
@@ -134,6 +150,8 @@ def view_fields(
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
         "overdue": not draft and record.overdue(clock.now(session).date()),
+        "embargo_until": record.plan.embargo_until,
+        "published": _happened(Publication, happened.get("published")),
         "closed": _happened(Closing, happened.get("close")),
         "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
         "family": families.place_of(session, record),
@@ -146,9 +164,9 @@ def view_fields(
 
 
 _TOLD: tuple[Kind, ...] = (
-    "plan_locked", "plan_amended", "arm_named", "close", "withdrawal", *unblinding.SEALS
+    "plan_locked", "plan_amended", "arm_named", "close", "withdrawal", "published", *unblinding.SEALS
 )  # fmt: skip
-V = TypeVar("V", Closing, Withdrawal)
+V = TypeVar("V", Closing, Withdrawal, Publication)
 
 
 def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
@@ -183,7 +201,8 @@ def respond(
     """The record's view with its ETag; a locked plan as it was locked."""
     record_shown = view(session, record, just_locked)
     seals = unblinding.Seals(tuple(record_shown.unblindings), record_shown.erasure)
-    tagged = {"ETag": _etag(record, seals, record_shown.links, len(record_shown.named_arms)), **headers}
+    acts = len(record_shown.named_arms), record_shown.published is not None
+    tagged = {"ETag": _etag(record, seals, record_shown.links, *acts), **headers}
     if record.state == "draft":
         return answer(record_shown, status, tagged)
     return embedding(record_shown, "plan", preregistrations.locked_text(session, record), status, tagged)
@@ -192,11 +211,19 @@ def respond(
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
     named = len(namings.named(session, record))
-    return _etag(record, unblinding.seals(session, record), links.every(session, record.id), named)
+    published = embargoes.ended(session, record)
+    return _etag(record, unblinding.seals(session, record), links.every(session, record.id), named, published)
 
 
-def _etag(record: Preregistration, seals: unblinding.Seals, links_shown: Sequence[Link], named: int) -> str:
-    """Of the record as it is shown: what became of its seals, named arms and links change the view, not the record."""
+def _etag(
+    record: Preregistration,
+    seals: unblinding.Seals,
+    links_shown: Sequence[Link],
+    named: int,
+    published: bool,
+) -> str:
+    """Of the record as it is shown: seals, named arms, the end of an embargo and links change the view alone."""
     changes = f".{seals.changes}" if seals.changes else ""
     changes += f".a{named}" if named else ""
+    changes += ".p" if published else ""
     return f'{record.etag[:-1]}{changes}{links_tag(links_shown)}"'

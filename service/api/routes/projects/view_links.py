@@ -45,7 +45,7 @@ _EXAMPLE: dict[str, Any] = {
     "expires_at": "2027-04-04T09:00:00Z",
     "revoked_at": None,
 }
-_SHARED = {"visibility": "link", "changed_at": "2027-01-04T09:00:00Z"}
+_SHARED = {"visibility": "link", "changed_at": "2027-01-04T09:00:00Z", "opens_at": None}
 
 LinkId = Annotated[str, Path(max_length=MAX_ID, description="Id of the link.")]
 
@@ -63,6 +63,10 @@ class SharingView(View):
 
     visibility: Visibility
     changed_at: datetime | None = Field(description="Null: it was never set.")
+    opens_at: datetime | None = Field(
+        None,
+        description="When an embargo ends and it becomes public by itself; null: there is none, or it is over.",
+    )
 
 
 class ViewLinkRequest(StrictRecord):
@@ -105,8 +109,9 @@ def set_visibility(
     """Set who may read a locked record.
 
     It takes effect at once; `private` closes every link without revoking it. Nobody reads more than its page, its
-    receipt, its pictures and, once there is one, its verdict. The plan's own `visibility` is what was intended at the
-    lock, and opens nothing.
+    receipt, its pictures and, once there is one, its verdict. Under an embargo it stays `private` until the day of the
+    plan's `embargo_until`, when it becomes `public` by itself: 409 `embargoed`. The plan's own `visibility` is what was
+    intended at the lock, and opens nothing.
     """
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
