@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.domain.checks import one_arm_worlds, suite_worlds
+from tests.domain.checks import one_arm_worlds, suite_worlds, told_beside
 from tests.domain.checks.opposite_worlds import (
     KINDS,
     REASON,
@@ -27,7 +29,7 @@ CHEAP = {name for name in VARIED if "n_resamples" not in registry.find(name).req
 
 def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dict[str, set[str]]:
     """Look at so many plans that lint, in so many worlds; what took part, and which outcomes there were."""
-    rng = np.random.default_rng(seed)
+    rng, beside = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     seen: dict[str, set[str]] = {"kinds": set(), "tests": set(), "outcomes": set(), "claims": set()}
     looked = verdicts = claimed = 0
     while looked < plans:
@@ -35,6 +37,7 @@ def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dic
         if drawn is None or not (drawn_tests or {each["test"] for each in drawn.changes["tests"]} <= CHEAP):
             continue
         looked += 1
+        drawn = replace(drawn, changes=drawn.changes | told_beside.draw(beside))
         seen["kinds"].add(drawn.kind)
         seen["claims"].add(drawn.claim)
         seen["tests"] |= {each["test"] for each in drawn.changes["tests"]}
@@ -44,6 +47,8 @@ def search(seed: int, plans: int, most: int, *, drawn_tests: bool = True) -> dic
             verdict = judge(drawn, baseline, candidate, rng)
             verdicts += 1
             seen["outcomes"].add(verdict.outcome)
+            more = told_beside.too_good(drawn.changes, verdict, better=drawn.better)
+            assert more is None, (more, drawn.changes, verdict.sentence)
             if verdict.outcome not in ("supported", "equivalent"):
                 continue
             claimed += 1
@@ -70,7 +75,7 @@ def test_no_plan_that_lints_is_supported_by_data_that_show_the_opposite():
 
 def search_one_arm(seed: int, plans: int, most: int) -> dict[str, int]:
     """The same of claims about one arm; how many verdicts there were by outcome."""
-    rng = np.random.default_rng(seed)
+    rng, beside = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     seen: dict[str, int] = {}
     looked = 0
     while looked < plans:
@@ -78,10 +83,14 @@ def search_one_arm(seed: int, plans: int, most: int) -> dict[str, int]:
         if not one_arm_worlds.lints(sample.plan(changes)):
             continue
         looked += 1
+        changes |= told_beside.draw(beside)
+        better = -1 if changes["endpoints.0"]["better"] == "lower" else 1
         every = list(one_arm_worlds.worlds(rng, changes["endpoints.0"].get("replicates", 1)))
         for at in rng.permutation(len(every))[:most]:
             verdict = one_arm_worlds.judge(changes, every[at])
             seen[verdict.outcome] = seen.get(verdict.outcome, 0) + 1
+            more = told_beside.too_good(changes, verdict, better=better)
+            assert more is None, (more, changes, verdict.sentence)
             if verdict.outcome == "supported":
                 why = one_arm_worlds.opposite(changes, verdict, every[at])
                 assert why is None, (why, changes, verdict.sentence)
@@ -96,7 +105,7 @@ def test_no_plan_about_one_arm_that_lints_is_supported_by_data_that_show_the_opp
 
 def search_suites(seed: int, plans: int, most: int) -> dict[str, set[str]]:
     """The same of claims about suites: their mean, and every one of their tasks."""
-    rng = np.random.default_rng(seed)
+    rng, beside = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     seen: dict[str, set[str]] = {"supported": set(), "claims": set(), "outcomes": set()}
     looked = 0
     while looked < plans:
@@ -104,12 +113,16 @@ def search_suites(seed: int, plans: int, most: int) -> dict[str, set[str]]:
         if not suite_worlds.lints(suite_worlds.plan_of(changes)):
             continue
         looked += 1
+        changes |= told_beside.draw(beside, own="small 1.0")
+        better = -1 if changes["endpoints.0.better"] == "lower" else 1
         claim = f"{changes['hypotheses.0']['claim']} {changes['hypotheses.0'].get('about')}"
         seen["claims"].add(claim)
         every = list(suite_worlds.worlds(rng))
         for at in rng.permutation(len(every))[:most]:
             verdict = suite_worlds.judge(changes, every[at])
             seen["outcomes"].add(verdict.outcome)
+            more = told_beside.too_good(changes, verdict, better=better)
+            assert more is None, (more, changes, verdict.sentence)
             if verdict.outcome in ("supported", "equivalent"):
                 seen["supported"].add(claim)
                 why = suite_worlds.opposite(changes, every[at])
