@@ -11,11 +11,13 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from service.publish.faults import OutgoingFault, Unanswered
-from service.publish.http import Answer, Outgoing
+
+if TYPE_CHECKING:  # who makes a message calls nobody
+    from service.publish.http import Answer, Outgoing
 
 LIMIT, SHORT = 2 * 2**20, 64 * 2**10
 """Bytes of an answer: of a run with all its tags and metrics, and of every other call."""

@@ -50,6 +50,10 @@ def test_a_served_plan_gets_its_verdict_from_the_runner_even_one_that_was_killed
         post(client, prereg_id, "A", items(10), [0] * 10)
         while "runner" not in children(served.process.pid):
             time.sleep(0.02)
+        loaded = Path(f"/proc/{nursery_of(served)}/maps").read_text()
+        # what few requests ask for is loaded by the first that does
+        assert "/scipy/special/" in loaded
+        assert not re.search(r"/scipy/(interpolate|optimize|spatial|linalg|sparse|stats)/", loaded)
         os.kill(children(served.process.pid)["runner"], signal.SIGKILL)
         post(client, prereg_id, "B", items(10), [1] * 10)
         assert wait_for_verdict(client, prereg_id)["hypotheses"][0]["outcome"] == "supported"

@@ -50,19 +50,24 @@ def test_what_the_service_asks_for_is_what_the_tests_say_they_serve():
     assert said == set(registry.SERVED_BY.items())
 
 
-def test_a_score_leaves_parts_unloaded_that_scipy_takes_up_by_name(tmp_path, monkeypatch):
+def test_a_score_and_a_gate_leave_parts_unloaded_that_scipy_takes_up_by_name(tmp_path, monkeypatch):
     import json
 
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     table = tmp_path / "one.csv"
     table.write_text("item_id,value\n" + "".join(f"i{at},{at % 2}\n" for at in range(20)))
-    probe = PROBE.replace('["run", "mcnemar", sys.argv[1]]', '["score", sys.argv[1]]')
+    other = tmp_path / "other.csv"
+    other.write_text("item_id,value\n" + "".join(f"i{at},{at % 3 % 2}\n" for at in range(20)))
+    probe = PROBE.replace(
+        'cli.main(["run", "mcnemar", sys.argv[1]])',
+        '[cli.main(["score", sys.argv[1]]), cli.main(["gate", *sys.argv[1:]])]',
+    )
     ran = subprocess.run(
-        [sys.executable, "-c", probe, str(table)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", probe, str(table), str(other)], capture_output=True, text=True, check=True
     )
     status, modules = json.loads(ran.stdout.splitlines()[-1])
-    assert status == 0
+    assert status[0] == 0
     assert not (HEAVY | {"numpy.f2py.crackfortran", "unittest.case", "yaml"}) & set(modules)
 
 

@@ -7,14 +7,16 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forelock import files, pictures, text
-from forelock.client import Client
 from forelock.code_hosts import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
 from forelock.words import add_language, say_of
+
+if TYPE_CHECKING:  # a gate of two files asks no service
+    from forelock.client import Client
 
 BEFORE = ("blinded", "verdict_pending")
 """Problems of a record that has no verdict yet."""

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csgraph
 
 from service.kernels.numeric.streams import BLOCK, block_count, coins_of, generator
 from service.kernels.numeric.t_distribution import to_normal
@@ -123,10 +122,16 @@ class PartialArms:
         return np.asarray(means)
 
     def _linked(self) -> bool:
-        rows, columns = np.nonzero(self.present)
-        n, k = self.present.shape
-        joins = coo_array((np.ones(len(rows)), (rows, n + columns)), shape=(n + k, n + k))
-        return int(csgraph.connected_components(joins, directed=False)[0]) == 1
+        """Whether the first arm leads to every arm and item, from arms to their items and on to the arms of these."""
+        present = self.present.astype(bool)
+        arms = np.arange(present.shape[1]) == 0
+        for _ in range(len(arms)):  # every round but the last reaches another arm
+            items = present[:, arms].any(axis=1)
+            further = present[items].any(axis=0) | arms
+            if (further == arms).all():
+                break
+            arms = further
+        return bool(arms.all() and items.all())
 
     @cached_property
     def means(self) -> Floats:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -58,5 +57,7 @@ def _by_unit(values: Floats, each: Floats, units: Codes, tasks: Codes, groups: i
 
 def _sums(values: Floats, codes: Codes, groups: int) -> Floats:
     """Of the rows (n, k) with each code. Shape (groups, k)."""
+    from scipy.sparse import csr_array  # takes long to import, and most boards need none
+
     n = len(values)
     return np.asarray(csr_array((np.ones(n), (codes, np.arange(n))), shape=(groups, n)) @ values)

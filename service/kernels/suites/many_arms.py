@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from service.kernels.randomization.partial_arms import PartialArms
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 MOST_TABLE = 20_000_000
@@ -82,6 +85,8 @@ class SuiteArms(PartialArms):
 
     def _of_task(self, tasks: NDArray[np.int64]) -> csr_array:
         """What sums rows of these tasks by task: (T, rows)."""
+        from scipy.sparse import csr_array  # takes long to import, and most boards need none
+
         return csr_array(
             (np.ones(len(tasks)), (tasks, np.arange(len(tasks)))), shape=(len(self.weights), len(tasks))
         )

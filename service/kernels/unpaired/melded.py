@@ -14,14 +14,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.interpolate import PchipInterpolator
 
 from service.kernels.numeric.roots import rising_root
 from service.kernels.pairs.mean_bounds import MeanBounds
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PchipInterpolator
 
 Floats = NDArray[np.float64]
 
@@ -82,15 +85,20 @@ class _Table:
         inside = self._quantiles(np.clip(x, self.points[0], self.points[-1]))
         return np.where(x < self.points[0], -np.inf, np.where(x > self.points[-1], np.inf, inside))
 
-    # between the points by cubics that rise where the points do
-
     @cached_property
     def _points(self) -> PchipInterpolator:
-        return PchipInterpolator(self.quantiles, self.points)
+        return _rising(self.quantiles, self.points)
 
     @cached_property
     def _quantiles(self) -> PchipInterpolator:
-        return PchipInterpolator(self.points, self.quantiles)
+        return _rising(self.points, self.quantiles)
+
+
+def _rising(x: Floats, y: Floats) -> PchipInterpolator:
+    """Between points (x, y) by cubics that rise where the points do."""
+    from scipy.interpolate import PchipInterpolator  # loads scipy's optimizers, and few tests ask for it
+
+    return PchipInterpolator(x, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,14 @@ class Route(APIRoute):
         if endpoint.__annotations__.get("return") in ("Response", Response):
             model, options["response_model"] = options.get("response_model"), None
             self._answered = None if isinstance(model, DefaultPlaceholder) else model
+        responses = options.get("responses") or {}
+        self._besides = {
+            status: response["model"] for status, response in responses.items() if "model" in response
+        }
+        options["responses"] = {
+            status: {name: member for name, member in response.items() if name != "model"}
+            for status, response in responses.items()
+        }
         super().__init__(path, endpoint, **options)
         if hasattr(endpoint, "asks"):
             self.app = _plain(self.get_route_handler())
@@ -66,6 +74,10 @@ class Route(APIRoute):
             self.response_model = self._answered
             self.response_field = create_model_field(
                 name=f"Response_{self.unique_id}", type_=self._answered, mode="serialization"
+            )
+        for status, model in self._besides.items():
+            self.response_fields[status] = create_model_field(
+                name=f"Response_{status}_{self.unique_id}", type_=model, mode="serialization"
             )
 
     def get_route_handler(self) -> Handler:

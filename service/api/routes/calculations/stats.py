@@ -71,8 +71,8 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(test.request)
     closed = is_closed(adapter)
 
-    def get_description(_caller: AnyCaller) -> TestDescription:
-        return describe(test)
+    def get_description(_caller: AnyCaller) -> Response:
+        return answer(describe(test))
 
     @asks(caller, read, language_asked)
     async def run(request: Request) -> Response:

@@ -37,7 +37,7 @@ class Measure(StrictRecord):
     values: Values | None = Field(None, description="What a value counts as, by its text.")
 
 
-class Readable(StrictRecord):
+class Readable(StrictRecord, defer_build=True):
     """What the mappings of all formats share: any of them that files are read by."""
 
     NEEDS: ClassVar[tuple[str, ...]] = ()

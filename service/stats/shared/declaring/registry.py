@@ -30,7 +30,7 @@ T = TypeVar("T")
 MOST_SECONDS = 1800.0
 """Longest computation a request may ask for, by its estimate."""
 
-WARMING_SECONDS = 0.08
+WARMING_SECONDS = 0.012
 """Examples that are estimated to compute for longer are not computed while the service starts."""
 
 SECTIONS = ("Returns", "Raises", "Edge cases", "Sources", "Example")
