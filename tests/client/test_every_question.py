@@ -72,6 +72,32 @@ def test_a_table_at_the_edge_is_answered_or_refused(shell, question, table):
     assert_answered_or_refused(shell, question, *(names[:1] if question in OF_ONE else names))
 
 
+@pytest.mark.parametrize("label", ["cluster", "slice", "suite"])
+def test_a_column_that_is_not_there_is_named_with_those_that_may_be_meant(shell, label):
+    written({"a.csv": rows([1, 0, 1, 1] * 9).encode(), "b.csv": rows([1, 1, 0] * 12).encode()})
+    status, _, errors = shell("gate", "a.csv", "b.csv", f"--{label}", "topic")
+    told = " ".join(errors.split())
+    assert status == 2
+    assert "has no column 'topic'; it has item_id, repo, value" in told
+    assert told.endswith(f"add --{label} repo")  # neither the ids nor the outcomes
+    assert shell("gate", "a.csv", "b.csv", f"--{label}", "repo")[0] in ANSWERS
+
+
+def test_noise_of_two_says_its_number_for_programs_as_the_others_do(shell):
+    written({"a.csv": rows([1, 0, 1, 1] * 9).encode(), "b.csv": rows([1, 1, 0] * 12).encode()})
+    told = json.loads(shell("noise", "a.csv", "b.csv", "--json")[1])["answer"]
+    gated = json.loads(shell("gate", "a.csv", "b.csv", "--json")[1])["answer"]
+    assert told.keys() == {*gated, "se"}
+    assert all(told[part] == gated[part] for part in ("estimate", "level", "unit", "n"))
+
+
+def test_a_system_goes_by_the_name_of_its_file_in_every_question_of_one(shell):
+    Path("runs").mkdir()
+    written({"runs/a.csv": rows([1, 0, 1, 1] * 9).encode()})
+    for question in OF_ONE:
+        assert "runs/" not in json.loads(shell(question, "runs/a.csv", "--json")[1])["headline"]
+
+
 @pytest.mark.slow  # what is quick of it is in test_first_hour
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("table", sorted(TABLES))

@@ -104,6 +104,44 @@ def test_a_comparison_is_said_in_the_language_of_the_page(tester):
     assert re.search(r"<p><strong>下一步：</strong>", got.text)
 
 
+BOTH = "item_id,old,new\n" + "".join(f"q{at},{at % 3 % 2},{at % 4 % 2}\n" for at in range(60))
+
+
+@pytest.mark.parametrize("question", ["noise", "items", "resolve"])
+def test_a_chinese_answer_is_not_marked_as_english(tester, question):
+    fields = {"question": question, "arms": "old,new"}
+    got = tester.post("/questions?lang=zh", data=fields, files={"first": ("both.csv", BOTH)})
+    assert got.status_code == 200
+    for name in ("tbody", "p"):
+        assert not [each for each in Outline(got.text).all(name) if each.get("lang") == "en"]
+    assert "--lang=zh" in got.text
+
+
+def test_what_a_refusal_names_can_be_typed_into_the_page(tester):
+    refused = asked(tester, ("both.csv", BOTH), status=422, question="resolve")
+    assert "--arms old,new" in refused.text
+    more = "--arms old,new --effect 2pp\n--effect=5pp"
+    outline = asked(tester, ("both.csv", BOTH), question="resolve", more=more)
+    assert "forelock resolve both.csv --arms=old,new --effect=2pp --effect=5pp" in outline.text
+    gated = asked(tester, ("both.csv", BOTH), question="rank", more="--common --lower", arms="old,new")
+    assert "forelock rank both.csv --arms=old,new --common --lower" in gated.text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("missing fail", "belongs to no option"),
+        ("--arm 'old", "open quote"),
+        ("--svg=/etc/passwd", "svg"),
+        ("--url http://other.test", "url"),
+        ("--", "belongs to no option"),
+    ],
+)
+def test_other_words_than_options_of_the_question_are_refused(tester, more, said):
+    outline = asked(tester, ("both.csv", BOTH), status=422, question="score", more=more)
+    assert said in outline.text
+
+
 def test_without_a_file_the_page_asks_for_one(tester):
     assert "choose a file" in asked(tester, question="score", status=422).text
 

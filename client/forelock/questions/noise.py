@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
-from forelock.questions.forms.figures import has_ends
+from forelock.questions.forms.figures import has_ends, in_brief
 from forelock.questions.forms.form import Form
 from forelock.questions.forms.headlines import of_noise
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
@@ -189,7 +189,14 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
         open=rest,
         sentence=analysis["sentence"],
         mark="🎲",
-        answer={"outcome": "estimate", "se": analysis["se"]},
+        answer=in_brief(
+            "estimate",
+            analysis["delta"],
+            analysis["ci"],
+            "pp" if reading.binary else "score",
+            analysis["n"],
+        )
+        | {"se": analysis["se"]},
         picture=_picture(analysis, say),
         more=[*_variances(analysis, say)],
         cautions=answer.get("warnings") or (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -75,7 +76,36 @@ def _arguments(form: Form, names: list[str], language: Language) -> list[str]:
         "set": [line.strip() for line in form.one("set").splitlines() if line.strip()],
         "lower": ["true" if form.one("better") == "lower" else ""],
     }
-    return command_of(question, names, options | {"lang": ["" if language == "en" else language]})
+    options |= {"lang": ["" if language == "en" else language]}
+    for name, value in _further(form.one("more")):
+        options[name] = [*(known for known in options.get(name, ()) if known), value]
+    return command_of(question, names, options)
+
+
+def _further(text: str) -> Iterator[tuple[str, str]]:
+    """Options as the command line has them, such as `--missing fail --common`, by their names.
+
+    Raises:
+        InvalidData: a word that belongs to no option, or an open quote.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise InvalidData.field(
+            "more", "has an open quote", "close it, or write the option without"
+        ) from None
+    at = 0
+    while at < len(words):
+        name, equals, value = words[at].partition("=")
+        if not name.startswith("--") or name == "--":
+            fault = f"has '{words[at][:64]}', which belongs to no option"
+            raise InvalidData.field("more", fault, "write options such as --missing fail")
+        at += 1
+        if not equals and at < len(words) and not words[at].startswith("--"):
+            value, at = words[at], at + 1
+        elif not equals:
+            name, value = ("--lower", "false") if name == "--no-lower" else (name, "true")
+        yield name.removeprefix("--"), value
 
 
 def _page(

@@ -30,9 +30,28 @@ def open_ends(piece: Piece, problem: Json, opened: Opened, choices: Choices, lab
     """What an import would be refused for, and the options that may close it; `label` was read as its cluster."""
     faults = problem.get("errors") or [{"path": "", "message": problem["detail"], "fix": ""}]
     ways = [way for fault in faults[:3] for way in _ways_of(fault, piece, opened, choices, label)]
+    absent = _absent_column(piece, choices, label) if faults[0]["path"] == "import.cluster" else ""
+    if absent:
+        return Refused(f"{piece.one.name}: {absent}", ways, "" if ways else f"leave --{label} out, or add it")
     messages = "; ".join(str(fault["message"]) for fault in faults[:3])
     otherwise = "; ".join(dict.fromkeys(str(fault["fix"]) for fault in faults[:3] if fault["fix"]))
     return Refused(f"{piece.one.name}: {messages}", ways, otherwise)
+
+
+def _absent_column(piece: Piece, choices: Choices, label: str) -> str:
+    """That a table lacks the column of a label, and which columns it has; empty where it has it."""
+    place, columns = choices.labels.get(label), list(piece.survey["measures"])
+    if piece.form not in TABLES or place is None or place in (*columns, *piece.survey["clusters"]):
+        return ""
+    return f"has no column '{place}'; it has {listed(columns)}"
+
+
+def _may_group(column: str, survey: Json, choices: Choices) -> bool:
+    """Whether items may share what stands in a column: outcomes of right and wrong are none of that."""
+    measure = survey["measures"].get(column)
+    if column in (*choices.names, choices.metric or "value", "item_id"):
+        return False
+    return measure is None or not measure["binary"] or bool(measure["texts"])
 
 
 def _ways_of(
@@ -41,7 +60,8 @@ def _ways_of(
     """What one open line of the import section may be."""
     line, survey = fault["path"].removeprefix("import."), piece.survey
     if line == "cluster":
-        for path in list(survey["clusters"])[:PLACES_TRIED]:
+        places = [path for path in survey["clusters"] if _may_group(path, survey, choices)]
+        for path in places[:PLACES_TRIED]:
             if label in LABELS:
                 yield Way(f"--{label} {shlex.quote(path)}", replace(choices, **{label: path}))
         return
