@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -182,3 +183,17 @@ def test_a_name_fits_a_disk_however_wide_its_letters_are(tmp_path):
 
 def test_page_is_offered_to_who_may_run_tests(tester):
     assert "/questions" in {each["href"] for each in page(tester, "/questions").all("a")}
+
+
+def test_every_ink_of_a_question_has_its_colour_on_the_page():
+    """In the dark a picture stands on the page's own ground: an ink that the style sheet leaves is not seen there."""
+    root = Path(__file__).parents[2]
+    inks = {
+        ink
+        for file in (root / "client/forelock/questions/pictures").glob("*.py")
+        for ink in re.findall(r'"(#[0-9a-f]{6})"', file.read_text("utf-8"))
+    }
+    sheet = (root / "service/web/static/forelock.css").read_text("utf-8")
+    journals = {"#000000", "#595959", "#8c8c8c", "#d9d9d9"}  # of `--mono`, which no page asks for
+    assert {ink for ink in inks - journals if f'="{ink}"' not in sheet} == set()
+    assert ".chart text:not([fill])" in sheet

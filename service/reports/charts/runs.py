@@ -14,6 +14,7 @@ from service.words import Language, say
 
 MOST_RUNS = 200
 """Runs in a picture, the newest: more are closer together than its dots."""
+MOST_TICKS = 12
 HEIGHTS = (220, 110)
 LARGEST_POWER = 12.0
 """Of evidence, a power of 10: beyond it nobody doubts, and what decides would be pressed to the ground."""
@@ -49,7 +50,8 @@ def runs(
         "field": "number",
         "type": "quantitative",
         "scale": {"domain": [first - 0.5, last + 0.5], "nice": False, "zero": False},
-        "axis": {"title": None, "grid": False, "tickMinStep": 1, "format": "d"},
+        # named one by one: of few runs the axis would have a tick at every half, and round it to a number twice
+        "axis": {"title": None, "grid": False, "values": _ticks(first, last), "format": "d"},
     }
     named: Spec = {**x, "axis": {**x["axis"], "title": say("series.picture_run", language)}}
     marked = [style.ruler("x", at - 0.5, dash=(2, 2)) for at in (since,) if at is not None and at > first]
@@ -67,6 +69,13 @@ def runs(
         },
         note=note,
     )  # fmt: skip
+
+
+def _ticks(first: int, last: int) -> list[int]:
+    """Numbers of runs that are named: at most a dozen, by a step of 1, 2 or 5 times a power of ten."""
+    steps = (step * 10**power for power in range(6) for step in (1, 2, 5))
+    step = next(step for step in steps if (last - first) // step < MOST_TICKS)
+    return [number for number in range(first, last + 1) if number % step == 0]
 
 
 def _row(run: Mapping[str, Any], since: int | None) -> Row:

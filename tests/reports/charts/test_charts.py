@@ -20,6 +20,7 @@ from service.reports.charts.on_page import for_paper, sized
 from service.reports.charts.pareto import frontier, pareto
 from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
+from service.reports.charts.runs import MOST_RUNS, runs
 from service.reports.charts.style import DASHES, SERIES, SHAPES, for_both, label, themed, values
 from service.reports.charts.units import Unit
 from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
@@ -238,3 +239,15 @@ def test_a_drawn_picture_keeps_its_proportion_in_millimetres() -> None:
     assert 'width="85mm" height="42.50mm" viewBox="0 0 640 320"' in sized(svg, 85)
     with pytest.raises(ValueError, match="begins with its size"):
         sized("<svg></svg>", 85)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "ticks"),
+    [(2, 3, [2, 3]), (1, 1, [1]), (13, 13 + MOST_RUNS, list(range(20, 220, 20)))],
+)
+def test_runs_are_named_by_whole_numbers_and_none_twice(first: int, last: int, ticks: list[int]) -> None:
+    standing = {"ci": None, "delta": 0.0}
+    series = [{"number": at, "name": "n", "evidence": 1.0, "standing": standing} for at in (first, last)]
+    panels = runs(series, every=1000, binary=True)["vconcat"]
+    axes = [json.dumps(panel) for panel in panels]
+    assert all(f'"values": {json.dumps(ticks)}' in axis for axis in axes)
