@@ -86,14 +86,14 @@ def _lines_of(piece: Piece) -> Iterator[None]:
         yield
     except ForelockProblem as problem:
         faults = tuple(
-            Fault(error.path, name_line(_named(error, piece)), error.fix) for error in problem.errors
+            Fault(error.path, name_line(_describe_fault(error, piece)), error.fix) for error in problem.errors
         )
         alone = len(faults) == 1 and problem.detail == problem.errors[0].sentence
         detail = faults[0].sentence if alone else name_line(problem.detail)
         raise ForelockProblem(problem.status, problem.code, detail, faults, problem.request_id) from None
 
 
-def _named(fault: Fault, piece: Piece) -> str:
+def _describe_fault(fault: Fault, piece: Piece) -> str:
     """What is the matter; of a name that all rows of the batch share, with the first of them."""
     name = getattr(piece.batch, fault.path) if fault.path in SCALARS else None
     return fault.message if name is None else f"{piece.part.where(piece.start)}: '{name}' {fault.message}"

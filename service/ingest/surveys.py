@@ -370,7 +370,7 @@ class _Look:
         if named:
             made["cluster"] = named[0]
         name = (
-            _chosen(
+            _choose_measure(
                 {name: entry for name, entry in self._measures.items() if not self._aside(name)},
                 self._mapping,
             )
@@ -398,7 +398,7 @@ class _Look:
         return made
 
 
-def _chosen(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None:
+def _choose_measure(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None:
     """The measure that a section names: the first that is binary, else the first."""
     if not measures:
         return None

@@ -76,12 +76,12 @@ class Keyring:
         opener = None
         if private:
             opener = (
-                _given("SEAL_PRIVATE_KEY", seal_private)
+                _decode_setting("SEAL_PRIVATE_KEY", seal_private)
                 if seal_private
                 else read_key(directory / SEAL_PRIVATE)
             )
         return cls(
-            seal_public=_given("SEAL_PUBLIC_KEY", seal_public)
+            seal_public=_decode_setting("SEAL_PUBLIC_KEY", seal_public)
             if seal_public
             else read_key(directory / SEAL_PUBLIC),
             seal_private=opener,
@@ -99,9 +99,9 @@ class Keyring:
             KeyringError: naming the setting or the file.
         """
         if seal_public:
-            _given("SEAL_PUBLIC_KEY", seal_public)
+            _decode_setting("SEAL_PUBLIC_KEY", seal_public)
         if seal_private:
-            _given("SEAL_PRIVATE_KEY", seal_private)
+            _decode_setting("SEAL_PRIVATE_KEY", seal_private)
         if signing_key_file:
             read_key(signing_key_file)
 
@@ -181,7 +181,7 @@ def read_key(path: Path) -> bytes:
     return decode_key(text, f"the key file {path}", restore)
 
 
-def _given(setting: str, text: str) -> bytes:
+def _decode_setting(setting: str, text: str) -> bytes:
     return decode_key(text, f"FORELOCK_{setting}", "copy it again")
 
 

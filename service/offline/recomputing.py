@@ -114,7 +114,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     manifests = {name: _manifest(text) for name, text in opened.manifests.items()}
     outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
-        outcomes.place(_placed(batch))
+        outcomes.place(_place_rows(batch))
     voided = tuple(VoidedBatch.model_validate(struck) for struck in recorded["voided_batches"])
     inputs = Inputs(
         preregistration_id=recorded["preregistration_id"],
@@ -139,7 +139,7 @@ def _manifest(text: bytes) -> Manifest:
     )
 
 
-def _placed(batch: OpenBatch) -> PlacedBatch:
+def _place_rows(batch: OpenBatch) -> PlacedBatch:
     facts = batch.facts
     return PlacedBatch(
         BatchHead(facts.population, facts.arm, facts.endpoint, facts.run),

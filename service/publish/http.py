@@ -152,7 +152,7 @@ class _Guarded(httpcore.NetworkBackend):
         return self._connect(last, port)
 
     def _connect(self, address: Address, port: int) -> httpcore.NetworkStream:
-        seconds = min(self._outgoing.connect_seconds, _left(self._until, httpcore.ConnectTimeout))
+        seconds = min(self._outgoing.connect_seconds, _seconds_left(self._until, httpcore.ConnectTimeout))
         return _Timed(self._backend.connect_tcp(str(address), port, timeout=seconds), self._until)
 
 
@@ -164,11 +164,11 @@ class _Timed(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """Some bytes."""
-        return self._stream.read(max_bytes, _left(self._until, httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _seconds_left(self._until, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
         """All bytes."""
-        self._stream.write(buffer, _left(self._until, httpcore.WriteTimeout))
+        self._stream.write(buffer, _seconds_left(self._until, httpcore.WriteTimeout))
 
     def close(self) -> None:
         """End it."""
@@ -181,7 +181,7 @@ class _Timed(httpcore.NetworkStream):
         timeout: float | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
         """The same under TLS."""
-        left = _left(self._until, httpcore.ConnectTimeout)
+        left = _seconds_left(self._until, httpcore.ConnectTimeout)
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._until)
 
     def get_extra_info(self, info: str) -> object:
@@ -189,7 +189,7 @@ class _Timed(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _left(until: float, late: type[Exception]) -> float:
+def _seconds_left(until: float, late: type[Exception]) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise late("the deadline has passed")

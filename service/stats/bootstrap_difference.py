@@ -123,7 +123,7 @@ def _read(request: BootstrapDifferenceRequest, distribution: BootstrapDistributi
     )
 
 
-def _drawn(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Reading:
+def _read_draws(request: BootstrapDifferenceRequest, drawn: Drawn, draws: int) -> _Reading:
     return _read(request, bootstrap.in_order(request.arrays(), drawn["estimates"][:draws]))
 
 
@@ -131,7 +131,7 @@ def _draws(request: BootstrapDifferenceRequest, drawn: Drawn | None) -> int:
     """Draws to make: doubled while p is unresolved."""
     draws = request.n_resamples
     while drawn is not None and draws <= len(drawn["estimates"]):
-        result = _drawn(request, drawn, draws)
+        result = _read_draws(request, drawn, draws)
         # Only what was drawn before decides how many more are drawn, so that the blocks are the same for any number
         # of workers.
         resolved = result.p is None or abs(result.p - request.alpha) > 3 * result.se
@@ -186,7 +186,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
             ),
         )
     exact = request.exact
-    result = _drawn(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
+    result = _read_draws(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
     distribution, constants, raw_p, p_se = result.distribution, result.constants, result.p, result.se
     ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
     if ends is not None:  # an end that only rounding keeps from 0 touches it, in any unit

@@ -275,7 +275,7 @@ def read_verdict(
     outcomes = [hypothesis.get("outcome") for hypothesis in _objects(verdict.get("hypotheses"))]
     if not outcomes or not all(isinstance(outcome, str) and outcome in EXIT_CODES for outcome in outcomes):
         raise Broken(f"{VERDICT} has no hypothesis, or one without a known outcome")
-    if _named(verdict) != _named(plan):
+    if _hypothesis_ids(verdict) != _hypothesis_ids(plan):
         raise Broken(f"{VERDICT} judges other hypotheses than the plan has")
     if not plan_sha256 == entry.body.get("plan_sha256") == verdict.get("plan_sha256"):
         raise Broken(f"{VERDICT} is of another plan")
@@ -410,7 +410,7 @@ def _objects(values: Any) -> list[dict[str, Any]]:
     return list(values) if whole else []
 
 
-def _named(text: dict[str, Any]) -> list[Any]:
+def _hypothesis_ids(text: dict[str, Any]) -> list[Any]:
     """The ids of the hypotheses of a plan or a verdict, in a common order."""
     return sorted(repr(hypothesis.get("id")) for hypothesis in _objects(text.get("hypotheses")))
 

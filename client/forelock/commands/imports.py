@@ -261,11 +261,11 @@ def _list_survey(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
 def _overlap(table: Json, items: frozenset[str] | None) -> str:
     ids = frozenset(table["item_ids"])
     counts = {word: table["status"].count(word) for word in ("ok", "error", "missing")}
-    line = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_counted(counts)})"
+    line = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_count_words(counts)})"
     if items is None:
         return line
     return f"{line}; {len(ids & items)} of the plan's {len(items)} items, {len(ids - items)} others"
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _count_words(counts: dict[str, int]) -> str:
     return ", ".join(f"{n} {word}" for word, n in counts.items() if n)

@@ -41,7 +41,7 @@ class Questions:
         """
         with refusals():
             paths = [str(self.path(file)) for file in files]
-        arguments = [question, *paths, *_written(options), *self._service, f"--lang={self._language}"]
+        arguments = [question, *paths, *_write_options(options), *self._service, f"--lang={self._language}"]
         complaints = io.StringIO()
         with self._turn, refusals(), contextlib.redirect_stderr(complaints):
             try:
@@ -77,7 +77,7 @@ def refusals() -> Iterator[None]:
         raise Refused(text.plain(error)) from None
 
 
-def _written(options: Mapping[str, Option]) -> Iterator[str]:
+def _write_options(options: Mapping[str, Option]) -> Iterator[str]:
     """Options as they stand on a command line; what is None or false says nothing."""
     for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"

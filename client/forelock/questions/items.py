@@ -123,12 +123,12 @@ def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[
             arms=entry["n_arms"],
         )
         yield "against", text
-    yield from _named("dead", analysis["dead"], analysis["n_dead"], item_ids, say)
+    yield from _name_items("dead", analysis["dead"], analysis["n_dead"], item_ids, say)
     decisive = [entry["item"] for entry in analysis["decisive"]]
-    yield from _named("decides", decisive, analysis["n_decisive"], item_ids, say)
+    yield from _name_items("decides", decisive, analysis["n_decisive"], item_ids, say)
 
 
-def _named(
+def _name_items(
     name: str, items: Sequence[int], total: int, item_ids: Sequence[str], say: Say
 ) -> Iterator[tuple[str, str]]:
     if items:

@@ -107,13 +107,13 @@ def look(
         "largest_cluster": largest_cluster,
         "lower": reading.lower,
     }
-    kept = _kept(path, settings)
+    kept = _read_kept(path, settings)
     pairs = list(_pairs(reading, fail=kept["settings"]["missing"] == "fail"))
     fresh, stale = _new(path, kept["looks"], pairs)
     if not kept["looks"]:
         _begin(kept["settings"], fresh)
     _require(path, kept, fresh)
-    looks = [*kept["looks"], _added(fresh)] if fresh else kept["looks"]
+    looks = [*kept["looks"], _add_look(fresh)] if fresh else kept["looks"]
     names = [system.name for system in reading.systems]
     answer = answer_of(asked_of, TEST, looks, kept["settings"], names, say)
     if fresh:
@@ -127,7 +127,7 @@ def look(
     return answer, reading
 
 
-def _kept(path: Path, settings_told: Json) -> Json:
+def _read_kept(path: Path, settings_told: Json) -> Json:
     """What the file has; with the first look the settings that are told, which later ones may only repeat."""
     if not path.exists():
         return {"settings": settings_told, "looks": []}
@@ -258,7 +258,7 @@ def _sizes(pairs: Sequence[Pair]) -> dict[str, int]:
     return sizes
 
 
-def _added(fresh: Sequence[Pair]) -> Json:
+def _add_look(fresh: Sequence[Pair]) -> Json:
     """A look's items, clusters whole, in an order that knows nothing of outcomes: that of the hashes of their names."""
     rows = sorted(fresh, key=lambda pair: (_hashed(pair.cluster or pair.item), _hashed(pair.item)))
     return {

@@ -74,7 +74,7 @@ def answer_of(
     warnings = [dict(entry) for entry in sequence["warnings"]]
     outcome, overruled = _outcome(claims), ""
     if len(paired) < (1 - MOST_MISSING) * len(rows) and outcome != "cannot_tell":
-        worst = _sequence(asked_of, test, _filled(rows, settings, against=outcome != "worse"), settings)
+        worst = _sequence(asked_of, test, _fill_missing(rows, settings, against=outcome != "worse"), settings)
         if outcome not in _claims(worst["analysis"]["ci"], margin, lower=settings["lower"]):
             overruled, outcome = outcome, "cannot_tell"
             warnings.append(_missing(len(rows) - len(paired), len(rows), say(overruled), say))
@@ -134,7 +134,7 @@ def _outcome(claims: set[str]) -> str:
     return next((claim for claim in ("better", "no_worse", "worse") if claim in claims), "cannot_tell")
 
 
-def _filled(
+def _fill_missing(
     rows: Sequence[tuple[Value, Value, str | None]], settings: Json, *, against: bool
 ) -> list[tuple[float, float, str | None]]:
     """All rows, what is missing as bad as it can be for the candidate, or for the baseline."""

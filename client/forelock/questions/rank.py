@@ -44,7 +44,7 @@ def rank(
 
     reading = read_systems(asked_of, paths, choices, weighed)
     if filled:
-        reading = _filled(reading)
+        reading = _fill_missing(reading)
     return weighed(request_of(reading)), reading
 
 
@@ -56,7 +56,7 @@ def read_systems(
     return read_for(asked_of, sides, choices, several, lambda taken: run(request_of(taken)), columns="every")
 
 
-def _filled(reading: Reading) -> Reading:
+def _fill_missing(reading: Reading) -> Reading:
     """The same with the worst share there can be in place of every result that is not there.
 
     Raises:

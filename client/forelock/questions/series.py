@@ -99,7 +99,7 @@ def _run_of(reading: Reading) -> Json:
 def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference: bool, say: Say) -> Json:
     """The same from a file, which the run is added to."""
     path = Path(series if series.endswith(".json") else series + ENDING)
-    kept = _kept(path, settings)
+    kept = _read_kept(path, settings)
     same = next((other for other in kept["runs"] if other["name"] == run["name"]), None)
     if same is not None and any(
         same.get(name) != run.get(name) for name in ("item_ids", "values", "clusters")
@@ -118,7 +118,7 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
     return _state(path.name.removesuffix(ENDING), kept, answer, say)
 
 
-def _kept(path: Path, settings: Json) -> Json:
+def _read_kept(path: Path, settings: Json) -> Json:
     if not path.exists():
         return {"settings": settings, "runs": []}
     kept = read_kept(path, SHAPE)

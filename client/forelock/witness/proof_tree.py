@@ -221,7 +221,7 @@ def write_tree(root: Node) -> bytes:
         if node is None:
             continue
         parts: list[tuple[bytes, Node | None]] = [
-            (bytes([ATTESTATION]) + attestation.tag + _counted(attestation.payload), None)
+            (bytes([ATTESTATION]) + attestation.tag + _with_length(attestation.payload), None)
             for attestation in sorted(node.attestations)
         ]
         parts += [(_operation_bytes(step), node.steps[step]) for step in sorted(node.steps)]
@@ -234,10 +234,10 @@ def write_tree(root: Node) -> bytes:
 
 def _operation_bytes(operation: Operation) -> bytes:
     head = bytes([operation.tag])
-    return head + _counted(operation.argument) if operation.tag in {APPEND, PREPEND} else head
+    return head + _with_length(operation.argument) if operation.tag in {APPEND, PREPEND} else head
 
 
-def _counted(data: bytes) -> bytes:
+def _with_length(data: bytes) -> bytes:
     return _number(len(data)) + data
 
 

@@ -263,7 +263,7 @@ class Signer:
             except TransparencyFault:
                 continue
             if str(chain[-1].after) == last.vkey:
-                return _kept(before, resumed)
+                return _surviving_checkpoint(before, resumed)
         raise CheckpointRefused(
             f"the log here is {last.origin}, and the last one signed was {before.origin}: {RESUME}"
         )
@@ -304,7 +304,7 @@ def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
         yield StoredCheckpoint(seen.checkpoint.size, number, seen.note)
 
 
-def _kept(before: Checkpoint, resumed: Handover) -> Checkpoint:
+def _surviving_checkpoint(before: Checkpoint, resumed: Handover) -> Checkpoint:
     """What is left of a log after it was resumed."""
     if before.size <= resumed.size:
         return before

@@ -292,7 +292,7 @@ class Group:
             batch = self._rest(submission.preregistration_id, batch)
             if batch.n == 0 and intake.state != "withdrawn":
                 # All of its rows are in: that is so of a record that is complete as well.
-                self._taken.append(_taken(intake, submission, None))
+                self._taken.append(_take_batch(intake, submission, None))
                 return
         intake.require_open()
         if isinstance(batch, ForelockError):
@@ -317,7 +317,7 @@ class Group:
             received_at=self._moment.now,
             key_id=submission.caller.id,
         )
-        self._taken.append(_taken(intake, submission, stored))
+        self._taken.append(_take_batch(intake, submission, stored))
 
     def store(self) -> Stored:
         """Store what was taken, in its order; the one that completes a plan enqueues the verdict with it.
@@ -376,7 +376,7 @@ class Group:
         return enqueue_due(self._session, record, moment) is not None
 
 
-def _taken(intake: _Intake, submission: Submission, batch: StoredBatch | None) -> _Taken:
+def _take_batch(intake: _Intake, submission: Submission, batch: StoredBatch | None) -> _Taken:
     """A batch that was taken, and where its record stands with it."""
     n = 0 if batch is None else batch.sealed.n
     answer = BatchReceipt(

@@ -252,7 +252,7 @@ class Calculators:
         calculator: _Calculator | None = None
         keep = False
         try:
-            calculator = self._kept() or await self._another()
+            calculator = self._find_warm() or await self._another()
             outcome = await calculator.call(pieces, self._niceness)
             keep = self._open and reusable
             return outcome
@@ -263,7 +263,7 @@ class Calculators:
                 calculator.end()
             self._leave(project)
 
-    def _kept(self) -> _Calculator | None:
+    def _find_warm(self) -> _Calculator | None:
         while self._idle:
             calculator = self._idle.pop()
             if not calculator.has_ended():

@@ -117,7 +117,7 @@ def _holds(value: Any, part: int | str) -> bool:
     return isinstance(value, dict) and part in value
 
 
-def _sent(document: Any, loc: Sequence[int | str]) -> Any:
+def _value_at(document: Any, loc: Sequence[int | str]) -> Any:
     """What was sent there, for comparison alone. A union's tag stands in the object at the place."""
     value = document
     for part in loc:
@@ -144,5 +144,5 @@ def _merged(
         if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in errors):
             continue  # refused entries do not count; they are named themselves
         messages.setdefault(path, {})[message_of(error)] = None
-        fixes.setdefault(path, fix_of(error, model, _sent(document, error["loc"])))
+        fixes.setdefault(path, fix_of(error, model, _value_at(document, error["loc"])))
     return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

@@ -128,11 +128,11 @@ def _without_absences(setting: Setting) -> Rule | None:
     return rule if kept == parts else All(parts=kept) if len(kept) > 1 else kept[0] if kept else None
 
 
-def _turned(setting: Setting, rule: Rule | None) -> Rule | None:
+def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
     """The rule with every clause that holds where a test finds nothing turned round; None where one cannot be."""
     match rule:
         case All() | AnyOf():
-            parts = [_turned(setting, part) for part in rule.parts]
+            parts = [_turn_round(setting, part) for part in rule.parts]
             kept = tuple(dict.fromkeys(part for part in parts if part is not None))
             if len(kept) == 1:
                 return kept[0]
@@ -198,10 +198,10 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
     return say("findings.bound_unshown", claimed=says)
 
 
-def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
+def _list_kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
     """What to keep of the rule beside a clause to add, and what that is called: best first."""
     if setting.rule is not None and absences(setting, setting.rule):
-        turned = _turned(setting, setting.rule)
+        turned = _turn_round(setting, setting.rule)
         if gap != "bound" and turned is not None:
             yield turned, "turn that round"
         yield _without_absences(setting), "leave that out"
@@ -210,7 +210,7 @@ def _kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
 
 
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
-    for kept, how in _kept(setting, gap):
+    for kept, how in _list_kept(setting, gap):
         way = mended(plan, setting, gap, kept)
         if way is not None:
             steps = [how] if how else []

@@ -56,14 +56,16 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
     """
     match change:
         case changes.SampleSize():
-            _known("population", change.population, [population.id for population in plan.populations or ()])
+            _require_known(
+                "population", change.population, [population.id for population in plan.populations or ()]
+            )
             population = plan.population(change.population)
             _changed("n", change.n != (population.n if population else None))
         case changes.ExcludedItems() | changes.DisputedItems():
-            _known("population", change.population, list(manifests))
+            _require_known("population", change.population, list(manifests))
             _all_known("item_ids", change.item_ids, manifests[change.population].positions)
         case changes.ExcludedClusters():
-            _known("population", change.population, list(manifests))
+            _require_known("population", change.population, list(manifests))
             clusters = manifests[change.population].clusters or ()
             _all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
         case changes.MissingPolicyChange():
@@ -80,16 +82,16 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
         case changes.RuleChange():
             _rule(plan, change)
         case changes.SesoiChange():
-            _known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
+            _require_known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
             planned = (plan.sesoi or {}).get(change.endpoint)
             _changed("margin", planned is None or planned.exact() != change.margin.exact())
         case changes.JudgeChange():
-            _known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
+            _require_known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
         case changes.TestChange():
-            _known("test", change.test, [test.id for test in plan.tests or ()])
+            _require_known("test", change.test, [test.id for test in plan.tests or ()])
         case changes.ArmRemoved():
             arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
-            _known("arm", change.arm, sorted(arms))
+            _require_known("arm", change.arm, sorted(arms))
         case changes.MultiplicityChange():
             _changed("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
         case _:
@@ -98,9 +100,11 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
 
 def _threshold(plan: Plan, change: changes.ThresholdChange) -> None:
     """A threshold the plan has, at another value; on a population it does not have, any value is new."""
-    _known("name", change.name, sorted({threshold.name for threshold in plan.thresholds or ()}))
+    _require_known("name", change.name, sorted({threshold.name for threshold in plan.thresholds or ()}))
     if change.population is not None:
-        _known("population", change.population, [population.id for population in plan.populations or ()])
+        _require_known(
+            "population", change.population, [population.id for population in plan.populations or ()]
+        )
     planned = {
         threshold.value
         for threshold in plan.thresholds or ()
@@ -122,10 +126,10 @@ def _rule(plan: Plan, change: changes.RuleChange) -> None:
 
 
 def _hypothesis(plan: Plan, name: str) -> None:
-    _known("hypothesis", name, [hypothesis.id for hypothesis in plan.hypotheses or ()])
+    _require_known("hypothesis", name, [hypothesis.id for hypothesis in plan.hypotheses or ()])
 
 
-def _known(field: str, name: str, known: list[str]) -> None:
+def _require_known(field: str, name: str, known: list[str]) -> None:
     if name not in known:
         has = ", ".join(known[:SHOWN]) or "none"
         raise InvalidData.field(f"change.{field}", "is not one of the plan's", f"the plan has {has}")

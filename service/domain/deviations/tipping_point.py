@@ -140,7 +140,7 @@ class _Search:
         self.left_out = doubts.left_out
         self.disputed = doubts.disputed & ~doubts.left_out & ~self.missing
         self.outside = self.left_out if self.filled else self.missing | self.left_out
-        self.values = self._filled(setting) if self.filled else self.stored
+        self.values = self._fill_values(setting) if self.filled else self.stored
         inside = ~self.outside
         self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
         named = hypothesis.equivalence is not None
@@ -149,7 +149,7 @@ class _Search:
         self.delta_clauses = () if named or self.both_ways else _delta_clauses(setting)
         self.evaluations = 0
 
-    def _filled(self, setting: Setting) -> NDArray[np.float64]:
+    def _fill_values(self, setting: Setting) -> NDArray[np.float64]:
         """The values that the rule is judged on, missing ones against its claim; of two ways, the first."""
         way = against(setting)[0]
         ends, ok = Extremes(0.0, 1.0), (self.ok[0], self.ok[1])
@@ -282,7 +282,7 @@ def tipping_point(
         at_least=change.at_least if known is not None or not change.settled else None,
         at_most=known,
         outcome_then=change.outcome,
-        filling=_counted(change.filling or {}, one_arm=search.one_arm),
+        filling=_count_fillings(change.filling or {}, one_arm=search.one_arm),
         robust=known is None if change.settled or known is not None else None,
         worst=search.extreme(-1) if affordable else None,
         best=search.extreme(1) if affordable else None,
@@ -474,7 +474,7 @@ def _never_came(outcomes: Outcomes, keys: Sequence[Key]) -> bool:
     return outcomes.closed and any(np.any(cell.statuses == NOT_RECEIVED) for cell in cells)
 
 
-def _counted(filling: Mapping[int, Pair], *, one_arm: bool) -> tuple[Filling, ...]:
+def _count_fillings(filling: Mapping[int, Pair], *, one_arm: bool) -> tuple[Filling, ...]:
     return tuple(
         Filling(items=count, baseline=None if one_arm else baseline, candidate=candidate)
         for (baseline, candidate), count in sorted(Counter(filling.values()).items())

@@ -138,16 +138,16 @@ def _names(plan: Plan) -> Iterator[Finding]:
     hypotheses = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for index, endpoint in enumerate(plan.endpoints or ()):
         for name in endpoint.populations or ():
-            yield from _known("population", name, populations, f"endpoints[{index}].populations")
+            yield from _check_name("population", name, populations, f"endpoints[{index}].populations")
     for name in plan.sesoi or {}:
-        yield from _known("endpoint", name, endpoints, f"sesoi.{name}")
+        yield from _check_name("endpoint", name, endpoints, f"sesoi.{name}")
     for index, threshold in enumerate(plan.thresholds or ()):
         if threshold.population is not None:
-            yield from _known(
+            yield from _check_name(
                 "population", threshold.population, populations, f"thresholds[{index}].population"
             )
     for name in plan.multiplicity.family if plan.multiplicity else ():
-        yield from _known("hypothesis", name, hypotheses, "multiplicity.family")
+        yield from _check_name("hypothesis", name, hypotheses, "multiplicity.family")
     for index, use in enumerate(plan.tests or ()):
         if registered(use) is None:
             versions = [str(test.version) for test in registry.every() if test.name == use.test]
@@ -165,13 +165,13 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
     tests = {test.id for test in plan.tests or ()}
     populations |= {suite.id for suite in plan.suites or ()}
-    yield from _known("population", hypothesis.population, populations, f"{setting.path}.population")
-    yield from _known("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
+    yield from _check_name("population", hypothesis.population, populations, f"{setting.path}.population")
+    yield from _check_name("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
     for name in dict.fromkeys(clause.field.test for clause in setting.clauses):
         if name is not None:
-            yield from _known("test", name, tests, f"{setting.path}.rule")
+            yield from _check_name("test", name, tests, f"{setting.path}.rule")
     if hypothesis.equivalence is not None:
-        yield from _known("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
+        yield from _check_name("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
     if len(set(hypothesis.arms)) < len(hypothesis.arms):
         yield error(
             "SAME_ARM",
@@ -186,7 +186,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
-def _known(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding]:
+def _check_name(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding]:
     if name not in known:
         names = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
         meant = nearest(name, known)

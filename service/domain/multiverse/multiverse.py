@@ -109,7 +109,7 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
     return Universe(
         number=number,
         position=_position(choices, picked),
-        choices=_chosen(choices, picked),
+        choices=_name_options(choices, picked),
         departures=sum(option > 0 for option in picked),
         hypotheses={
             hypothesis.id: _without_rows(lacking[hypothesis.id])
@@ -150,13 +150,13 @@ def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict])
     return Universe(
         number=1,
         position="as_planned",
-        choices=_chosen(choices, tuple(0 for _ in choices)),
+        choices=_name_options(choices, tuple(0 for _ in choices)),
         departures=0,
         hypotheses={verdict.id: _summarize(verdict) for verdict in planned},
     )
 
 
-def _chosen(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
+def _name_options(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
     return {c.fork.id: c.fork.options[option] for c, option in zip(choices, picked, strict=True)}
 
 

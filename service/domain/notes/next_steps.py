@@ -189,7 +189,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         margin=both_ways(margin, facts),
         alpha=f"{alpha:.3g}",
         size=_size(plan, verdict, spread, size),
-        given=_given(spread),
+        given=_describe_spread(spread),
     )
 
 
@@ -205,7 +205,7 @@ def _repeated(plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Fac
     size = needed(bounds, spread, verdict.delta)
     if size is not None:
         words = _size(plan, verdict, spread, _refined(plan, verdict, spread, size))
-        yield message("notes.rule_holds", size=words, seen=seen, given=_given(spread))
+        yield message("notes.rule_holds", size=words, seen=seen, given=_describe_spread(spread))
     else:
         ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
         yield message(f"notes.never_holds{ending}", seen=seen)
@@ -280,7 +280,7 @@ def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> 
     return message(f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", **values)
 
 
-def _given(spread: Spread) -> Message:
+def _describe_spread(spread: Spread) -> Message:
     if spread.clustered:
         return message("notes.clusters_vary")
     if spread.discordance is not None:

@@ -159,7 +159,7 @@ class Amounts:
         population = self.setting.population
         clustered = population is not None and population.clusters is not None
         truth = self.goal() if ratio is None else ratio
-        return self._held(
+        return self._compute_chance(
             truth, self.cvs[corner] if cv is None else cv, ICCS[corner] if clustered else 0.0, stream
         )
 
@@ -170,7 +170,7 @@ class Amounts:
         best: tuple[float, float, dict[str, object]] | None = None
         cvs = dict.fromkeys((self.cvs["high"], self.cvs["low"]))
         for ratio, cv, icc in product(self.boundaries(), cvs, (0.05, 0.2) if clustered else (0.0,)):
-            held = self._held(ratio, cv, icc, 0)
+            held = self._compute_chance(ratio, cv, icc, 0)
             if held.power is None:
                 return base.model_copy(update={"level": None, "reason": held.reason})
             where: dict[str, object] = {
@@ -187,7 +187,7 @@ class Amounts:
             update={"level": level, "method": "simulated", "standard_error": error, "reason": None, **where}
         )
 
-    def _held(self, ratio: float, cv: float, icc: float, stream: int) -> Chance:
+    def _compute_chance(self, ratio: float, cv: float, icc: float, stream: int) -> Chance:
         sizes, codes = self._units()
         if len(sizes) < 2 or sizes.min() < 1:
             return Chance(None, reason=NOTHING_TO_DRAW)
@@ -198,7 +198,7 @@ class Amounts:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         before, after = (
             np.add.reduceat(amounts, starts, axis=1) if clustered else amounts
-            for amounts in _drawn(
+            for amounts in _draw_amounts(
                 n_sets, int(sizes.sum()), codes, World(ratio, cv, self.correlation, icc), stream
             )
         )
@@ -284,7 +284,7 @@ def _of_ratio(clause: Clause, *, lower: bool) -> Iterator[tuple[Side, float]]:
             yield -1, float(clause.high.exact())
 
 
-def _drawn(
+def _draw_amounts(
     n_sets: int, n: int, codes: NDArray[np.int64] | None, world: World, stream: int
 ) -> tuple[Floats, Floats]:
     """Amounts of both arms, (T, n) each."""

@@ -129,7 +129,7 @@ def fixed_level(
             )
             side = block.down
             units = Units(block.sizes, side.sums, side.won, False, SEED, shared, labelled=side.labelled)
-            return _held(setting, SimulatedSets(setting, sesoi, units).truths)
+            return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
         if null.shape is None:
             won = draw_binary(generator, each_sets, sizes, null.world.shares()[:2], null.world.icc)
             sums = (won[0] - won[1]).astype(np.float64)
@@ -142,7 +142,7 @@ def fixed_level(
                 before = generator.standard_normal(sums.shape) * null.shape.sd * OF_ITEMS
                 sides = before, before + sums
         units = Units(sizes, sums, won, clustered, SEED, shared, sides, values)
-        return _held(setting, SimulatedSets(setting, sesoi, units).truths)
+        return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
 
     of_clusters = size.n if clustered else None
     cost = sum(of_test(use, n_units, binary=binary, items=of_clusters) for use in setting.uses.values())
@@ -171,9 +171,9 @@ def sequential_level(
     n_sets = max(min(LOOKED_AT, MOST_VALUES // len(group.sizes)), FEWEST_SETS)
 
     def held(null: Null, each_sets: int, stream: int) -> float | None:
-        evidence = _drawn(group, setting, plan, null, each_sets, stream)
+        evidence = _draw_sets(group, setting, plan, null, each_sets, stream)
         evidence.stop = np.minimum(evidence.ended, len(order.looks) - 1)
-        return _held(setting, lambda clause: evidence.truths(clause, 0))
+        return _share_holding(setting, lambda clause: evidence.truths(clause, 0))
 
     scale = float(sesoi.exact())
     nulls = tuple(_nulls(setting, scale, truths, shapes, binary=group.binary, clustered=group.clustered))
@@ -181,7 +181,7 @@ def sequential_level(
     return _greatest(base, nulls, held, (first, n_sets), binary=group.binary, clustered=group.clustered)
 
 
-def _drawn(
+def _draw_sets(
     group: Group, setting: Setting, plan: Plan, null: Null, n_sets: int, stream: int
 ) -> SequentialEvidence:
     """Complete data sets: nothing has to be filled in."""
@@ -314,7 +314,7 @@ def _error(level: float, n_sets: int) -> float:
     return math.sqrt(max(level * (1 - level), 1 / n_sets) / n_sets)
 
 
-def _held(setting: Setting, truths: Callable[[Clause], Sets | None]) -> float | None:
+def _share_holding(setting: Setting, truths: Callable[[Clause], Sets | None]) -> float | None:
     """The share of data sets in which the rule holds; None where a clause is not simulated."""
     held = rule_holds(setting, truths)
     return None if held is None else float(held.mean())

@@ -117,7 +117,7 @@ def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | N
         return None
     cases: list[tuple[Filled | None, Outcome | None]] = [(None, None), (None, None)]
     if scale is not None:
-        cases = [_filled(items, value, weigh) for value in _ends(scale, request)]
+        cases = [_fill_all(items, value, weigh) for value in _ends(scale, request)]
     record = MissingResults(
         n=len(lacking),
         item_ids=tuple(lacking[:SHOWN]),
@@ -131,7 +131,7 @@ def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | N
     return Missing(record, cases[0][1], cases[1][1], most)
 
 
-def _filled(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
+def _fill_all(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome]:
     """Of items without any result: they have one run with that outcome."""
     result = weigh(
         Items(items.item_ids, [runs or [value] for runs in items.runs], items.clusters, None, 1, items.tasks)

@@ -208,7 +208,7 @@ def _slice(
     standing_p: tuple[Standing, float | None, float | None],
 ) -> SliceFound:
     standing, p_holm, p_loss_holm = standing_p
-    low, high = (evidence.low, evidence.high) if good > 0 else (_turned(evidence.high), _turned(evidence.low))
+    low, high = (evidence.low, evidence.high) if good > 0 else (_negate(evidence.high), _negate(evidence.low))
     return SliceFound(
         slice=name,
         outcome=standing,
@@ -224,7 +224,7 @@ def _slice(
     )
 
 
-def _turned(end: float | None) -> float | None:
+def _negate(end: float | None) -> float | None:
     return None if end is None else -end
 
 

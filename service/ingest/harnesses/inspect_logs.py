@@ -206,18 +206,18 @@ class _Scores(Mapping[str, Measured]):
             value = score.get("value")
             if type(value) is str or type(value) is int:
                 return _PLAIN.get(value) or Measured(value)
-        return self._made().get(name, default)
+        return self._measures().get(name, default)
 
     def __getitem__(self, name: str) -> Measured:
-        return self._made()[name]
+        return self._measures()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made())
+        return iter(self._measures())
 
     def __len__(self) -> int:
-        return len(self._made())
+        return len(self._measures())
 
-    def _made(self) -> dict[str, Measured]:
+    def _measures(self) -> dict[str, Measured]:
         if self._all is None:
             self._all = {}
             for name, score in self._scores.items():

@@ -240,13 +240,15 @@ def _row(
         event = "grader_failed" if any(mark in reason for mark in THREW) else None
         measures = {"success": Measured(status == "PASS", event)}
         measures["score"] = _rounded(cells[columns["Score"]] if "Score" in columns else "", event)
-        for name, value in _named(cells[columns["Named Scores"]] if "Named Scores" in columns else "", where):
+        for name, value in _read_named(
+            cells[columns["Named Scores"]] if "Named Scores" in columns else "", where
+        ):
             measures.setdefault(name, _rounded(str(value), event))
         failed = status == "ERROR"
         yield Sample(where, fields, {} if failed else measures, ("error",) if failed else (), number, index)
 
 
-def _named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
+def _read_named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
     named = loads(cell.encode(), where) if cell else {}
     if not isinstance(named, dict):
         raise unreadable(where, "has named scores that are no object")

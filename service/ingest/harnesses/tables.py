@@ -69,7 +69,7 @@ class TableFile(Reader):
             document = self._files.read(self._name)
             text = io.TextIOWrapper(io.BufferedReader(_Stream(document)), encoding="utf-8-sig", newline="")
             reader = csv.reader(text, strict=True, delimiter=_separator(document))
-            header = _named(next(reader, []))
+            header = _name_columns(next(reader, []))
             if len(set(header)) != len(header):
                 raise unreadable("", "the header of the table names a column twice")
             for cells in reader:
@@ -132,7 +132,7 @@ class TableFile(Reader):
             raise unreadable("", "the file is not Parquet, or is cut off") from None
 
 
-def _named(header: list[str]) -> list[str]:
+def _name_columns(header: list[str]) -> list[str]:
     """Columns without a name, such as a data frame's index, are called as data frames call them."""
     names = [name or f"Unnamed: {at}" for at, name in enumerate(header)]
     return [f"{name}.1" if not header[at] and name in header else name for at, name in enumerate(names)]

@@ -81,7 +81,7 @@ def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]
     period = max(float(sample[-1]) * (1 + 1e-9), wide * deviation)
     sizes = _sizes(sample, period, deviation, FREQUENCIES, fine)
     # the transform has vanished at the band's end, so it is the peaks that count
-    returns, reached = _added(1 - share * (1 - sizes), period, band + math.pi / period, at_most)
+    returns, reached = _bound_rest(1 - share * (1 - sizes), period, band + math.pi / period, at_most)
     gap = _typical(sample[1:] - sample[:-1])
     while gap > 0:
         stride = max(1, min(round(period / FREQUENCIES / gap / jump), m // 4))
@@ -92,7 +92,7 @@ def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]
             gaps, deviation, period = _gaps(sample, stride, wide)
         weight = share * 2 * len(gaps) / m
         sizes = _sizes(gaps, period, deviation, FREQUENCIES, fine)
-        more, reached = _added(1 - weight * (1 - np.sqrt((1 + sizes) / 2)), period, reached, at_most)
+        more, reached = _bound_rest(1 - weight * (1 - np.sqrt((1 + sizes) / 2)), period, reached, at_most)
         returns += more
         if stride == 1 or returns > TOLERATED:
             break
@@ -155,7 +155,7 @@ def _interpolation(most: int, fine: int) -> tuple[Floats, Floats]:
     return 2 / (1 + np.cos(angle / 2)), np.tan(angle / 4) ** 2
 
 
-def _added(sizes: Floats, period: float, band: float, at_most: Bound) -> tuple[float, float]:
+def _bound_rest(sizes: Floats, period: float, band: float, at_most: Bound) -> tuple[float, float]:
     """What the frequencies from `band` on add at most, and the last of them."""
     step = 2 * math.pi / period
     k = np.arange(max(int(band / step), 1), len(sizes))

@@ -68,7 +68,7 @@ def step_down(joint: Joint, sides: Ints, seed: int = 0, blocks: range = range(0)
     seen = _sided(joint.seen[None, :], sides)[0]
     order = np.argsort(-seen, kind="stable")
     above, total = np.zeros(len(order)), 0.0
-    for sums, weights in _listed(joint) if joint.exact else _drawn(joint, seed, blocks):
+    for sums, weights in _listed(joint) if joint.exact else _draw_signs(joint, seed, blocks):
         sizes = _sided(sums, sides)[:, order]
         # of every member and all that are less far out: what is left to reject at its step
         left = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
@@ -110,7 +110,7 @@ def _coins(many: int) -> Floats:
     return np.asarray(np.exp(ways - many * math.log(2)))
 
 
-def _drawn(joint: Joint, seed: int, blocks: range) -> Iterator[tuple[Floats, Floats]]:
+def _draw_signs(joint: Joint, seed: int, blocks: range) -> Iterator[tuple[Floats, Floats]]:
     copies = None if np.all(joint.copies == 1) else joint.copies
     if copies is not None and 2 * len(copies) > int(copies.sum()):  # a binomial draw costs more than a sign
         values, copies = np.repeat(joint.rows, joint.copies, axis=0), None

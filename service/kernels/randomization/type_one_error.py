@@ -186,8 +186,8 @@ def _bootstrap_rejects(splits: Splits, blocks: Halves) -> Iterator[tuple[Bools, 
             drawn = both @ weights
             slack = 1e-11 * np.ptp(np.concatenate([first, second], axis=1), axis=1)[:, None]
             at = 2 * (second.mean(axis=1) - first.mean(axis=1))[:, None] if basic else 0.0
-            less += _counted(drawn <= at + slack)
-            more += _counted(drawn >= at - slack)
+            less += _count_true(drawn <= at + slack)
+            more += _count_true(drawn >= at - slack)
     for (first, second), less, more in zip(blocks, below, above, strict=True):
         known = (np.ptp(first, axis=1) > 0) | (np.ptp(second, axis=1) > 0)
         yield 2 * (1 + np.minimum(less, more)) / (resamples + 1) < splits.alpha, known
@@ -202,6 +202,6 @@ def _resamples(splits: Splits, part: int, many: int) -> Floats:
     return np.ascontiguousarray(np.moveaxis(counts, 1, 2).reshape(2 * n, many) / n)
 
 
-def _counted(where: Bools) -> NDArray[np.int64]:
+def _count_true(where: Bools) -> NDArray[np.int64]:
     """How many are true in each row."""
     return np.asarray(np.bitwise_count(np.packbits(where, axis=1)).sum(axis=1, dtype=np.int64))

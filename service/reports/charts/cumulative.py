@@ -77,10 +77,10 @@ def cumulative(
         layers.append(_planned(planned, f"{say('planned', language)} = {planned}"))
     for name, ends in (("anytime", "sequence"), ("pointwise", "band")):
         if name in bands:
-            layers += _band(ends, _named(names[name]), color, dash, x, y)
+            layers += _band(ends, _name_series(names[name]), color, dash, x, y)
     layers.append(
         {
-            "transform": [_named(names["effect"])],
+            "transform": [_name_series(names["effect"])],
             "mark": {"type": "line", "strokeWidth": 2.2, "clip": True},
             "encoding": {
                 "x": x,
@@ -116,7 +116,7 @@ def _any(rows: list[Row], key: str) -> bool:
     return any(row[key] is not None for row in rows)
 
 
-def _named(series: str) -> Spec:
+def _name_series(series: str) -> Spec:
     """What the legend calls a layer."""
     return {"calculate": json.dumps(series, ensure_ascii=False), "as": "series"}
 

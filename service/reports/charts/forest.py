@@ -75,7 +75,9 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     ends = [row[key] for row in rows for key in ("low", "delta", "high")]
     sesoi = panel.sesoi
     low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
-    data = [_drawn(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)]
+    data = [
+        _draw_row(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)
+    ]
     names = [datum["row"] for datum in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
     y = style.named("row", names, grid=False, labelPadding=10)
@@ -156,7 +158,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
     return names
 
 
-def _drawn(row: Row, name: str, unit: Unit, domain: tuple[float, float]) -> Row:
+def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float]) -> Row:
     """A row with where its line begins and ends: an open end runs to the edge of the picture."""
     low, high = row["low"], row["high"]
     return {

@@ -27,7 +27,7 @@ def narrowed(spec: Spec) -> Spec:
     if "hconcat" in narrow:
         narrow["vconcat"] = narrow.pop("hconcat")
     panels = narrow.get("vconcat", [narrow])
-    room = ROWS if all(_named(panel) for panel in panels) else CURVE  # panels share their left edge
+    room = ROWS if all(_row_names(panel) for panel in panels) else CURVE  # panels share their left edge
     for panel in panels:
         _fit(panel, panel.get("data", narrow.get("data", {})).get("values", []), room)
     config = narrow["config"]
@@ -74,7 +74,7 @@ def _one_column(codes: list[Spec]) -> None:
                 way["legend"]["columns"] = 1
 
 
-def _named(panel: Spec) -> Spec | None:
+def _row_names(panel: Spec) -> Spec | None:
     """What names the rows of a panel, where it has rows."""
     encodings = [
         code["y"] for code in _codes(panel) if code.get("y", {}).get("type") in ("nominal", "ordinal")
@@ -86,7 +86,7 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
     """One panel as wide as there is room, in place."""
     if isinstance(panel.get("title"), dict) and "description" not in panel:
         panel["title"]["text"] = folded(panel["title"]["text"], TITLE + 6)
-    codes, named = _codes(panel), _named(panel)
+    codes, named = _codes(panel), _row_names(panel)
     _one_column(codes)
     if panel.get("mark", {}).get("type") == "text":
         _sentences(panel)

@@ -28,7 +28,7 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
         rows = [
             row
             for hypothesis in verdict.hypotheses
-            for row in _named(
+            for row in _name_rows(
                 hypothesis, rows_of(_analyses(plan, hypothesis, endpoint), read=_read(hypothesis))
             )
         ]
@@ -36,7 +36,7 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
             yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
 
 
-def _named(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:
+def _name_rows(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:
     """The interval that the verdict reads by the names of its arms, the others by those of their tests."""
     compared = judged.candidate if judged.baseline is None else f"{judged.candidate} − {judged.baseline}"
     for row in rows:

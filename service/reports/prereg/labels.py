@@ -307,17 +307,17 @@ _ALIAS = re.compile(r"[()]")
 
 def section_of(heading: str) -> str | None:
     """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
-    named = _named(heading)
+    named = _match_heading(heading)
     return None if named is None else named[0]
 
 
 def beyond_name(heading: str) -> str:
     """What a heading says beyond the name of its section."""
-    named = _named(heading)
+    named = _match_heading(heading)
     return heading if named is None else named[1]
 
 
-def _named(heading: str) -> tuple[str, str] | None:
+def _match_heading(heading: str) -> tuple[str, str] | None:
     """The section that a heading opens, and what follows the section's name."""
     wanted = _bare(_NUMBERING.sub("", _bare(plain(heading)), count=1))
     best: tuple[str, str] | None = None

@@ -27,7 +27,7 @@ def template_of(text: str) -> TemplateName | None:
     for line in text.split("\n"):
         heading = _HEADING.match(line)
         if heading is not None:
-            named = plain(_named(heading))
+            named = plain(_heading_text(heading))
             return next((name for name, form in QUESTIONS.items() if plain(form.title) == named), None)
     return None
 
@@ -56,10 +56,10 @@ def _question(line: str, questions: dict[str, Question]) -> Question | None:
     # sub-headings are ours: only the questions themselves stand on the second level
     if heading is None or len(heading[1]) != 2:
         return None
-    return questions.get(plain(_NUMBER.sub("", _named(heading))))
+    return questions.get(plain(_NUMBER.sub("", _heading_text(heading))))
 
 
-def _named(heading: re.Match[str]) -> str:
+def _heading_text(heading: re.Match[str]) -> str:
     """What a heading says, without the marks that may close it."""
     return heading[2].rstrip().rstrip("#").rstrip()
 

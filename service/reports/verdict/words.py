@@ -151,7 +151,7 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
         name = test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}"
         own = [
             (f"{name}{colon(language)}{estimate_word(one.name, language)}", f"{one.value:.4g}",
-             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _interval_method(one.ci))
             for one in test.estimates
         ]  # fmt: skip
         binary = is_binary(hypothesis, test)
@@ -161,7 +161,7 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
                 if test.ci is None
                 else span(test.ci.low, test.ci.high, binary=binary, language=language)
             )
-            made = "" if test.ci is None else _made(test.ci)
+            made = "" if test.ci is None else _interval_method(test.ci)
             own.insert(0, (name, value(test.delta, binary=binary, signed=True), ends, made))
         rows += [(*row, p_of(test) if at == 0 else "") for at, row in enumerate(own)]
         if not own:
@@ -169,7 +169,7 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
     return rows
 
 
-def _made(ci: Interval) -> str:
+def _interval_method(ci: Interval) -> str:
     return f"{level_text(ci.level)} {ci.method}"
 
 
@@ -254,10 +254,12 @@ def interval_rows(hypothesis: HypothesisReport, language: Language = "en") -> li
         )
         if test.ci is not None and test.delta is not None:
             ends = span(test.ci.low, test.ci.high, binary=is_binary(hypothesis, test), language=language)
-            rows.append((f"{hypothesis.candidate} − {hypothesis.baseline}{read}", ends, _made(test.ci)))
+            rows.append(
+                (f"{hypothesis.candidate} − {hypothesis.baseline}{read}", ends, _interval_method(test.ci))
+            )
         rows += [
             (f"{estimate_word(one.name, language)}{read}",
-             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _made(one.ci))
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _interval_method(one.ci))
             for one in test.estimates
         ]  # fmt: skip
     return rows

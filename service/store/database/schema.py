@@ -78,7 +78,7 @@ def require_known(present: str | None) -> None:
     Raises:
         SchemaUnknown: naming both.
     """
-    if present is not None and present not in _known():
+    if present is not None and present not in _known_revisions():
         raise SchemaUnknown(
             f"the database has schema {present}, which this release does not know: run the one that made it "
             f"(this one knows {newest()}; `./do migrate`, or `forelock migrate`, only goes forward)"
@@ -86,7 +86,7 @@ def require_known(present: str | None) -> None:
 
 
 @cache
-def _known() -> frozenset[str]:
+def _known_revisions() -> frozenset[str]:
     """Every revision of this release: its migrations are read once, though readiness is asked every few seconds."""
     return frozenset(
         revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()

@@ -192,7 +192,7 @@ def show_answer(
     """
     remarks, say = () if reading is None else reading.remarks, say_of(options)
     if (answers := getattr(options, "answers", None)) is not None:
-        named = replace(form, numbers=_named(form.numbers, say), parts=_named(form.parts, say))
+        named = replace(form, numbers=_name_lines(form.numbers, say), parts=_name_lines(form.parts, say))
         answers.append((named, envelope(form, document, reading), remarks))
         return
     ascii_only = getattr(options, "ascii", False)
@@ -225,7 +225,7 @@ def write_pictures(options: argparse.Namespace, form: Form) -> None:
         files.write_bytes(path, drawn.encode() if kind == "svg" else set_picture(drawn, kind, path))
 
 
-def _named(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, str]]:
+def _name_lines(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, str]]:
     """Lines of numbers by what they are called."""
     return [(say.name(name), value) for name, value in lines]
 

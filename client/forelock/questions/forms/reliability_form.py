@@ -64,18 +64,18 @@ def _at_point(point: Json, say: Say, *, share: bool) -> str:
 def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
     yield "items", say("runs", items=analysis["n"], n=analysis["n_values"])
     if analysis["n_flaky"]:
-        yield "flaky", _named(analysis["flaky"], analysis["n_flaky"], item_ids, say)
+        yield "flaky", _name_items(analysis["flaky"], analysis["n_flaky"], item_ids, say)
     if analysis["least_share"] is None:
         return
     rate = f"{100 * analysis['least_share']:.10g}%"
     yield "reliable", say("shown_right", n=analysis["n_reliable"], rate=rate)
     yield "every item", say("right_at_least", rate=f"{100 * analysis['least_low']:.1f}%")
     if analysis["n_unreliable"]:
-        yield "unreliable", _named(analysis["unreliable"], analysis["n_unreliable"], item_ids, say)
+        yield "unreliable", _name_items(analysis["unreliable"], analysis["n_unreliable"], item_ids, say)
     yield "undecided", str(analysis["n_undecided"])
 
 
-def _named(items: Sequence[Json], total: int, item_ids: Sequence[str], say: Say) -> str:
+def _name_items(items: Sequence[Json], total: int, item_ids: Sequence[str], say: Say) -> str:
     """How many, and the first of them with how many of their runs are right, or with their mean."""
     names = say("comma").join(
         say("with_note", name=plain(item_ids[entry["item"]]), note=_of_runs(entry, say))

@@ -44,7 +44,9 @@ def compared(reading: Reading, choices: Choices) -> Reading:
     for name in ASPECTS:
         if states[name] == "differs" and name not in choices.allowed:
             if name == "content":
-                difference = f"{len(others)} items have other content under the same id: {_named(others)}"
+                difference = (
+                    f"{len(others)} items have other content under the same id: {_name_items(others)}"
+                )
             else:
                 difference = f"the files differ in the {WORDS[name]}: {_values(settings[name])}"
             allowed = replace(choices, allowed=(*choices.allowed, name))
@@ -83,7 +85,7 @@ def _other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]
                 yield item_id, whose.inputs.get(item_id, ""), system.inputs.get(item_id, "")
 
 
-def _named(others: Sequence[tuple[str, str, str]]) -> str:
+def _name_items(others: Sequence[tuple[str, str, str]]) -> str:
     items = [
         f"{plain(item_id)} ('{_short(one)}' and '{_short(other)}')" for item_id, one, other in others[:NAMED]
     ]

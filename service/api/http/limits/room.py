@@ -29,7 +29,7 @@ class Room:
             Unavailable: others, or the project itself, held all there is for that long.
         """
         until = time.monotonic() + seconds
-        while not self._taken(project, size):
+        while not self._take_room(project, size):
             if time.monotonic() >= until:
                 raise Unavailable("too many large bodies are being read: repeat the request shortly")
             await asyncio.sleep(EVERY_SECONDS)
@@ -41,7 +41,7 @@ class Room:
             if self._held[project] <= 0:
                 del self._held[project]
 
-    def _taken(self, project: str, size: int) -> bool:
+    def _take_room(self, project: str, size: int) -> bool:
         with self._lock:
             own, held = self._held[project], self._held.total()
             fits = held + size <= self._size and own + size <= self._size // 2

@@ -29,7 +29,7 @@ from service.words import Language
 routes = router("tests")
 
 
-def _sent(kind: type[BaseModel], example: Any) -> Any:
+def _declare_body(kind: type[BaseModel], example: Any) -> Any:
     """A body that is read where the answer is computed."""
     return RawBody({"application/json": kind}, example=example, max_bytes=SMALL_BODY)
 
@@ -38,7 +38,7 @@ def _sent(kind: type[BaseModel], example: Any) -> Any:
 async def score_arm(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    content: Annotated[Content, _sent(ScoreRequest, examples.SCORED)],
+    content: Annotated[Content, _declare_body(ScoreRequest, examples.SCORED)],
     lang: Lang = "en",
 ) -> Response:
     """Score one arm without a plan.
@@ -53,7 +53,7 @@ async def score_arm(
 async def compare_arms(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    content: Annotated[Content, _sent(ComparisonRequest, examples.ROWS)],
+    content: Annotated[Content, _declare_body(ComparisonRequest, examples.ROWS)],
     lang: Lang = "en",
 ) -> Response:
     """Compare two arms without a plan.
@@ -68,7 +68,7 @@ async def compare_arms(
 async def resolve_pilot(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    content: Annotated[Content, _sent(ResolutionRequest, examples.PILOT)],
+    content: Annotated[Content, _declare_body(ResolutionRequest, examples.PILOT)],
     lang: Lang = "en",
 ) -> Response:
     """Tell what a pilot's items can resolve.
@@ -82,7 +82,7 @@ async def resolve_pilot(
 async def audit_pair(
     request: Request,
     caller: Tester,  # noqa: ARG001
-    content: Annotated[Content, _sent(AuditRequest, examples.PUBLISHED)],
+    content: Annotated[Content, _declare_body(AuditRequest, examples.PUBLISHED)],
     lang: Lang = "en",
 ) -> Response:
     """Audit two published accuracies.

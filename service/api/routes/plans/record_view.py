@@ -158,7 +158,7 @@ def view_fields(
         "receipt": just_locked if lock is None else proofs.proven(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
-        "named_arms": list(_named(record, entries)),
+        "named_arms": list(_view_named_arms(record, entries)),
         "links": [] if new else links.every(session, record.id),
     }
 
@@ -177,7 +177,7 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
     return view(at=entry.created_at, receipt=entry.receipt, **fields)
 
 
-def _named(record: Preregistration, entries: Sequence[ledger.Entry]) -> Iterator[NamedArmView]:
+def _view_named_arms(record: Preregistration, entries: Sequence[ledger.Entry]) -> Iterator[NamedArmView]:
     receipts = {entry.sequence: entry.receipt for entry in entries}
     criteria = open_arms(record.plan)
     for arm, naming in namings.named_of(entries).items():

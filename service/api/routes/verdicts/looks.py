@@ -85,7 +85,7 @@ def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Resp
             state=record.state,
             planned={one.id: list(stopping.looks_of(record.plan, one)) for one in measured},
             units=actions.units_in(session, record),
-            taken=[_taken(look) for look in actions.taken(session, record)],
+            taken=[_read_look(look) for look in actions.taken(session, record)],
             due=actions.due(session, record),
         )
     )
@@ -185,5 +185,5 @@ def _start(cursor: str | None) -> int:
     return int(cursor)
 
 
-def _taken(body: dict[str, Any]) -> LookTaken:
+def _read_look(body: dict[str, Any]) -> LookTaken:
     return LookTaken(look=body["look"], decision=body["decision"], units=body["units"])

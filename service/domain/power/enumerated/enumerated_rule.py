@@ -94,7 +94,7 @@ class EnumeratedRule:
         rule = self.setting.rule
         assert rule is not None  # noqa: S101 - callers have a rule
         if n not in self._lines:
-            self._lines[n] = self._made(n)
+            self._lines[n] = self._make_lines(n)
         fixed = {clause: self._fixed(clause, n) for clause in self.unknown}
         return region(rule, self._lines[n], n, rows, fixed)
 
@@ -105,7 +105,7 @@ class EnumeratedRule:
         truth = clause_truth(clause, bounds)
         return FREE if truth is None else TRUE if truth else FALSE | UNKNOWN
 
-    def _made(self, n: int) -> dict[str, Line | EndLines]:
+    def _make_lines(self, n: int) -> dict[str, Line | EndLines]:
         return {
             str(clause.field): line
             for clause in self.setting.clauses

@@ -70,16 +70,16 @@ class OneArmPower:
         )
         intact = (1 - missing) ** (arm.n * arm.endpoint.replicates) if self.plan.missing == "fail" else 1.0
         if arm.counted and not (missing and self.plan.missing == "worst_case"):
-            held = self._holds_by_count(self._kept)
+            held = self._holds_by_count(self._n_judged)
             if held is None:
                 return where.model_copy(update={"reason": NOT_SIMULATED})
             return where.model_copy(update={"power": intact * self._chance(held, mean)})
         generator = np.random.default_rng([SEED, 1])
         n_sets = int(min(SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 40)))
-        drawn = replace(arm, n=self._kept, sizes=self._kept_sizes).draw(
+        drawn = replace(arm, n=self._n_judged, sizes=self._kept_sizes).draw(
             generator, n_sets, mean, icc or 0.0, spread or 0.0
         )
-        held_at = holding(self.setting, self._filled(generator, drawn))
+        held_at = holding(self.setting, self._fill_missing(generator, drawn))
         if held_at is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
         share = float(held_at.mean())
@@ -116,7 +116,7 @@ class OneArmPower:
         return (stated.candidate if isinstance(stated, MissingByArm) else stated) or 0.0
 
     @property
-    def _kept(self) -> int:
+    def _n_judged(self) -> int:
         """Items that are judged."""
         left_out = self._missing if self.plan.missing == "exclude_pair" else 0.0
         return max(round(self.arm.n * (1 - left_out)), 1) if self.arm.sizes is None else self.arm.n
@@ -125,7 +125,7 @@ class OneArmPower:
     def _kept_sizes(self) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
         return self.arm.sizes
 
-    def _filled(self, generator: np.random.Generator, sets: OneArmSets) -> OneArmSets:
+    def _fill_missing(self, generator: np.random.Generator, sets: OneArmSets) -> OneArmSets:
         """Under `worst_case` what is missing has the worst value there is."""
         if self.plan.missing != "worst_case" or not self._missing or sets.values is None:
             return sets

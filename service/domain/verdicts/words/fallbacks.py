@@ -28,7 +28,7 @@ def fallback_messages(
         "test": fallback.test,
         "margin": both_ways(fallback.margin, facts),
         "alpha": f"{fallback.alpha:g}",
-        "filled": _filled(verdict, fallback, facts),
+        "filled": _describe_filling(verdict, fallback, facts),
     }
     if case == "decided":
         low, high = (None, None) if fallback.ci is None else (fallback.ci.low, fallback.ci.high)
@@ -83,7 +83,7 @@ def _beside_interval(alpha: float, read: IntervalRead | None) -> Iterator[Messag
         yield message("verdicts.fallback_methods", of=read.of)
 
 
-def _filled(verdict: HypothesisVerdict, fallback: EquivalenceFallback, facts: Facts) -> Value:
+def _describe_filling(verdict: HypothesisVerdict, fallback: EquivalenceFallback, facts: Facts) -> Value:
     """With how many results filled in, and in favour of which arm."""
     if fallback.way is None:
         return ""

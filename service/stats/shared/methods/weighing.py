@@ -109,7 +109,7 @@ class Weighed:
         if self.seen is None:
             return self.low, self.high
         low, high = (
-            np.where(self._known, known, seen)
+            np.where(self._bounded, known, seen)
             for known, seen in zip((self.low, self.high), self.seen, strict=True)
         )
         return low, high
@@ -144,7 +144,7 @@ class Weighed:
     @cached_property
     def bounds(self) -> SuiteBounds | None:
         """Of the mean of the suite; None where nothing tells how far it may be off."""
-        if self.lone or (self.variance <= 0 and not self._known.all()):
+        if self.lone or (self.variance <= 0 and not self._bounded.all()):
             return None
         rates = [
             Rate(float(self.weights @ means), self.design.variance(scores, self.weights))
@@ -161,7 +161,7 @@ class Weighed:
         for task in range(tasks):
             mean, variance, df = self.means[task], self.variances[task], self.design.task_df[task]
             rates = [Rate(float(means[task]), float(variances[task])) for means, variances in sides]
-            known = task not in lone and (variance > 0 or self._known[task])
+            known = task not in lone and (variance > 0 or self._bounded[task])
             one = np.eye(1, tasks, task)[0]
             events = float(self._unseen[task]), float(self._length[task] / self.design.units_of_task[task])
             parts.append(
@@ -170,7 +170,7 @@ class Weighed:
         return parts
 
     @cached_property
-    def _known(self) -> NDArray[np.bool_]:
+    def _bounded(self) -> NDArray[np.bool_]:
         """Of which tasks it is known between what outcomes lie. Shape (T,)."""
         return np.isfinite(self.high - self.low)
 
@@ -196,7 +196,7 @@ class Weighed:
             # one arm can only fall from the top of its range, and rise from the bottom
             losses, gains = (Rate(max(gap, 0.0), variance) for gap in (high - estimate, estimate - low))
             least, most = low, high
-        if not self._known[chosen].all():
+        if not self._bounded[chosen].all():
             least, most = -math.inf, math.inf  # what was seen is no range: it widens, and narrows nothing
         below, above = (
             Rare(one, other if self.paired else NONE, self._unit_of(one, events))
