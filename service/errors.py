@@ -132,7 +132,7 @@ class UnsupportedMediaType(ForelockError):
 
 
 class PreconditionRequired(ForelockError):
-    """The write needs `If-Match`."""
+    """The write has to say in `If-Match` which version it changes."""
 
     status, code, title = 428, "precondition_required", "Send If-Match"
 

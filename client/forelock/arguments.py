@@ -9,7 +9,7 @@ from forelock.problem import FileFault
 
 
 def setting(argument: str) -> tuple[str, str]:
-    """`FIELD=VALUE` of `--set`."""
+    """Read one `FIELD=VALUE` of `--set`."""
     name, equals, value = argument.partition("=")
     if not equals:
         raise FileFault(f"--set takes FIELD=VALUE, and not '{argument}'")
@@ -37,7 +37,7 @@ def proportion(argument: str) -> float:
 
 
 def positive(argument: str) -> int:
-    """A count from 1."""
+    """Read a whole number of at least 1."""
     number = int(argument)
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")

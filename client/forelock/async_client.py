@@ -34,11 +34,11 @@ class AsyncClient:
 
     @property
     def url(self) -> str:
-        """Where the service is."""
+        """The address at which the service answers."""
         return self._client.url
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections to the service."""
         await asyncio.to_thread(self._client.close)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

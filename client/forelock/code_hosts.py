@@ -46,7 +46,7 @@ class Standing:
 
     @property
     def page(self) -> str:
-        """The record's page."""
+        """The address of the record's page."""
         return f"{self.url}/preregistrations/{self.preregistration_id}"
 
     @property

@@ -72,7 +72,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the service."""
         self._http.close()
 
     def _etag(self, record: str) -> str:

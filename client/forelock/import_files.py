@@ -35,7 +35,7 @@ class OneImport:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name by which messages speak of the file."""
         first = str(self.paths[0])
         return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1} more"
 

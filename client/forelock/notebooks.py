@@ -60,7 +60,7 @@ class Answered:
 
     @property
     def open(self) -> str:
-        """What was not shown."""
+        """What the data did not show, in a sentence."""
         return self.form.open
 
     @property

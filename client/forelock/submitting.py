@@ -51,7 +51,7 @@ class Submission:
 
     @property
     def n(self) -> int:
-        """Results."""
+        """How many results all pieces have together."""
         return sum(len(piece.batch) for piece in self.pieces)
 
     def check(self, client: Client, preregistration_id: str) -> None:

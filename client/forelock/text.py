@@ -273,7 +273,7 @@ class Bar:
         self._stream = stream if stream.isatty() else None
 
     def advance(self, steps: int) -> None:
-        """Count steps and redraw."""
+        """Count finished steps, and draw the line anew."""
         self.done += steps
         if self._stream is None:
             return
@@ -283,6 +283,6 @@ class Bar:
         self._stream.flush()
 
     def close(self) -> None:
-        """End the line."""
+        """End the line of progress, so that the next text begins below it."""
         if self._stream is not None:
             self._stream.write("\n")

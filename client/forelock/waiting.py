@@ -25,7 +25,7 @@ class Waiting:
             self._draw(f"{what} [{'#' * full}{'.' * (self.WIDTH - full)}] {100 * share:.0f} %")
 
     def close(self) -> None:
-        """Take the line away."""
+        """Take the line of progress off the terminal."""
         if self._shown:
             self._draw("")
 

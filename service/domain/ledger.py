@@ -117,6 +117,6 @@ class Frontier:
 
     @classmethod
     def from_bytes(cls, size: int, data: bytes) -> Frontier:
-        """The inverse of `to_bytes`."""
+        """Read a frontier from its bytes: the inverse of `to_bytes`."""
         peaks = tuple(data[start : start + HASH_BYTES] for start in range(0, len(data), HASH_BYTES))
         return cls(size, peaks)

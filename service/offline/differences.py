@@ -68,7 +68,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What surrounds a value."""
+    """The place of a value in a document, by the names that lead to it."""
 
     excuse: Excuse
     place: str = ""

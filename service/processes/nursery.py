@@ -56,11 +56,11 @@ class Forked:
         return status
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask the child to end."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
+        """End the child without asking it."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:

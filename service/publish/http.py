@@ -163,11 +163,11 @@ class _Timed(httpcore.NetworkStream):
         self._stream, self._until = stream, until
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Some bytes."""
+        """Read some bytes, at most so many."""
         return self._stream.read(max_bytes, _seconds_left(self._until, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """All bytes."""
+        """Write all bytes, within the time that is left."""
         self._stream.write(buffer, _seconds_left(self._until, httpcore.WriteTimeout))
 
     def close(self) -> None:

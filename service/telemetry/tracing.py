@@ -107,7 +107,7 @@ class Tracing:
         span.end(end_time=minute)
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send the spans that wait, and end."""
         self._provider.shutdown()
 
 

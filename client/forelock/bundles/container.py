@@ -159,7 +159,7 @@ class Reader:
             raise Broken(f"the last line of {name} does not end")
 
     def sha256(self, name: str) -> str:
-        """A member's hash."""
+        """The SHA-256 of a member's bytes, in hexadecimal."""
         digest = hashlib.sha256()
         for data in self.pieces(name):
             digest.update(data)

@@ -46,7 +46,7 @@ class Report:
     verdict: dict[str, Any] | None = None
 
     def add(self, name: str, state: State, sentence: str) -> None:
-        """Note what was found."""
+        """Note what one check of the bundle showed."""
         self.checks.append(Check(name, state, sentence))
 
     def has(self, state: State) -> bool:

@@ -60,7 +60,7 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Bytes of its block."""
+        """How many bytes its block has."""
         return SALT_BYTES + self.n * (PUBLIC_BYTES + SECRET_BYTES)
 
 
@@ -126,17 +126,17 @@ class OpenBatch:
 
     @property
     def values(self) -> bytes:
-        """float64, little endian."""
+        """The values of the rows, as float64 of little endian."""
         return bytes(self._bytes(6, 8))
 
     @property
     def statuses(self) -> bytes:
-        """uint8."""
+        """The statuses of the rows, as uint8."""
         return bytes(self._bytes(14, 1))
 
     @property
     def times(self) -> bytes:
-        """int64, little endian."""
+        """The times of the rows, as int64 of little endian."""
         return bytes(self._bytes(15, 8))
 
     def committed(self) -> bool:

@@ -66,7 +66,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What judging again found."""
+    """What judging the bundle's rows again gives, beside what the bundle says."""
 
     same: bool
     explained: bool

@@ -15,7 +15,7 @@ from forelock.text import plain
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = command(commands, "deviations", _deviations, "List a record's deviations, or file one.")
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("--file", metavar="FILE", help="JSON: the deviation to file")

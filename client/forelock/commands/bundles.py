@@ -43,7 +43,7 @@ of several hypotheses the first of 4, 12, 10, 11, 0 that is present
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = command(commands, "bundle", _bundle, "Download the bundle of a preregistration.")
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: ID.zip)")

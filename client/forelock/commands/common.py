@@ -122,6 +122,6 @@ def _unreadable(client: Client, error: Exception) -> ForelockError:
 
 
 def group(commands: Any, name: str, summary: str) -> Any:
-    """Subcommands of one noun."""
+    """Add a command whose subcommands are about one noun."""
     parser = commands.add_parser(name, help=summary, description=summary)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

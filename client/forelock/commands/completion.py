@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = bare(commands, "completion", "Print the completion script of a shell.")
     parser.add_argument("shell", choices=SHELLS)
     parser.add_argument("--json", action="store_true", help="print it as a JSON string")

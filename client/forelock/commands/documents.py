@@ -20,7 +20,7 @@ DOCUMENTS = ("prereg", "osf", "aspredicted", "deviations", "evidence")
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     report = command(
         commands,
         "report",

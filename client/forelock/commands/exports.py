@@ -43,7 +43,7 @@ VERIFIED, NOT_PROVEN, BROKEN = 0, 1, 3
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     export = command(commands, "export", _export, "Print or save a lock or a verdict for tools that exist.")
     export.add_argument("id", help="the preregistration")
     export.add_argument(

@@ -24,7 +24,7 @@ LEADERBOARD = "leaderboard"
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = either(commands, "gate", _gate, "Two result files: better, no worse, worse, or cannot tell.")
     parser.add_argument(
         "inputs", nargs="+", metavar="BASE CAND", help="files of a harness; or one that holds both arms"

@@ -29,7 +29,7 @@ _FORMATS = {"openai": "openai_eval_runs"}
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = command(
         commands, "import", _run, "Import result files of a harness. Repeating is safe: what is in stays."
     )

@@ -17,7 +17,7 @@ ANALYSIS = "item-analysis"
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = either(
         commands,
         "items",

@@ -15,7 +15,7 @@ WRITE_ONLY = ("results:write",)
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     steps = group(commands, "keys", "Make, list and revoke API keys.")
     create = command(
         steps, "create", _create, "Make a key; by default one that posts results and reads nothing."

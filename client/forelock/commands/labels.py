@@ -19,7 +19,7 @@ COLUMNS = ("population", "arm", "endpoint", "item_id")
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = command(
         commands,
         "labels",

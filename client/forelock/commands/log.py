@@ -15,7 +15,7 @@ from forelock.printing import show
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = command(commands, "log", _log, "Who did what, and when: the audit log, newest first.")
     parser.add_argument("--subject", metavar="ID", help="only what was done to this preregistration or key")
     parser.add_argument("--action", help="only this action, such as verdict.read")

@@ -18,7 +18,7 @@ ABSENT = "the MCP server needs the package mcp: install forelock[mcp] in the pla
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = bare(commands, "mcp", "Serve an agent over standard input and output (Model Context Protocol).")
     add_service(parser)
     parser.add_argument(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = either(
         commands,
         "noise",

@@ -17,7 +17,7 @@ KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     _add_webhooks(group(commands, "webhooks", "Have events of the project posted to an address, signed."))
     _add_mlflow(group(commands, "mlflow", "The project's MLflow, and the runs that carry a record."))
     _add_links(group(commands, "links", "Links of a record to places outside."))

@@ -27,7 +27,7 @@ STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     steps = group(commands, "plan", "Write, check, lock and show preregistrations.")
     _new(steps)
     _from(steps)

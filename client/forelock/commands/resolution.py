@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = either(
         commands, "resolve", _resolve, "The smallest difference that data like a pilot's can show."
     )

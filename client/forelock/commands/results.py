@@ -18,7 +18,7 @@ from forelock.submitting import Submission
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = command(
         commands, "submit", _submit, "Post results. Everything is checked first; repeating is safe."
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Add the parser."""
+    """Add the parser of this command to the command line."""
     parser = either(
         commands, "score", _score, "One system's result files: how sure its score is, and is it enough."
     )

@@ -16,7 +16,7 @@ UNDONE = "it cannot be undone"
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     unblind = command(
         commands, "unblind", _unblind, f"Open results before the verdict, in an emergency; {UNDONE}."
     )

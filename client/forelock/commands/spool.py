@@ -14,7 +14,7 @@ from forelock.spool import Spool, Waiting, send
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     nouns = group(commands, "spool", "Rows that wait on this machine for the service (FORELOCK_SPOOL).")
 
     parser = command(nouns, "send", _send, "Send what waits. Repeating is safe: what is in stays.")

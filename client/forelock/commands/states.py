@@ -15,7 +15,7 @@ from forelock.printing import show
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = command(commands, "amend", _amend, "Amend a locked plan while no result exists.")
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("changes", metavar="FILE", help="a JSON merge patch of the plan")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = either(commands, "run", _run, "Run a statistical test on data of your own.")
     parser.add_argument("name", help="the test; `forelock tests` lists them")
     parser.add_argument("file", help="its request as JSON; - reads standard input")

@@ -14,7 +14,7 @@ from forelock.words import add_language
 
 
 def add(commands: Any) -> None:
-    """Add the parsers."""
+    """Add the parsers of these commands to the command line."""
     parser = command(commands, "verdict", _verdict, "The verdict, as text and as exit status.")
     parser.add_argument("id", help="the preregistration")
     add_reports(parser, wait="wait until the verdict is there")

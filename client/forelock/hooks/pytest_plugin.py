@@ -34,7 +34,7 @@ NO_OUTCOME = (pytest.skip.Exception, KeyboardInterrupt, SystemExit, pytest.exit.
 
 
 class Record(Protocol):
-    """What the fixture is."""
+    """The fixture as a test calls it: notes one result."""
 
     def __call__(
         self,
@@ -57,7 +57,7 @@ class Named:
     """Rows that have their value."""
 
     def clear(self) -> None:
-        """Forget them."""
+        """Forget the rows that were noted so far."""
         self.passing.clear()
         self.measured.clear()
 
@@ -67,7 +67,7 @@ RECORDER = pytest.StashKey["Recorder"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where rows go."""
+    """Add the options that say where rows go."""
     group = parser.getgroup("forelock", "preregistered evaluations")
     for name, what in (
         ("record", "preregistration"),
@@ -188,7 +188,7 @@ class Recorder:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect errors."""
+        """Collect the errors that a report brings from where its test ran."""
         self._errors += getattr(report, "forelock_errors", ())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

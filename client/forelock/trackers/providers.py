@@ -17,7 +17,7 @@ Fetched = Iterator[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One tracker."""
+    """How one tracker is asked for its experiments."""
 
     fetch: Callable[[Asking, str], Fetched]
     experiment: str

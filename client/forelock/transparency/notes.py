@@ -82,7 +82,7 @@ class Signer:
 
     @property
     def verifier(self) -> VerifierKey:
-        """The public half."""
+        """The public half of the key, which checks signatures."""
         return VerifierKey(self.name, self.private.public_key().public_bytes_raw())
 
     def line(self, text: str) -> str:

@@ -120,7 +120,7 @@ class IssuerAndSerial:
 
 @asn1.sequence
 class Attribute:
-    """A signed attribute."""
+    """One attribute that the signature covers: its kind and its values."""
 
     type: ObjectIdentifier
     values: SetOf[TLV]
@@ -248,7 +248,7 @@ def tag(element: TLV) -> int:
 
 
 def algorithm_oid(algorithm: list[TLV], what: str) -> ObjectIdentifier:
-    """Which algorithm is named."""
+    """The object identifier of the algorithm that is named."""
     if not 1 <= len(algorithm) <= 2:
         raise WitnessFault(f"the {what} is not in DER as its standard has it")
     return decode(ObjectIdentifier, algorithm[0], what)

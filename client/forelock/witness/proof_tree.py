@@ -129,7 +129,7 @@ class Reader:
         self._data, self._what, self._at = data, what, at
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """Take the next so many bytes of the proof."""
         taken = self._data[self._at : self._at + size]
         if len(taken) != size:
             raise WitnessFault(f"the {self._what} is cut short")
@@ -137,7 +137,7 @@ class Reader:
         return taken
 
     def byte(self) -> int:
-        """The next byte."""
+        """Take the next byte of the proof."""
         return self.take(1)[0]
 
     def number(self) -> int:
@@ -151,14 +151,14 @@ class Reader:
         raise WitnessFault(f"the {self._what} has a number of more than 63 bits")
 
     def counted(self, limit: int) -> bytes:
-        """Bytes after their number."""
+        """Take bytes that stand behind their number."""
         size = self.number()
         if size > limit:
             raise WitnessFault(f"the {self._what} has a field of {size} bytes, and {limit} is the limit")
         return self.take(size)
 
     def require_end(self) -> None:
-        """Nothing follows."""
+        """Refuse a proof that has bytes behind its end."""
         if self._at != len(self._data):
             raise WitnessFault(f"the {self._what} goes on after its end")
 

@@ -68,7 +68,7 @@ def _authorization(username: str | None, password: str | None, token: str | None
 
 
 def find(session: Session, project_id: str) -> Tracker:
-    """The project's MLflow server."""
+    """Look up the project's MLflow server."""
     tracker = trackers.find(session, project_id, MLFLOW)
     if tracker is None:
         raise NotFound("this project has no MLflow server")

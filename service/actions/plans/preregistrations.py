@@ -45,7 +45,7 @@ log = logging.getLogger("forelock.ledger")
 
 
 def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: datetime) -> Preregistration:
-    """A new draft."""
+    """Create a draft of a plan, which may have gaps."""
     record = Preregistration(
         id=prereg_id,
         project_id=caller.project_id,
@@ -82,7 +82,7 @@ def replace_plan(
 
 
 def delete(session: Session, caller: Key, record: Preregistration, *, now: datetime) -> None:
-    """Remove a draft."""
+    """Remove a draft for good."""
     record.require("draft")
     preregistrations.delete_draft(session, record)
     audit.record_act(session, caller, "preregistration.delete", record.id, {}, now=now)

@@ -12,7 +12,7 @@ from service.store.projects import audit, projects
 
 
 def create(session: Session, caller: Key, name: str, *, project_id: str, now: datetime) -> Project:
-    """A new tenant."""
+    """Create a project, a tenant of its own."""
     project = projects.create(session, Project(id=project_id, name=name, created_at=now))
     audit.record(
         session,

@@ -31,7 +31,7 @@ class Held:
 
     @property
     def received(self) -> int:
-        """Results, each counted once."""
+        """How many planned results are in, each counted once however often it was sent."""
         return sum(filled.received for filled in self.cells.values())
 
 

@@ -70,7 +70,7 @@ class Waiting:
         return self.answered.running() or self.answered.set_running_or_notify_cancel()
 
     def submission(self) -> Submission:
-        """The batch as placed."""
+        """The batch with its rows placed, which is read when it is first asked for."""
         if self._submission is None:
             self._submission = self.read()
             self.size = self._submission.size
@@ -93,7 +93,7 @@ class Lane:
         self.waiting.setdefault(post.place[0], deque()).append(post)
 
     def take(self) -> list[Waiting]:
-        """The next group."""
+        """Take the posts that are written in the next transaction."""
         group: list[Waiting] = []
         size = 0
         while self.waiting and len(group) < MOST_POSTS:

@@ -91,7 +91,7 @@ class Submission:
 
     @property
     def place(self) -> Place:
-        """Where it goes."""
+        """Where the batch goes: its project and its preregistration."""
         return self.caller.project_id, self.preregistration_id
 
     @property
@@ -198,7 +198,7 @@ class _Taken:
     content_differs: int = 0
 
     def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
-        """The batch's leaf."""
+        """The leaf of the ledger that tells of the batch."""
         return ledger.Event(
             kind="batch",
             body=batch.sealed.leaf()

@@ -72,7 +72,7 @@ def model(body: bytes, limit: int | None, kind: Any) -> Any:
 
 
 def results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
-    """A batch of results."""
+    """Read a batch of results in a calculator."""
     return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
 
 

@@ -51,6 +51,6 @@ def allow(seconds: float) -> None:
 
 
 def packed(head: object, payload: Sequence[bytes] = ()) -> list[bytes]:
-    """A message in pieces."""
+    """Pack a message into the pieces that a pipe takes."""
     pickled = pickle.dumps(head, pickle.HIGHEST_PROTOCOL)
     return [LENGTH.pack(len(pickled), sum(map(len, payload))), pickled, *payload]

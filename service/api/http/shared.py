@@ -77,7 +77,7 @@ class Services:
 
     @property
     def quota(self) -> Quota:
-        """Of one project's jobs."""
+        """How many jobs of one project may wait at once, and of how many bytes."""
         return Quota(self.settings.project_jobs, self.settings.project_job_bytes)
 
 

@@ -36,7 +36,7 @@ def language_asked(request: Request, lang: Spoken = "en") -> Language:
 
 
 class MarkdownResponse(Response):
-    """Markdown in UTF-8."""
+    """An answer that is Markdown in UTF-8."""
 
     media_type = MARKDOWN
 

@@ -64,7 +64,7 @@ class Calibrator:
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """Those of the case."""
+        """The hypotheses of the case."""
         return tuple(self.case.plan.hypotheses or ())
 
     @cached_property

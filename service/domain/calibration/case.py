@@ -105,7 +105,7 @@ class Case:
 
     @property
     def looked_at(self) -> int:
-        """Flips that are run."""
+        """How many flips are run: all there are where they are few, else as many as were asked for."""
         return 2**self.free if self.enumerated else self.runs
 
     def flipped(self, which: Mapping[str, Bools], hypotheses: Iterable[Hypothesis]) -> Outcomes:

@@ -181,6 +181,6 @@ def _manifests(pilots: Sequence[Pilot]) -> dict[str, Manifest]:
 
 
 def _cell(values: Sequence[float | None]) -> Cell:
-    """One result per item."""
+    """The results of one arm on one endpoint, one for an item."""
     column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)[:, None]
     return Cell(column, np.where(np.isnan(column), MISSING, OK).astype(np.uint8))

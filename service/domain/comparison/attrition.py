@@ -50,12 +50,12 @@ class Filling:
 
     @cached_property
     def worst(self) -> Extreme:
-        """Everything against the candidate."""
+        """What the answer would be if every missing result spoke against the candidate."""
         return self._of(self.against)
 
     @cached_property
     def best(self) -> Extreme:
-        """Everything for it."""
+        """What the answer would be if every missing result spoke for the candidate."""
         return self._of(self.in_favour)
 
     def _of(self, pairs: Pairs) -> Extreme:

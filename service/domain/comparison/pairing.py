@@ -37,7 +37,7 @@ class Pairs:
 
     @property
     def n(self) -> int:
-        """Items."""
+        """How many items have a result in both arms."""
         return len(self.item_ids)
 
     @property

@@ -78,7 +78,7 @@ def require_known(suite: SuiteAsked | None, tasks: set[str]) -> None:
 
 
 def facts_of(analysis: Any, suite: SuiteAsked | None, lacking: Sequence[str]) -> SuiteFacts:
-    """Of a suite's analysis."""
+    """What an answer says of a suite, from the suite's analysis."""
     weights = "equal" if suite is None else suite.weights
     return SuiteFacts(
         weights=weights if isinstance(weights, str) else "named",
@@ -131,7 +131,7 @@ def heaviest(facts: SuiteFacts) -> tuple[str, float] | None:
 
 
 def pair_columns(pairs: Pairs) -> dict[str, Sequence[float]]:
-    """Both arms' outcomes."""
+    """The outcomes of both arms as columns of a request."""
     return {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
 
 

@@ -201,7 +201,7 @@ class _Search:
         )
 
     def start(self, position: int) -> Pair | None:
-        """Where an item begins."""
+        """Both arms' outcomes at an item before anything is changed; None where they are open."""
         if self.outside[position] or (self.both_ways and self.missing[position]):
             return None
         return int(self.values[0, position]), int(self.values[1, position])

@@ -124,7 +124,7 @@ def bounds_of(verdict: HypothesisVerdict) -> tuple[Bound, ...] | None:
 
 
 def within(margin: float, alpha: float) -> tuple[Bound, ...]:
-    """Two one-sided tests."""
+    """What two one-sided tests ask of a difference for it to lie within the margin."""
     z = -float(special.ndtri(alpha))
     return Bound(1, -margin, z), Bound(-1, margin, z)
 

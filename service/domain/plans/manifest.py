@@ -99,7 +99,7 @@ class Manifest:
 
     @property
     def n(self) -> int:
-        """Items."""
+        """How many items the manifest lists."""
         return len(self.item_ids)
 
     @cached_property
@@ -173,7 +173,7 @@ class Manifest:
         return self._sha256
 
     def facts(self) -> ManifestFacts:
-        """What lint reads."""
+        """The numbers of the manifest that lint and power read."""
         return ManifestFacts(
             n=self.n, items_sha256=self.sha256(), n_clusters=self.n_clusters, cluster_sizes=self._sizes
         )

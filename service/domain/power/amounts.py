@@ -99,12 +99,12 @@ class Amounts:
 
     @property
     def endpoint(self) -> str:
-        """Its id."""
+        """The id of the endpoint whose amounts are compared."""
         return self.setting.hypothesis.endpoint
 
     @property
     def n(self) -> int:
-        """Items planned."""
+        """How many items are planned."""
         population = self.setting.population
         known = None if population is None else self.facts.get(population.id)
         return known.n if known is not None else population.n if population is not None else 0

@@ -151,7 +151,7 @@ class Shape:
         return cut((low + high) / 2)
 
     def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:
-        """Values of that shape."""
+        """Draw values of that shape."""
         if not self.smooth:
             return self.quantiles[generator.integers(0, len(self.quantiles), size)]
         at = generator.random(size) * (len(self.quantiles) - 1)

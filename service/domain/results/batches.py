@@ -133,7 +133,7 @@ class ExpectedCell:
 
     @property
     def size(self) -> int:
-        """Rows that fill it."""
+        """How many rows fill it."""
         return (self.n_items if self.draw is None else self.draw.n) * self.replicates
 
 

@@ -23,7 +23,7 @@ class Filled:
 
     @classmethod
     def empty(cls, n_items: int) -> Filled:
-        """No item is in."""
+        """A bitmap in which no item is marked."""
         return cls(bytes((n_items + 7) // 8))
 
     @property
@@ -72,7 +72,7 @@ class Filled:
         self.changed = True
 
     def bitmap(self) -> bytes:
-        """What is stored."""
+        """The bitmap as the store keeps it."""
         return self._bytes.tobytes()
 
 

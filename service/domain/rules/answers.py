@@ -76,17 +76,17 @@ class Analysis:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def count(self, *path: str) -> int | None:
-        """A whole number."""
+        """A member that is a whole number; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def truth(self, *path: str) -> bool | None:
-        """True or false."""
+        """A member that is true or false; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, bool) else None
 
     def text(self, *path: str) -> str | None:
-        """A text."""
+        """A member that is a text; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, str) else None
 

@@ -50,18 +50,19 @@ def labelled_columns(
             "are not there",
             "draw items for people to label: `labels` of an endpoint named `X.audit`",
         )
-    asked = ~np.isnan(np.asarray(labels[0], dtype=np.float64))
+    # the draw is one for both arms: whose labels are there in the baseline has them in the candidate
+    labelled = ~np.isnan(np.asarray(labels[0], dtype=np.float64))
     columns: dict[str, Any] = {}
     for name, people, judge in (("baseline", labels[0], baseline), ("candidate", labels[1], candidate)):
         scores = np.asarray(judge, dtype=np.float64)
         columns[name] = {
-            "people": np.asarray(people, dtype=np.float64)[asked].tolist(),
-            "judge": scores[asked].tolist(),
-            "unlabelled": scores[~asked].tolist(),
+            "people": np.asarray(people, dtype=np.float64)[labelled].tolist(),
+            "judge": scores[labelled].tolist(),
+            "unlabelled": scores[~labelled].tolist(),
         }
     if clusters is not None:
-        columns["clusters"] = [label for label, one in zip(clusters, asked.tolist(), strict=True) if one]
+        columns["clusters"] = [label for label, one in zip(clusters, labelled.tolist(), strict=True) if one]
         columns["clusters_unlabelled"] = [
-            label for label, one in zip(clusters, asked.tolist(), strict=True) if not one
+            label for label, one in zip(clusters, labelled.tolist(), strict=True) if not one
         ]
     return columns

@@ -128,7 +128,7 @@ class ResolvedPlan:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """In the plan's order."""
+        """The settings of all hypotheses, in the plan's order."""
         return tuple(self._at(index) for index in range(len(self.plan.hypotheses or ())))
 
     def require(self, hypothesis: str) -> Setting:

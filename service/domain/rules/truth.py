@@ -71,12 +71,12 @@ def compared(sides: Sides, operator: Operator) -> Sets:
 
 
 def both(left: Sets, right: Sets) -> Sets:
-    """Of `left and right`."""
+    """The truth of `left and right`; unknown where neither side decides."""
     return _conjunction([left, right])
 
 
 def either(left: Sets, right: Sets) -> Sets:
-    """Of `left or right`."""
+    """The truth of `left or right`; unknown where neither side decides."""
     return _negation(_conjunction([_negation(left), _negation(right)]))
 
 

@@ -42,7 +42,7 @@ class Items:
         return replace(self, runs=[[*runs, *[value] * (self.most_runs - len(runs))] for runs in self.runs])
 
     def where(self, kept: Sequence[bool]) -> Items:
-        """Those items alone."""
+        """The same columns of those items alone."""
         rows = [row for row, keep in enumerate(kept) if keep]
         return replace(
             self,

@@ -38,7 +38,7 @@ def _opening(score: Score, text: Message) -> Message:
 
 
 def rule(score: Score) -> str:
-    """What decides."""
+    """The sentence that says which interval decides."""
     if score.ci is None:
         undecided = speak("score.rule_undecided")
         return undecided if score.suite is None else score.reasons.get("ci", undecided)
@@ -57,7 +57,7 @@ def rule(score: Score) -> str:
 
 
 def next_step(score: Score) -> str:
-    """What to do now."""
+    """The sentence that says what to do next."""
     return _next(score).text(spoken())
 
 

@@ -24,7 +24,7 @@ class ItemDifference(Record):
 
     @property
     def difference(self) -> float:
-        """Candidate minus baseline."""
+        """The candidate's outcome minus the baseline's."""
         return self.candidate - self.baseline
 
 

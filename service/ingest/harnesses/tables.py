@@ -172,11 +172,11 @@ class _Stream(io.RawIOBase):
         self._view, self._at = memoryview(document), 0
 
     def readable(self) -> bool:
-        """Always."""
+        """Whether it can be read, which it always can."""
         return True
 
     def readinto(self, into: Any) -> int:
-        """The next piece."""
+        """Read the next piece into a buffer."""
         piece = self._view[self._at : self._at + len(into)]
         into[: len(piece)] = piece
         self._at += len(piece)

@@ -47,19 +47,23 @@ def powered(
         cross = float(y @ f) / (n - 1) / n
         spread = float(f @ f) / (n - 1) / n + float(u @ u) / (many - 1) / many
     else:
+        # what a cluster adds to the estimate is linear in the weight, so that the sum of squares is a quadratic again
         g = int(max(cluster.max() for cluster in clusters)) + 1
         of_people = np.bincount(clusters[0], weights=y, minlength=g) / n
         of_judge = np.bincount(clusters[0], weights=f, minlength=g) / n
         of_judge -= np.bincount(clusters[1], weights=u, minlength=g) / many
         cross, spread = float(of_people @ of_judge), float(of_judge @ of_judge)
     if weight is None:
+        # beyond 0 to 1 the estimate would lean on chance agreement of few labels
         weight = min(max(cross / spread, 0.0), 1.0) if spread > 0 else 0.0
     estimate = float(people.mean() + weight * (unlabelled.mean() - judge.mean()))
     if clusters is not None:
+        # CR1 by clusters with labels alone: the others tell of the judge, and cannot be more sure than the labels
         labelled = len(np.unique(clusters[0]))
         left = of_people - weight * of_judge
         return Powered(estimate, labelled / (labelled - 1) * float(left @ left), labelled - 1, weight)
     rest = y - weight * f
+    # a judge that is right everywhere leaves differences of rounding, which would pass for a variance
     rest[np.abs(rest) <= 1e-14 * (largest(people) + largest(judge))] = 0.0
     if np.all(np.abs(rest) <= noise):
         rest[:] = 0.0

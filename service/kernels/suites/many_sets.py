@@ -51,6 +51,8 @@ class TaskUnits:
         for task in sizes:
             size, n = task.astype(np.float64), float(task.sum())
             share = size / n
+            # CR2: a cluster's leverage in its task's mean is its share of the items (Bell & McCaffrey 2002). A task of
+            # one cluster has leverage 1, and no degrees of freedom that say anything: its factor has to stay finite
             factor = 1 / (n**2 * np.maximum(1 - share, np.finfo(float).tiny))
             own = factor * size
             square = float(own**2 @ (1 - 2 * share)) + float(own @ share) ** 2
@@ -96,7 +98,7 @@ class ManySuites:
 
     @property
     def means(self) -> Floats:
-        """Of the suite, (D,)."""
+        """The mean of the suite in every data set, (D,)."""
         return np.asarray(self.column.mean @ self.weights)
 
     @cached_property
@@ -113,6 +115,7 @@ class ManySuites:
         """What one more item could move its task by, (D, T)."""
         units = self.units
         clustered = units.items / units.units
+        # an item brings its like along: as many items as the design effect says, at least itself and at most a cluster
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = self._variance / (self.spread / units.items)
         effect = np.clip(np.nan_to_num(effect, posinf=np.inf), 1.0, clustered)
@@ -123,14 +126,17 @@ class ManySuites:
         w, units = self.weights, self.units
         variance = self._variance @ w**2
         weighed = self.spread * w**2
+        # Satterthwaite over tasks: (sum of variances)^2 over the sum of squares, as in `design.Design.df`
         with np.errstate(divide="ignore", invalid="ignore"):
             df = (weighed @ units.trace) ** 2 / (weighed**2 @ units.square)
         df = np.where(np.isfinite(df) & (df > 0), df, 1.0)
         item = w * self._length
+        # what one whole cluster could move the suite by: the average one, or that of the task where it weighs most
         whole = max(float(item.sum() / units.units.sum()), float(np.max(item / units.units)))
         independent = (self.spread / units.items) @ w**2
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(independent > 0, variance / independent, 1.0)
+        # clusters may be more alike over the suite than task by task: the greater design effect is reckoned with
         tied = float(np.max(item / units.items)) * np.maximum(effect, 1.0)
         event = np.minimum(np.maximum(np.max(w * self._unseen, axis=1), tied), whole)
         sides = None
@@ -161,6 +167,7 @@ def _ends(
     tail: float,
 ) -> tuple[Floats, Floats]:
     """The further of t and of what was not seen, at each end; `events` are an item's and a whole cluster's."""
+    # what the gamma bounds lack of t's few degrees of freedom: both meet where the data are many
     quantile, z = -special.stdtrit(df, tail), -float(special.ndtri(tail))
     widened: Floats = np.asarray(quantile / z, dtype=np.float64)
     se = np.sqrt(column.variance)
@@ -182,11 +189,13 @@ def _ends(
 
 def _event(rate: Side, events: tuple[Floats, Floats], *, paired: bool) -> Floats:
     item, whole = events
+    # of one arm the event of an item is enough where five of them were seen; before that a whole cluster is feared
     return item if paired else np.where(rate.mean >= ENOUGH_EVENTS * item, item, whole)
 
 
 def _reach(down: Side, up: Side | None, unseen: Floats, tail: float, widened: Floats) -> Floats:
     """How far the mean may lie beyond the estimate: `rare.Rare.reach`."""
+    # the loss as a gamma variable with the mean and variance that were seen and one more event: Fay and Feuer's bound
     more, event = down.mean + unseen, unseen**2
     variance = down.variance + event
     far = special.gammainccinv(more**2 / variance, tail) * (variance / more) - down.mean
@@ -197,4 +206,5 @@ def _reach(down: Side, up: Side | None, unseen: Floats, tail: float, widened: Fl
         mean, spread = np.where(there, up.mean, 1.0), np.where(there, up.variance, 1.0)
         least = special.gammaincinv(mean**2 / spread, tail) * (spread / mean)
         near = np.where(there, np.minimum((mean - least) * widened, mean), 0.0)
+    # Zou & Donner (2008): of a difference the distances of both bounds from their estimates add up by squares
     return np.asarray(np.hypot(np.maximum(far, 0.0), np.maximum(near, 0.0)))

@@ -9,7 +9,7 @@ from service.words import Language
 
 
 def print_html(checklist: Checklist, language: Language = "en") -> str:
-    """The whole checklist."""
+    """Print the whole checklist as HTML."""
     return template("forms/checklist.html").render(
         checklist=checklist,
         language=language,

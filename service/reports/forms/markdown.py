@@ -14,7 +14,7 @@ MARKS = {"in_record": "✓", "partly": "◐", "not_in_record": "✗"}
 
 
 def print_checklist(checklist: Checklist, language: Language = "en") -> str:
-    """The whole checklist."""
+    """Print the whole checklist as Markdown."""
     parts = [f"# {head_of(checklist, language)}"]
     if checklist.title:
         parts.append(f"**{_line(checklist.title)}**")

@@ -40,7 +40,7 @@ class Entry(dict[str, Any]):
         self.lines: dict[str, int] = {}
 
     def put(self, name: str, value: Any, line: int) -> None:
-        """Set a member."""
+        """Set a member, and note the line in which it stands."""
         self.lines.setdefault(name, line)
         self[name] = value
 

@@ -54,7 +54,7 @@ class Draft:
         return entries if isinstance(entries, list) else []
 
     def ids(self, section: str) -> list[str]:
-        """Their ids."""
+        """The ids of a section's entries."""
         return [str(entry["id"]) for entry in self.entries(section) if "id" in entry]
 
     def assume(

@@ -27,7 +27,7 @@ from service.words.punctuation import colon, pause, sentences
 
 
 def print_markdown(report: Report, language: Language = "en") -> str:
-    """The whole report."""
+    """Print the whole report as Markdown."""
     parts = [f"# {say('report', language)}{colon(language)}{_line(report.title)}"]
     if report.authors:
         parts.append("\n".join(f"- {_line(author.text())}" for author in report.authors))

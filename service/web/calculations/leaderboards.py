@@ -30,7 +30,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @routes.get(PATH)
 def empty(request: Request, visitor: Tester) -> Response:
-    """The form."""
+    """Show the form for a table."""
     return _page(request, visitor, "", "higher")
 
 

@@ -39,7 +39,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @routes.get(PATH)
 def empty(request: Request, visitor: Tester) -> Response:
-    """The form."""
+    """Show the form of a question."""
     return _page(request, visitor, Form({}))
 
 

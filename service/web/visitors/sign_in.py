@@ -89,7 +89,7 @@ Tester = Annotated[Key, Depends(visitor_who_may("tests:run"))]
 
 @routes.get("/")
 def home() -> Response:
-    """Lead to the list."""
+    """Lead a visitor of the front page to the list of preregistrations."""
     return RedirectResponse(LIST, 303, HEADERS)
 
 

@@ -33,7 +33,7 @@ class Place:
 
     @property
     def ranks(self) -> str:
-        """The ranks in words."""
+        """The ranks that the data leave open, in words."""
         return f"{self.low}" if self.low == self.high else f"{self.low}-{self.high}"
 
 

@@ -30,7 +30,7 @@ class Shares:
 
     @property
     def total(self) -> int:
-        """The whole."""
+        """The sum of all parts."""
         return sum(part.count for part in self.parts)
 
     def drawn(self, encoding: str | None = "utf-8") -> str:

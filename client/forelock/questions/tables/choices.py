@@ -95,7 +95,7 @@ class Opened:
 
     @property
     def pieces(self) -> list[Piece]:
-        """Those of all sides."""
+        """The pieces of all sides, one after the other."""
         return [piece for side in self.sides for piece in side]
 
     @property
@@ -143,5 +143,5 @@ class Opened:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """How many bytes all files have together."""
         return sum(path.stat().st_size for piece in self.pieces for path in piece.one.paths)

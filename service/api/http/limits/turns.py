@@ -63,7 +63,7 @@ class HeldStream(EventSourceResponse):
     give_back: Callable[[], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the stream of events, and give the turn back whatever ends it."""
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -53,7 +53,7 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Bytes as they came."""
+        """How many bytes the body has, as they came."""
         return sum(map(len, self.pieces))
 
     @property

@@ -45,7 +45,7 @@ class Surroundings:
         self._metrics = metrics
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Serve one request."""
+        """Serve one request, measured and logged."""
         if scope["type"] != "http":
             return self._app(scope, receive, send)
         return _Exchange(scope, send, self._metrics).serve(self._app, receive)

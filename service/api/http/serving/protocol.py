@@ -80,7 +80,7 @@ class LimitedProtocol(HttpToolsProtocol):
             next(iter(self._quiet)).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Its place is free."""
+        """Let go of a connection that ended: its place is free."""
         self._waiting = b""
         if self._has_turn:
             self._ahead.remove(self)
@@ -150,7 +150,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().data_received(b"\r\n".join([*lines, b"", b""]))
 
     def on_message_begin(self) -> None:
-        """Another request begins."""
+        """Begin to count the bytes of another request's head."""
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
 
@@ -217,7 +217,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._watch_reading(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """It was read."""
+        """Go on with an answer after the reader took what was sent."""
         super().resume_writing()
         if not self.transport.is_closing():
             self._watch_reading(None)

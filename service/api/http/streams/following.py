@@ -50,7 +50,7 @@ class Following:
         self._followed: dict[Record, _Followed] = {}
 
     def __len__(self) -> int:
-        """Records that are followed."""
+        """How many records somebody follows now."""
         return len(self._followed)
 
     @contextmanager

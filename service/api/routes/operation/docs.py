@@ -54,5 +54,5 @@ def document(request: Request, bodies: Literal["json"] | None = None) -> Respons
 
 @routes.get("/docs", include_in_schema=False)
 async def page() -> Response:
-    """The document, readable."""
+    """Show the API's document as a page."""
     return HTMLResponse(PAGE)

@@ -117,7 +117,7 @@ class OneArmPower:
 
     @property
     def _n_judged(self) -> int:
-        """Items that are judged."""
+        """How many items are judged, after those left out as missing."""
         left_out = self._missing if self.plan.missing == "exclude_pair" else 0.0
         return max(round(self.arm.n * (1 - left_out)), 1) if self.arm.sizes is None else self.arm.n
 

@@ -43,7 +43,7 @@ class Order:
 
     @property
     def items(self) -> Ints:
-        """Items at each reading."""
+        """How many items are in at every reading."""
         return np.asarray(np.cumsum(self.sizes)[self.looks - 1])
 
     @property
@@ -68,7 +68,7 @@ class Path:
 
     @property
     def alpha(self) -> float:
-        """Over all looks."""
+        """The error rate over all looks together."""
         return float(parameter(self.use.use, "alpha"))  # type: ignore[arg-type]
 
     @cached_property

@@ -87,7 +87,7 @@ class SimulatedSuite:
 
     @property
     def n(self) -> int:
-        """Items of all tasks."""
+        """How many items all tasks have together."""
         return sum(int(task.sum()) for task in self.sizes)
 
     @property
@@ -97,7 +97,7 @@ class SimulatedSuite:
 
     @property
     def high(self) -> Floats:
-        """The greatest, (T,)."""
+        """The greatest value of every task on the scale of the suite, (T,)."""
         return np.asarray((self.scale.high - self.floors) / self.lengths)
 
     @property

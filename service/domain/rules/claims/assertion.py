@@ -77,7 +77,7 @@ class Facts:
         return replace(self, may=frozenset()) != Facts()
 
     def meet(self, other: Facts) -> Facts:
-        """Both hold."""
+        """What is known where both parts hold."""
         return Facts(
             low=_tightest(self.low, other.low, 1),
             high=_tightest(self.high, other.high, -1),

@@ -221,7 +221,7 @@ class _Words:
         return message("headlines.span", low=first, high=amount(high, self.facts))
 
     def open(self) -> Value:
-        """What was not shown."""
+        """The second line: what the data did not show."""
         verdict = self.verdict
         if verdict.outcome == "invalid":
             return message("headlines.open_invalid", reason=reason_message(verdict.reason))
