@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ from service.domain.lint import lint as service_lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.manifest import Manifest, ManifestFacts
 from service.domain.plans.plan import Plan
+from service.domain.power import hypothesis_numbers, rule_power
+from service.domain.recent import Recent
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.judge import judge
@@ -97,9 +101,26 @@ OF_THE_WHOLE_RULE = {
 """What lint says of power, level and claim of a whole rule, which tests of their own cover."""
 
 
+WITHOUT_NUMBERS: Recent[bytes, tuple[Any]] = Recent(hypothesis_numbers.REMEMBERED)
+"""What is worked out meanwhile: nobody else may find it."""
+
+
+@contextmanager
+def without_numbers() -> Iterator[None]:
+    """Lint tells neither power nor level, which take most of its time: whether a rule can pass is still worked out."""
+    with (
+        patch.object(service_lint, "level_findings", lambda *_: ()),
+        patch.object(rule_power, "_table", lambda *_, **__: {}),
+        patch.object(hypothesis_numbers, "_known", WITHOUT_NUMBERS),
+    ):
+        yield
+
+
 def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """What lint says of everything else, for tests of clauses and plans that bear out no claim."""
-    return tuple(each for each in service_lint.lint(plan, facts) if each.code not in OF_THE_WHOLE_RULE)
+    with without_numbers():
+        found = service_lint.lint(plan, facts)
+    return tuple(each for each in found if each.code not in OF_THE_WHOLE_RULE)
 
 
 def findings(changes: Mapping[str, Any] | None = None) -> tuple[Finding, ...]:

@@ -21,6 +21,8 @@ ODD = (
     ["x", {}], {"\ud800": {"y" * 30_000: {}}},
 )  # fmt: skip
 LONGEST = 20_000
+SURVEYED = 4
+"""One file in so many is surveyed as well; no factor of how many odd values there are, so that each has its turn."""
 
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -60,8 +62,8 @@ def test_base_is_read(form, tmp_path):
 @pytest.mark.parametrize("form", BASES)
 def test_any_value_anywhere_is_read_or_refused(form, tmp_path: Path):
     base = BASES[form]
-    for where, contents in variants(base):
-        for asked in ("rows", "survey"):
+    for number, (where, contents) in enumerate(variants(base)):
+        for asked in ("rows", "survey") if number % SURVEYED == 0 else ("rows",):
             with ExitStack() as open_ones:
                 try:
                     files = opened(base, contents, tmp_path, open_ones)

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from service.domain.lint.lint import lint
+from tests.domain.sample import without_numbers
 from tests.simulation.whole_plans import CASES, chance, count, manifests_of, plan_of, promised, recorded
 
 ROWS = {name: rest for name, *rest in recorded()}
@@ -25,7 +26,8 @@ def test_every_plan_is_on_the_page() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_plans_that_are_judged_could_be_locked(name: str) -> None:
     facts = {key: each.facts() for key, each in manifests_of(name).items()}
-    found = {each.code for each in lint(plan_of(name), facts) if each.severity == "error"}
+    with without_numbers():
+        found = {each.code for each in lint(plan_of(name), facts) if each.severity == "error"}
     assert found == set()
 
 

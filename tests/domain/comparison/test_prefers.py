@@ -49,7 +49,7 @@ def drawn(kind, shift, clusters):
 
 
 @pytest.mark.parametrize("clusters", [False, True])
-@pytest.mark.parametrize("shift", [-0.7, -0.02, 0.02, 0.7])
+@pytest.mark.parametrize("shift", [-0.7, 0.02, 0.7])
 @pytest.mark.parametrize("kind", ["binary", "scores"])
 def test_lower_is_better_is_the_same_answer_turned_round(kind, shift, clusters):
     request = drawn(kind, shift, clusters)

@@ -15,6 +15,8 @@ from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import resolve
 from tests.domain import sample
 
+pytestmark = pytest.mark.usefixtures("no_power")
+
 TESTS = [
     {"id": "m", "test": "mcnemar", "version": 1},
     {"id": "b", "test": "paired-bootstrap", "version": 1},

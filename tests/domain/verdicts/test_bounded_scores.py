@@ -13,6 +13,8 @@ from service.domain.rules.settings import resolve
 from service.stats.shared.methods.bounded import Bounded
 from tests.domain import sample
 
+pytestmark = pytest.mark.usefixtures("no_search")
+
 SCORES = {
     "endpoints.0": {
         "id": "accuracy",
@@ -81,8 +83,9 @@ def said_of_levels(changes):
 
 def level(changes):
     made = sample.plan(changes)
+    facts = {name: each.facts() for name, each in sample.manifests(made).items()}
     (setting,) = resolve(made).settings
-    return level_of(made, {}, setting)
+    return level_of(made, facts, setting)
 
 
 @pytest.mark.parametrize("test", TESTS)

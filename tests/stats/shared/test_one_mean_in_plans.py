@@ -17,7 +17,7 @@ SIZES = {"equal": np.full(12, 8), "unequal": np.array([40, 20, 9, 8, 5, 5, 3, 2,
 def test_of_clusters_as_one_by_one(name, binary):
     rng, sizes = np.random.default_rng(5), SIZES[name]
     codes = np.repeat(np.arange(len(sizes)), sizes)
-    shared = rng.beta(6, 2, (40, len(sizes)))[:, codes]
+    shared = rng.beta(6, 2, (8, len(sizes)))[:, codes]
     values = (
         (rng.random(shared.shape) < shared).astype(float)
         if binary

@@ -13,7 +13,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
 
-pytestmark = pytest.mark.usefixtures("any_rule")
+pytestmark = pytest.mark.usefixtures("any_rule", "no_search")
 
 P = ["0.05", "0.0625", "0.01", "0.1", "0.5", "1", "0.03125", "0.2"]
 EFFECT = ["0", "0.05", "-0.05", "0.1", "-0.1", "0.2", "-0.25", "0.5"]

@@ -16,6 +16,8 @@ from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.domain.sample import cell, manifests, plan
 
 T = 24
+ENOUGH = 12
+"""Data sets of a case that are judged, where they tell something apart: more only where they do not."""
 MCNEMAR = {"id": "m", "test": "mcnemar", "version": 1, "parameters": {"method": "exact"}}
 TANGO = {
     "id": "e",
@@ -286,6 +288,8 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     assert found is not None
     seen = set()
     for index in range(T if changed.stopping.kind == "fixed_n" else 8):
+        if index >= (ENOUGH if changed.stopping.kind == "fixed_n" else 5) and len(seen) > 1:
+            break
         counted, _stopped = stop(changed, items, outcomes_of(data, index))
         for each in judge_hypotheses(
             resolve(changed), items, counted, analyse(resolve(changed), items, counted)
