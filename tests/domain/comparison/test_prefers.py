@@ -37,14 +37,14 @@ def turned(request):
 
 def drawn(kind, shift, clusters):
     rng = np.random.default_rng(7)
-    labels = [f"c{row // 4}" for row in range(80)] if clusters else None
-    slices = ["a", "b"] * 40
+    labels = [f"c{row // 4}" for row in range(48)] if clusters else None
+    slices = ["a", "b"] * 24
     if kind == "binary":
-        before = (rng.random(80) < 0.4).astype(float)
-        after = np.where(rng.random(80) < abs(shift), 1.0 if shift > 0 else 0.0, before)
+        before = (rng.random(48) < 0.4).astype(float)
+        after = np.where(rng.random(48) < abs(shift), 1.0 if shift > 0 else 0.0, before)
         return body(before, after, labels, slices, margin={"value": 10, "unit": "pp"})
-    before = rng.normal(3, 1, 80).clip(0, 6)
-    after = (before + rng.normal(shift, 0.2, 80)).clip(0, 6)
+    before = rng.normal(3, 1, 48).clip(0, 6)
+    after = (before + rng.normal(shift, 0.2, 48)).clip(0, 6)
     return body(before, after, labels, slices, margin=MARGIN, range={"low": 0, "high": 6})
 
 
