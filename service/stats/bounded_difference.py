@@ -176,7 +176,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
     Dirichlet(1, ..., 1) weights over the differences and one more at the greatest loss (Gaffke's bound), the upper one
     likewise: Clopper and Pearson's where differences have two values. It assumes no shape, and losses too rare to have
     been seen are in it. In clusters each end is the furthest of four: the same with items worth 1 / design effect, of
-    whole clusters with a fifth of one more at the greatest loss, CR2 t, and sign flips of the clusters.
+    whole clusters with a part of one more at the greatest loss, CR2 t, and sign flips of the clusters.
 
     Returns:
         delta: mean of candidate - baseline, score units.
@@ -189,7 +189,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
     Edge cases:
         No range and scores between 0 and 1: 0 and 1 are taken, warning RANGE_TAKEN.
         All differences alike: the bounds still have a width, about 3.7 / n of the range at 95%.
-        Clusters: warning UNSEEN_CLUSTERS; `unseen` clusters reckons with a whole one, not a fifth.
+        Clusters: warning UNSEEN_CLUSTERS; `unseen` clusters reckons with a whole one, not a part.
         Fewer than six clusters: sign flips reject nothing at .05, and the interval is the whole range.
 
     Sources:

@@ -289,7 +289,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
             Clusters: CR2 t with Bell and McCaffrey's degrees of freedom; of scores, where sizes differ much (CV above
             .5), fewer than 20 effective items or 3 clusters' worth are on the rarer side, or their mean is skewed by
             more than .05, at each end the furthest of that, of Korn-Graubard (of scores Gaffke's bounds of the
-            effective number of items), and of Gaffke's bounds of whole clusters with .3 of one not seen.
+            effective number of items), and of Gaffke's bounds of whole clusters with a part of one not seen.
         se, df: CR2's with clusters.
         these_items: sqrt(sum s_i^2 / r_i) / n, t with Satterthwaite's degrees of freedom.
         clusters: design effect, ICC, effective n, CR0, and what the interval would be without clusters.

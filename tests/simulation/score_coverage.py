@@ -130,15 +130,13 @@ and with their own degrees of freedom, G - 1, it is too short where sizes differ
 coefficient of variation is .5 or less, 20 effective items or more are right, and as many wrong, and the skewness of
 their mean, (1 - 2 p) / sqrt(n p (1 - p)) with n effective items, is .05 or less, and 3 clusters' worth of either are
 there; else at each end the furthest of three: CR2; Korn and Graubard's with Bell and McCaffrey's degrees of freedom, or
-with those of the variance of the clusters' sums where these are fewer; and Gaffke's bound of whole clusters with three
-tenths of one more that was not seen, as large as the cluster of an item is on average. Where nothing varies it is
-Clopper and Pearson's of one item per cluster.
+with those of the variance of the clusters' sums where these are fewer; and Gaffke's bound of whole clusters with a
+part of one more that was not seen: 2.5 times the items that count for one, at most two fifths of the cluster of an
+item. Where nothing varies it is Clopper and Pearson's of one item per cluster.
 
-Both others miss where clusters are seldom bad as a whole, with an ICC of .3 one end in .075 of the data sets. A whole
-unseen cluster would hold always, and make the distance of the bound 2.7 times as long on average; three tenths
-are enough up to an ICC of .3 (.4: up to .041). That costs least where items of a cluster are alike (ICC .3: 1 to 1.13
-times as long), most where they are not and nearly all is right (20 clusters of independent items, 90% right: 1.5
-times).
+Both others miss where clusters are seldom bad as a whole, with an ICC of .3 one end in .10 of the data sets. A whole
+unseen cluster would hold always, and make the distance of the bound 2.7 times as long on average. [What was
+tried](rare-losses.md#the-part-of-a-cluster-that-was-not-seen).
 
 {summary}
 

@@ -55,10 +55,13 @@ def chances_below(values: Floats, shapes: Floats, limit: float, mean: float) -> 
     return np.where(large, 1.0, np.where(mean < below.middle, small, 1 - above.tail(-mean)))
 
 
-def chances_of_blocks(sums: Floats, sizes: Floats, limit: float, means: Floats, unseen: float) -> Floats:
+def chances_of_blocks(
+    sums: Floats, sizes: Floats, limit: float, means: Floats, unseen: float | Floats
+) -> Floats:
     """The chances (T,) that the weighted means of blocks lie at or below `means` (T,), none of them below `limit`.
 
-    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has `unseen` items, all of them at the limit.
+    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has `unseen` items, of all rows or (T,) of each,
+    all of them at the limit.
     """
     largest = float(sizes.max())
     away, lost = (sums - means[:, None] * sizes) / largest, unseen / largest * (limit - means)
@@ -68,7 +71,9 @@ def chances_of_blocks(sums: Floats, sizes: Floats, limit: float, means: Floats, 
     return np.where(away.max(axis=1) <= 0, 1.0, np.where(means <= limit, 0.0, chance))
 
 
-def lower_ends_of_blocks(sums: Floats, sizes: Floats, limit: float, alpha: float, unseen: float) -> Floats:
+def lower_ends_of_blocks(
+    sums: Floats, sizes: Floats, limit: float, alpha: float, unseen: float | Floats
+) -> Floats:
     """The lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
     wanted = float(special.ndtri(alpha))
     top = (sums / sizes).max(axis=1)

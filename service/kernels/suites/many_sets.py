@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.numeric.clusters import UNSEEN_PART
-from service.kernels.suites.rare import unevenness
+from service.kernels.suites.rare import UNSEEN_PART, unevenness
 
 Floats = NDArray[np.float64]
 ENOUGH_EVENTS = 5.0

@@ -6,9 +6,11 @@ item, and less by the t of so few clusters, as Korn & Graubard (1998, Surv Metho
 Pearson's; the same bounds of whole clusters, beside which a part of one more is at the limit; the CR2 t interval; and,
 up to 1,000 clusters, sign flips of the clusters.
 
-The part is a fifth of the size that the cluster of an item has on average: clusters that are much alike inside and
-seldom bad were else called no worse up to .10 of the time (intraclass correlation .3, 8 to 100 clusters of equal and of
-log-normal sizes, a twentieth to a fifth of items lost; nominal .025), and at most .045 with it (400 data sets a cell).
+The part is 2.5 times the items that count for one, and at most two fifths of the size that the cluster of an item has
+on average: clusters that are much alike inside and seldom bad were else called no worse up to .10 of the time
+(intraclass correlation .3, 5 to 150 clusters of equal and of log-normal sizes, a twentieth to a fifth of items lost;
+nominal .025), and up to .039 with it (1,000 data sets a cell). A part of a fifth whatever the data show was worse both
+ways: up to .051, and with a third of the power where sizes differ much (docs/rare-losses.md).
 A cluster that is lost as a whole when no such cluster was seen is beyond that, unless clusters are taken as the units
 that have to be seen: then it is one as large as the largest, so that who asks for more is never told less.
 """
@@ -24,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import (
-    UNSEEN_PART,
     ClusterSums,
     RobustError,
     cluster_sums,
+    lost_unseen,
     robust_errors,
 )
 from service.kernels.numeric.clusters import largest as largest_size
@@ -212,7 +214,7 @@ class _Side:
     @property
     def _unseen_items(self) -> float:
         """Items of the cluster that was not seen."""
-        return unseen_items(self._groups, self.unseen)
+        return float(unseen_items(self._groups, self.unseen, np.array(self.worth)))
 
     @property
     def _groups(self) -> ClusterSums:
@@ -220,9 +222,11 @@ class _Side:
         return self.groups
 
 
-def unseen_items(groups: ClusterSums, unseen: Unseen) -> float:
-    """Items of the cluster that was not seen."""
-    return float(groups.sizes.max()) if unseen == "clusters" else UNSEEN_PART * groups.typical_size
+def unseen_items(groups: ClusterSums, unseen: Unseen, worth: Floats) -> Floats:
+    """Items of the cluster that was not seen, where `worth` of them count for one; shaped as that is."""
+    if unseen == "clusters":
+        return np.full(worth.shape, groups.sizes.max())
+    return lost_unseen(worth, groups.typical_size)
 
 
 def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:

@@ -103,12 +103,14 @@ class BoundedSets:
             return _Side(values, shapes), _Side(-values, shapes)
         delta, se, df = robust("cr2", sums, self.units.sizes)
         shapes = np.broadcast_to(shapes, (len(sums), shapes.shape[1]))
-        shapes = shapes / items_for_one_of_many(values, shapes, sums, sizes, se, df)[:, None]
+        worth = items_for_one_of_many(values, shapes, sums, sizes, se, df)
+        shapes = shapes / worth[:, None]
         flips = mirrored = None
         if len(sizes) <= MOST_FLIPPED:
             flips = means_of_sets(sums, self.units.sizes, self.units.generator(3))
             mirrored = -flips[:, ::-1]
-        up = Clustered(sums, sizes, delta, se, df, unseen_items(ClusterSums(sums[0], sizes), self.unseen))
+        unseen = unseen_items(ClusterSums(sums[0], sizes), self.unseen, worth)
+        up = Clustered(sums, sizes, delta, se, df, unseen)
         down = replace(up, sums=-sums, delta=-delta)
         return _Side(values, shapes, up, flips), _Side(-values, shapes, down, mirrored)
 
@@ -126,14 +128,14 @@ class BoundedSets:
 @dataclass(frozen=True, eq=False)
 class Clustered:
     """What clusters add: their difference sums (T, G) over sizes (G,), the mean, its CR2 error and df, and how many
-    items of a cluster may have been missed."""
+    items of a cluster may have been missed (T,)."""
 
     sums: Floats
     sizes: Floats
     delta: Floats
     se: Floats
     df: float
-    unseen: float
+    unseen: Floats
 
     def chances(self, means: Floats) -> Floats:
         """P-values (T,) of H0 that the means are at most these (T,), by whole clusters."""
@@ -145,7 +147,7 @@ class Clustered:
         ends = low.copy()
         if len(lower):
             sums = self.sums[lower]
-            of_blocks = gaffke_many.lower_ends_of_blocks(sums, self.sizes, -1.0, tail, self.unseen)
+            of_blocks = gaffke_many.lower_ends_of_blocks(sums, self.sizes, -1.0, tail, self.unseen[lower])
             ends[lower] = np.minimum(low[lower], of_blocks)
         return ends
 

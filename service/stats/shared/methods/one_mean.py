@@ -25,7 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.kernels.numeric.clusters import ClusterSums, RobustError, cluster_sums, robust_errors, size_cv
+from service.kernels.numeric.clusters import (
+    ClusterSums,
+    RobustError,
+    cluster_sums,
+    lost_unseen,
+    robust_errors,
+    size_cv,
+)
 from service.kernels.numeric.moments import Moments, moments
 from service.kernels.pairs.mean_bounds import (
     ExactShare,
@@ -60,11 +67,6 @@ MOST_SKEW = 0.05
 """Skewness of the mean of so many right and wrong items above which it does not: both sides together still hold, but
 the bound on the rarer side does not. With 40 clusters of 20 items it lay beyond the truth .044 of the time where nine
 in ten are right (ICC .05), .043 where seven in ten are (ICC .3), for a nominal .025; .027 and .029 as decided here."""
-UNSEEN_PART_OF_ONE = 0.3
-"""How much of one more cluster, as large as that of an item is on average, is reckoned with at the end of the range.
-CR2 and Korn and Graubard's bounds alone lay beyond the truth up to .075 of the time (intraclass correlation .3, shares
-of .8 to .95, 5 to 20 clusters; nominal .025; 1,500 data sets a cell), with .2 up to .039, with .3 up to .031 (and .041
-where the correlation is .4). A whole one makes the distance 2.7 times as long on average."""
 FEW_ON_A_SIDE = 3.0
 """Clusters' worth of items on the rarer side below which whole clusters of that side may not have been seen."""
 SHARES: Mapping[ShareMethod, type[ExactShare] | type[WilsonShare] | type[JeffreysShare]] = {
@@ -248,7 +250,9 @@ class OneMean:
         if self.scale is None:
             low, high = low + shift, high + shift
         sums = np.clip(self.groups.sums + shift * sizes, low * sizes, high * sizes)
-        return GaffkeBlocks(sums, sizes, low, high, UNSEEN_PART_OF_ONE * self.groups.typical_size, times)
+        worth = np.array(len(self.values) / self.effective_n)
+        unseen = float(lost_unseen(worth, self.groups.typical_size))
+        return GaffkeBlocks(sums, sizes, low, high, unseen, times)
 
     @cached_property
     def _span(self) -> tuple[float, float] | None:

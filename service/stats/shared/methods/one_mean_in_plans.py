@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.numeric.clusters import typical_size
+from service.kernels.numeric.clusters import lost_unseen, typical_size
 from service.kernels.planning import gaffke_many
 from service.kernels.planning.simulated_pairs import robust
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.methods.bounded_in_plans import items_for_one_of_many
-from service.stats.shared.methods.one_mean import DUST, SHARES, UNSEEN_PART_OF_ONE, ShareMethod
+from service.stats.shared.methods.one_mean import DUST, SHARES, ShareMethod
 
 Floats = NDArray[np.float64]
 End = Literal["low", "high"]
@@ -163,6 +163,6 @@ class OneMeanSets:
             by_items = self._gaffke(limit, side, values, rows / worth[:, None])
         least = self.scale.low if side > 0 else -self.scale.high
         limits, sizes = np.full(len(mean), side * limit), self.sizes.astype(np.float64)
-        unseen = UNSEEN_PART_OF_ONE * typical_size(sizes)
+        unseen = lost_unseen(self._n / effective, typical_size(sizes))
         by_blocks = gaffke_many.chances_of_blocks(side * self._sums, sizes, least, limits, unseen)
         return np.asarray(np.where(flat, by_items, np.maximum(np.maximum(by_t, by_items), by_blocks)))

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.numeric.clusters import UNSEEN_PART, largest
+from service.kernels.numeric.clusters import largest
 from service.kernels.suites.design import Design
-from service.kernels.suites.rare import NONE, Rare, Rate, SuiteBounds, unevenness
+from service.kernels.suites.rare import NONE, UNSEEN_PART, Rare, Rate, SuiteBounds, unevenness
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
