@@ -407,7 +407,7 @@ def worlds(names, draws):
 
 def test_words_on_a_few_worlds():
     names = ("binary-low", "small-n-scores", "few-clusters", "costs-20-clusters", "judged-runs-clusters")
-    for request in worlds(names, 2):
+    for request in worlds(names, 1):
         compared(request)
 
 

@@ -132,7 +132,7 @@ def test_whole_clusters_of_one_size_are_independent_values_alike():
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_level_of_single_items_in_clusters_is_drawn_over_shapes(test):
-    few = of_clusters(test, 96, 12)
+    few = of_clusters(test, 48, 12)
     told = level(few)
     assert told.method == "simulated"
     assert {"normal", "rare_losses"} <= set(told.worlds)
