@@ -182,7 +182,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     few = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
     environment = {**few, **os.environ}
     python = ["-m", "service.main"]
-    supervisor = Supervisor(python, environment, nursery=[*python, "nursery"])
+    supervisor = Supervisor(python, environment, nursery=["-m", "service.nursery"])
     read, write = os.pipe()
     role = "prepare" if arguments.no_runner else "runner"
     words = (role, json.dumps(given(arguments)), "@0")

@@ -1,6 +1,6 @@
 """Builds the processes of a deployment: an API worker, a runner, and what `init` and `migrate` do.
 
-`python -m service.main nursery FD` is what the supervisor starts, and forks the others from. Where it cannot be, they
+`python -m service.nursery FD` is what the supervisor starts, and forks the others from. Where it cannot be, they
 are started one by one: `python -m service.main api FD`, `… runner`.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import json
 import logging
 import os
@@ -414,9 +413,8 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     return settings
 
 
-def _nursery(descriptor: int) -> NoReturn:
+def begin_nursery(descriptor: int) -> NoReturn:
     """Load what API, runner and calculators need, and fork them."""
-    gc.disable()  # what is loaded stays: looking through it again and again was a seventh of a start
     import service.api.calculators.pool
     import service.app
     import service.jobs.dask_pool
@@ -439,8 +437,6 @@ def _main(arguments: list[str]) -> int:
     from service.processes.supervise import follow_parent
 
     match arguments:
-        case ["nursery", descriptor]:
-            _nursery(int(descriptor))
         case ["api", descriptor]:
             serve_api(Settings(), int(descriptor))
         case ["runner"]:
@@ -453,7 +449,7 @@ def _main(arguments: list[str]) -> int:
             if role == "runner":
                 run_runner(settings)
         case _:
-            sys.stderr.write("usage: python -m service.main api FD | runner | nursery FD\n")
+            sys.stderr.write("usage: python -m service.main api FD | runner\n")
             return 2
     return 0
 

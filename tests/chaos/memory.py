@@ -74,7 +74,7 @@ def roles(world: World) -> dict[int, str]:
             found[pid] = "Dask worker"
         elif pid not in found and "service.main outgoing" in words(pid):
             found[pid] = "outgoing"
-        elif pid not in found and "service.main nursery" in words(pid):
+        elif pid not in found and "service.nursery" in words(pid):
             found[pid] = "calculator"
     return found
 
