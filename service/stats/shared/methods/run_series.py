@@ -219,15 +219,15 @@ def tell(
         "every": f"{every:.10g}",
         "latest": _tell_latest(standings[-1], binary=binary),
     }
-    code = "no_drop_shown"
+    kind = "no_drop_shown"
     if watched.alarm is not None and watched.since is not None:
         between = standings[watched.since - 1 : watched.alarm]
-        code = "fell_back" if _is_ahead(between, lower_is_better=lower_is_better) else "dropped"
+        kind = "fell_back" if _is_ahead(between, lower_is_better=lower_is_better) else "dropped"
         values |= {"since": names[watched.since - 1], "alarm": names[watched.alarm - 1]}
     return SeriesLines(
-        message(f"series.line_{code}", **values),
-        message(f"series.open_{code}"),
-        message(f"series.{code}", **values),
+        message(f"series.line_{kind}", **values),
+        message(f"series.open_{kind}"),
+        message(f"series.{kind}", **values),
     )
 
 
