@@ -56,6 +56,7 @@ def test_no_rule_that_lint_lets_pass_is_supported_by_data_that_show_the_opposite
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("way", WAYS)
 @settings(deadline=None, max_examples=draws(200), suppress_health_check=list(HealthCheck))
