@@ -64,7 +64,16 @@ def run(test):
 def test_a_body_comes_back_as_what_it_is():
     async def check(calculators):
         found = await calculators.run(
-            Caller(), aside.test, None, "mcnemar", 1, 1.0, True, body=[COUNTS[:20], COUNTS[20:]], seconds=30
+            Caller(),
+            aside.test,
+            None,
+            "mcnemar",
+            1,
+            1.0,
+            True,
+            "en",
+            body=[COUNTS[:20], COUNTS[20:]],
+            seconds=30,
         )
         assert b'"p_value":0.0703125' in found.answer
 
@@ -75,7 +84,7 @@ def test_a_refusal_is_raised_here_with_its_faults():
     async def check(calculators):
         with pytest.raises(InvalidData) as refused:
             await calculators.run(
-                Caller(), aside.test, None, "mcnemar", 1, 1.0, True, body=[b'{"no": 1}'], seconds=30
+                Caller(), aside.test, None, "mcnemar", 1, 1.0, True, "en", body=[b'{"no": 1}'], seconds=30
             )
         assert [fault.path for fault in refused.value.faults] == ["no"]
 
