@@ -162,6 +162,8 @@ class Locked:
     order: tuple[str, ...]
     missing: str
     looks: bool
+    endpoints: tuple[str, ...] = ("accuracy",)
+    populations: tuple[str, ...] = ("p",)
 
 
 class Comparison:
@@ -240,7 +242,7 @@ class Comparison:
             "prereg_id": rng.choice(world.drafts[-10:]) if drafts else record.id,
             "job_id": rng.choice(world.jobs[-20:] or ["none"]),
             "id": rng.choice(world.keys or ["none"]),
-            "population": "p",
+            "population": rng.choice(record.populations),
             "batch": str(rng.randint(1, 30)),
             "index": str(rng.randint(0, 30)),
             "deviation": str(rng.randint(1, 6)),
@@ -248,6 +250,7 @@ class Comparison:
             "family_id": "none",
             "webhook_id": rng.choice(world.keys or ["none"]),
             "delivery_id": rng.choice(world.jobs[-20:] or ["none"]),
+            "arm": rng.choice("BBA"),
             **dict.fromkeys(("run_id", "name"), f"one{rng.randint(1, 3)}"),
             **PICTURES,
         }
@@ -307,7 +310,12 @@ class Comparison:
             chosen.append(rng.choice(("unknown", *chosen)))
         if record.looks and not own:
             chosen = ["unknown"]  # guesses could bring a look to an end in one world alone
-        columns: dict[str, Any] = {"arm": arm, "endpoint": "accuracy", "item_ids": chosen}
+        columns: dict[str, Any] = {
+            "arm": arm,
+            "endpoint": rng.choice(record.endpoints),
+            "population": rng.choice(record.populations),
+            "item_ids": chosen,
+        }
         guess = rng.choice((None, None, None, None, 0, 1)) if own else rng.choice((0, 1))
         if own and (guess is None or record.looks):
             columns["values"] = [self._value(world, record, arm, item) for item in chosen]
@@ -382,6 +390,39 @@ def _plans() -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         plan["tests"] = [{"id": "seq", "test": "sequential", "version": 1, "parameters": {"method": method}}]
         plan["stopping"] = {"kind": kind} | ({"looks": 4} if kind == "group_sequential" else {})
         yield plan, None
+    labelled = small_plan(N, missing="exclude_pair", endpoints=plans.LABELLED)
+    labelled["endpoints"] = [
+        labelled["endpoints"][0],
+        labelled["endpoints"][1] | {"labels": {"n": 30, "seed": 4}},
+    ]
+    labelled["arms"] = [
+        {"id": "A", "model": {"name": "x-1"}},
+        {"id": "B", "criterion": "the first after the lock"},
+    ]
+    labelled["tried"] = {"n": 3, "on": "another dataset"}
+    yield labelled, None
+    yield _suite(), None
+
+
+def _suite() -> dict[str, Any]:
+    """Two tasks: a difference over both, and a claim about one arm."""
+    plan = small_plan(N, missing="fail")
+    plan["populations"] = [plan["populations"][0] | {"id": name, "dataset": name} for name in ("p", "q")]
+    plan["suites"] = [{"id": "bench", "populations": ["p", "q"], "weights": {"p": 1, "q": 2}}]
+    both = plan["hypotheses"][0] | {
+        "id": "H1",
+        "population": "bench",
+        "rule": "suite.ci.low > 0 and delta >= 2 pp",
+    }
+    both.pop("equivalence", None)
+    alone = {
+        "id": "H2", "claim": "at_least", "statement": "B reaches half", "population": "bench", "candidate": "B",
+        "reference": {"value": 50, "unit": "%"}, "endpoint": "accuracy", "rule": "suite.ci.low > 50%",
+    }  # fmt: skip
+    plan["hypotheses"] = [both, alone]
+    plan["tests"] = [{"id": "suite", "test": "suite", "version": 1}]
+    plan["multiplicity"] = {"policy": "none", "family": ["H1", "H2"]}
+    return plan
 
 
 def _locked(world: World) -> list[Locked]:
@@ -395,7 +436,10 @@ def _locked(world: World) -> list[Locked]:
             if looks:
                 page = client.get(f"/v1/preregistrations/{prereg_id}/populations/p/order?limit=200").json()
                 order = tuple(each["item_id"] for each in page["items"])
-            found.append(Locked(prereg_id, order, plan["missing"], looks))
+            endpoints, populations = (
+                tuple(part["id"] for part in plan[name]) for name in ("endpoints", "populations")
+            )
+            found.append(Locked(prereg_id, order, plan["missing"], looks, endpoints, populations))
     return found
 
 

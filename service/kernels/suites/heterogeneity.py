@@ -21,6 +21,8 @@ from scipy import special
 from service.kernels.numeric.t_distribution import t_quantile
 
 Floats = NDArray[np.float64]
+NEAR = 1e-9
+"""A difference of sums that is less of them than this has lost its digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,10 @@ def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None
     # A = W - w w' / sum(w): its trace with S, and with the identity
     expected = float(weights @ variances) - float(weights @ covariances @ weights) / total
     slope = total - float(weights @ weights) / total
+    if (
+        slope <= NEAR * total
+    ):  # one weight is nearly all of them: what is left is a sum of products, not a difference
+        slope = float(weights @ (1 - np.eye(tasks)) @ weights) / total
     tau2 = max(0.0, (q - expected) / slope)
     tied = bool(np.any(covariances - np.diag(variances)))
     anew = 1 / (variances + tau2)

@@ -197,8 +197,11 @@ def _reach(down: Side, up: Side | None, unseen: Floats, tail: float, widened: Fl
     # the loss as a gamma variable with the mean and variance that were seen and one more event: Fay and Feuer's bound
     more, event = down.mean + unseen, unseen**2
     variance = down.variance + event
+    lost = (more**2 == 0) | (variance == 0)  # too small beside the other tasks to be computed with
+    more, variance = np.where(lost, 1.0, more), np.where(lost, 1.0, variance)
     far = special.gammainccinv(more**2 / variance, tail) * (variance / more) - down.mean
     far = far * np.sqrt((down.variance * np.minimum(widened, WIDEST) ** 2 + event) / variance)
+    far = np.where(lost, np.inf, far)
     near: Floats = np.zeros_like(far)
     if up is not None:
         there = (up.mean > 0) & (up.variance > 0)

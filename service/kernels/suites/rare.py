@@ -69,6 +69,8 @@ class Rare:
         # One more event of the largest weight, its mean and its variance (Fay & Feuer).
         more, event = self.down.mean + self.unseen, self.unseen**2
         variance = self.down.variance + event
+        if more * more == 0 or variance == 0:  # too small beside the other tasks to be computed with
+            return math.inf
         # gamma with that mean and variance: shape mean^2 / variance, scale variance / mean
         far = float(special.gammainccinv(more**2 / variance, tail)) * (variance / more) - self.down.mean
         far *= math.sqrt((self.down.variance * min(widened, WIDEST) ** 2 + event) / variance)

@@ -6,6 +6,7 @@ import pytest
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
+from service.errors import ForelockError
 from tests.domain.suites_sample import facts, suite_plan
 
 
@@ -165,3 +166,18 @@ def test_the_opposite_and_the_absence_of_evidence_are_refused():
     for rule in ("suite.ci.high < 0", "suite.p_value < 0.05", "suite.estimate > 0", "suite.p_value > 0.05"):
         codes = asked({"hypotheses.0.claim": "non_inferiority", "hypotheses.0.rule": rule})
         assert codes & {"CLAIM_NOT_ASSERTED", "ABSENCE_OF_EVIDENCE"}, rule
+
+
+@pytest.mark.parametrize("ends", [(0, 1e10), (-1e29, 1e29), (1e29, 2e29), (0, 1e-29)])
+def test_scales_far_from_the_scores_are_linted_all_the_same(ends):
+    floor, ceiling = ends
+    plan = suite_plan({"suites.0.rescale": {"large": {"floor": floor, "ceiling": ceiling}}})
+    assert not [one for one in lint(plan, facts(plan)) if one.code == "SUITE"]
+
+
+@pytest.mark.parametrize("ends", [(1e308, -1e308), (0, 1e-320), (0, 1e31), (-1e99, 1e99)])
+def test_a_scale_that_nothing_can_be_computed_with_is_refused(ends):
+    floor, ceiling = ends
+    with pytest.raises(ForelockError) as refused:
+        suite_plan({"suites.0.rescale": {"large": {"floor": floor, "ceiling": ceiling}}})
+    assert "no distance from the floor" in str(refused.value.faults)

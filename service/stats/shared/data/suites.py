@@ -12,6 +12,8 @@ from service.stats.shared.declaring.common import Finite, Request
 MOST_TASKS = 500
 LEAST_LENGTH = 1e-9
 """Of a task's scale, as a share of its larger end: below it floor and ceiling are one."""
+LENGTHS = (1e-30, 1e30)
+"""Between which a scale's length lies: scores over a shorter one, or the length itself, would be no finite numbers."""
 TaskName = Annotated[str, Field(min_length=1, max_length=512)]
 Weighting = Literal["equal", "items"]
 Weights = Annotated[
@@ -42,6 +44,12 @@ class TaskScale(Request):
         if abs(self.length) <= LEAST_LENGTH * max(abs(self.floor), abs(self.ceiling)):
             raise InvalidData.field(
                 "ceiling", "is the floor, so nothing lies between", "send the score that counts 1"
+            )
+        if not LENGTHS[0] <= abs(self.length) <= LENGTHS[1]:
+            raise InvalidData.field(
+                "ceiling",
+                f"is no distance from the floor to compute with: it is {abs(self.length):g}",
+                f"give scores and their ends in a unit in which it is from {LENGTHS[0]:g} to {LENGTHS[1]:g}",
             )
         return self
 
