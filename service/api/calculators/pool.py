@@ -53,18 +53,21 @@ class _Calculator:
     busy: bool = False
     """A call was sent, and its outcome has not come."""
 
-    async def call(self, pieces: list[bytes], niceness: int = 0) -> object:
-        """Send a call and wait for its outcome; `pieces` is empty then.
+    async def meet(self, niceness: int) -> None:
+        """Wait until the process is there, and make it so much nicer.
 
-        A process that is new becomes so much nicer first.
+        Raises:
+            OSError, EOFError: it never will be.
         """
+        (self.process_id,) = struct.unpack("!Q", await self._receive(asyncio.get_running_loop(), 8))
+        if niceness:
+            now = os.getpriority(os.PRIO_PROCESS, self.process_id)
+            os.setpriority(os.PRIO_PROCESS, self.process_id, now + niceness)
+
+    async def call(self, pieces: list[bytes]) -> object:
+        """Send a call and wait for its outcome; `pieces` is empty then."""
         loop, begun, self.busy = asyncio.get_running_loop(), False, True
         try:
-            if not self.process_id:
-                (self.process_id,) = struct.unpack("!Q", await self._receive(loop, 8))
-                if niceness:
-                    now = os.getpriority(os.PRIO_PROCESS, self.process_id)
-                    os.setpriority(os.PRIO_PROCESS, self.process_id, now + niceness)
             # A body is let go as it is sent: its outcome may take several times its size.
             pieces.reverse()
             while pieces:
@@ -253,7 +256,7 @@ class Calculators:
         keep = False
         try:
             calculator = self._find_warm() or await self._another()
-            outcome = await calculator.call(pieces, self._niceness)
+            outcome = await calculator.call(pieces)
             keep = self._open and reusable
             return outcome
         finally:
@@ -276,11 +279,21 @@ class Calculators:
         for _ in range(FORKERS):
             requests = await to_thread.run_sync(_forks.start, lost)
             try:
-                return _forked(requests)
+                calculator = _forked(requests)
             except BlockingIOError:
                 break
             except OSError:  # it was ended by somebody
                 lost = requests
+                continue
+            try:
+                await calculator.meet(self._niceness)
+                return calculator
+            except (OSError, EOFError):  # it was ended with the request still unread: no body has been sent
+                lost = requests
+                calculator.end()
+            except BaseException:  # whoever asked has given up
+                calculator.end()
+                raise
         raise Unavailable("nothing more can be computed at the moment: repeat the request shortly")
 
     async def _enter(self, project: str) -> None:

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from service.api.calculators import aside
 from service.api.calculators import process as calculator
-from service.api.calculators.pool import CalculatorLost, Calculators, _forks
+from service.api.calculators.pool import CalculatorLost, Calculators, _forks, forked_from
 from service.api.http.limits.room import Room
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
@@ -231,6 +231,21 @@ def test_what_calculators_are_forked_from_is_started_again():
         select.select([requests], [], [])
         assert await calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10) == 4
 
+    run(check)
+
+
+def test_a_call_that_no_process_has_met_is_made_again():
+    """Who is asked for a calculator may be ended before it reads that: the body is no reason."""
+
+    async def check(calculators):
+        ours, its = socket.socketpair()
+        forked_from(ours)  # where nobody reads
+        call = asyncio.ensure_future(calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10))
+        await asyncio.to_thread(select.select, [its], [], [])
+        its.close()
+        assert await call == 4
+
+    _forks.stop()
     run(check)
 
 
