@@ -44,6 +44,7 @@ def test_an_empty_draft_lists_every_missing_section():
     optional = {
         "arm_cards",
         "authors",
+        "embargo_until",
         "assumptions",
         "import_mapping",
         "results_due",
