@@ -88,6 +88,7 @@ def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> 
     opens_at = view_links.sharing(session, record.id).opens_at
     if opens_at is None or opens_at > moment.now:
         return False
+    day = opens_at.date().isoformat()
     view_links.share(session, record.id, "public", moment.now)
     audit.record(
         session,
@@ -95,9 +96,10 @@ def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> 
         key_id=None,
         action="visibility.set",
         subject=record.id,
-        facts={"visibility": "public", "before": "private", "embargo_until": opens_at.date().isoformat()},
+        facts={"visibility": "public", "before": "private", "embargo_until": day},
         now=moment.now,
     )
-    body = {"plan_sha256": record.plan_sha256, "embargo_until": opens_at.date().isoformat()}
-    ledger.append_of(session, record, "published", body, moment)
+    ledger.append_of(
+        session, record, "published", {"plan_sha256": record.plan_sha256, "embargo_until": day}, moment
+    )
     return True

@@ -61,9 +61,8 @@ def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None
     # A = W - w w' / sum(w): its trace with S, and with the identity
     expected = float(weights @ variances) - float(weights @ covariances @ weights) / total
     slope = total - float(weights @ weights) / total
-    if (
-        slope <= NEAR * total
-    ):  # one weight is nearly all of them: what is left is a sum of products, not a difference
+    # one weight is nearly all of them: what is left is a sum of products, not a difference
+    if slope <= NEAR * total:
         slope = float(weights @ (1 - np.eye(tasks)) @ weights) / total
     tau2 = max(0.0, (q - expected) / slope)
     tied = bool(np.any(covariances - np.diag(variances)))

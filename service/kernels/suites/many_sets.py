@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.suites.rare import UNSEEN_PART, unevenness
+from service.kernels.suites.rare import UNSEEN_PART_OF_TASK, unevenness
 
 Floats = NDArray[np.float64]
 ENOUGH_EVENTS = 5.0
@@ -140,7 +140,7 @@ class ManySuites:
         event = np.minimum(np.maximum(np.max(w * self._unseen, axis=1), tied), whole)
         sides = None
         if self.sides is not None:
-            event = np.maximum(event, UNSEEN_PART * whole * units.unevenness)
+            event = np.maximum(event, UNSEEN_PART_OF_TASK * whole * units.unevenness)
             lost, gained = (Side(side.mean @ w, side.variance @ w**2) for side in self.sides)
             sides = lost, gained
         ends = float(w @ self.low), float(w @ self.high)
@@ -152,7 +152,7 @@ class ManySuites:
         column = Side(self.column.mean, self._variance)
         item, whole = self._unseen, self._length / units.units
         if self.sides is not None:
-            item = np.maximum(item, UNSEEN_PART * whole * units.unevenness)
+            item = np.maximum(item, UNSEEN_PART_OF_TASK * whole * units.unevenness)
         events = item, whole
         return _ends(column, units.task_df, self.sides, events, (self.low, self.high), tail)
 

@@ -22,7 +22,7 @@ NEAREST, FARTHEST = 1e-6, 25.0
 """z between which p-values are told: from .5 to 1e-138, and 0 below."""
 STEPS = 60
 LEAST_P = float(special.ndtr(-FARTHEST))
-UNSEEN_PART = 0.2
+UNSEEN_PART_OF_TASK = 0.2
 """How much of one more cluster, as large as that of an item is on average, bounds of two arms reckon with as lost
 unseen. With an item, however much it stands for, the lower bound lay above the truth up to .09 of the time (intraclass
 correlation .3, a twentieth to a fifth of items lost, 5 to 40 clusters), with this up to .047 (300 data sets a cell).

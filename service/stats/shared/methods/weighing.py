@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import largest
 from service.kernels.suites.design import Design
-from service.kernels.suites.rare import NONE, UNSEEN_PART, Rare, Rate, SuiteBounds, unevenness
+from service.kernels.suites.rare import NONE, UNSEEN_PART_OF_TASK, Rare, Rate, SuiteBounds, unevenness
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -209,7 +209,7 @@ class Weighed:
         with few events a whole one."""
         item, whole = events
         if self.paired:
-            return max(item, UNSEEN_PART * whole * unevenness(np.bincount(self.design.units)))
+            return max(item, UNSEEN_PART_OF_TASK * whole * unevenness(np.bincount(self.design.units)))
         return item if rate.mean >= ENOUGH_EVENTS * item else whole
 
     @cached_property
