@@ -147,7 +147,10 @@ class Settings(BaseSettings):
         None, description="TOML file: what each group of the provider may do in which project."
     )
     oidc_groups_claim: str = Field(
-        "groups", min_length=1, max_length=200, description="Claim of the ID token that holds the groups."
+        "groups",
+        min_length=1,
+        max_length=200,
+        description="Claim of the ID token, or else of userinfo, that holds the groups; or a path to it.",
     )
     oidc_scope: str = Field(
         "openid profile email",

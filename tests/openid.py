@@ -25,7 +25,7 @@ from joserfc.jwk import ECKey, Key, RSAKey
 
 from tests.loopback import Asked, Loopback, Reply, serving
 
-CLIENT, SECRET = "forelock", "a secret: with a colon"
+CLIENT, SECRET, ACCESS = "forelock", "a secret: with a colon", "an.access-token=="
 
 
 @cache
@@ -76,6 +76,10 @@ class OpenIDProvider:
     """A token of a forger, in the place of ours."""
     secret: str | None = SECRET
     answers: dict[str, Any] = field(default_factory=dict)
+    info: dict[str, Any] | None = None
+    """What userinfo hold beside the subject; None: there is no such endpoint."""
+    info_answer: Reply | None = None
+    """In the place of what userinfo would rightly answer."""
     grants: dict[str, Grant] = field(default_factory=dict)
 
     @property
@@ -101,6 +105,8 @@ class OpenIDProvider:
                 return _json(200, {"keys": [key.as_dict(private=False) for key in self.keys]})
             case "/token":
                 return self._token(asked)
+            case "/userinfo" if self.info is not None:
+                return self._userinfo(asked, self.info)
             case _ if asked.path.startswith("/authorize?"):
                 return 303, {"Location": self.authorize(self.issuer + asked.path)}, b""
         return 404, {}, b""
@@ -111,6 +117,7 @@ class OpenIDProvider:
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
             "jwks_uri": f"{self.issuer}/jwks",
+            **({} if self.info is None else {"userinfo_endpoint": f"{self.issuer}/userinfo"}),
             "id_token_signing_alg_values_supported": ["RS256", "ES256", "none", "HS256"],
             "code_challenge_methods_supported": ["S256"],
         } | self.metadata
@@ -132,7 +139,12 @@ class OpenIDProvider:
             return _json(400, {"error": "invalid_grant"})
         grant.used = True
         token = self.token or self.signed(self.said(grant.asked["nonce"]))
-        return _json(200, {"access_token": "an access token", "token_type": "Bearer", "id_token": token})
+        return _json(200, {"access_token": ACCESS, "token_type": "Bearer", "id_token": token})
+
+    def _userinfo(self, asked: Asked, info: Mapping[str, Any]) -> Reply:
+        if (asked.method, asked.headers.get("authorization")) != ("GET", f"Bearer {ACCESS}"):
+            return _json(401, {"error": "invalid_token"})
+        return self.info_answer or _json(200, {"sub": self.person["sub"]} | dict(info))
 
     def _client(self, asked: Asked, form: Mapping[str, str]) -> tuple[str | None, str | None]:
         scheme, _, pair = asked.headers.get("authorization", "").partition(" ")

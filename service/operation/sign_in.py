@@ -21,7 +21,7 @@ from service.store.database.engine import Database
 from service.store.projects import projects
 
 if TYPE_CHECKING:
-    from service.publish.openid import Provider
+    from service.publish.openid import Identity, Provider
 
 CALLBACK = "/login/provider/callback"
 MOST_AT_ONCE = 4
@@ -49,11 +49,49 @@ class SignIn:
         """Names of the projects that any group opens."""
         return list(dict.fromkeys(grant.project for grant in self.grants))
 
-    def groups(self, claims: Mapping[str, Any]) -> list[str]:
-        """The groups that a token tells: a list of texts, or one text. Anything else is none."""
-        claim = claims.get(self.groups_claim)
-        listed = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
-        return [group for group in listed if isinstance(group, str)]
+    def groups(self, identity: Identity) -> list[str]:
+        """The groups of whoever came back: from the ID token, and where it has no such claim from userinfo.
+
+        Raises:
+            GroupsElsewhere: the provider gives a reference to them.
+            OutgoingFault: userinfo cannot be had, or are of somebody else.
+        """
+        groups = read_groups(identity.claims, self.groups_claim)
+        if groups is None:
+            groups = read_groups(self.provider.user_info(identity), self.groups_claim)
+        return groups or []
+
+
+class GroupsElsewhere(Exception):
+    """Somebody has so many groups that the provider only says where they can be asked for."""
+
+
+def read_groups(claims: Mapping[str, Any], name: str) -> list[str] | None:
+    """The groups that a claim holds: a list of texts, or one text; None where there is no such claim.
+
+    A `name` that is no claim is a path through objects, as in Keycloak's `realm_access.roles`.
+
+    Raises:
+        GroupsElsewhere: the claim is in another document (OpenID Connect Core 1.0, section 5.6.2).
+    """
+    claim = claims.get(name)
+    if claim is None:
+        elsewhere = claims.get("_claim_names")
+        implied = name == "groups" and claims.get("hasgroups") is True  # Entra ID, of an implicit flow
+        if implied or (isinstance(elsewhere, dict) and name in elsewhere):
+            raise GroupsElsewhere(f"the provider gives a reference in the place of the claim '{name}'")
+        claim = _along(claims, name.split("."))
+    if claim is None:
+        return None
+    listed = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    return [group for group in listed if isinstance(group, str)]
+
+
+def _along(claims: Mapping[str, Any], path: Sequence[str]) -> object:
+    value: object = claims
+    for member in path:
+        value = value.get(member) if isinstance(value, dict) else None
+    return value
 
 
 def sign_in_of(settings: Settings) -> SignIn | None:

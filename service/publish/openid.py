@@ -3,13 +3,15 @@
 The provider is called by the one guarded client. Its metadata and keys are remembered for a while; a key that is not
 among them is asked for once more, and not again before a minute has passed.
 
-Sources: OpenID Connect Core 1.0, sections 3.1.2 to 3.1.3.7; Discovery 1.0, section 4; RFC 7636; RFC 9207; RFC 9700.
+Sources: OpenID Connect Core 1.0, sections 3.1.2 to 3.1.3.7 and 5.3; Discovery 1.0, section 4; RFC 7636; RFC 9207;
+RFC 9700.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -54,12 +56,21 @@ class CodeRefused(OutgoingFault):
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Who came back: the claims of a checked ID token, and what the provider is asked for more with."""
+
+    claims: Mapping[str, Any] = field(repr=False)
+    access_token: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """Where a provider is asked what, and the keys it signs with."""
 
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    userinfo_endpoint: str | None
     algorithms: tuple[str, ...]
     posts_secret: bool
     """Whether it takes the client's secret in the body alone."""
@@ -105,8 +116,8 @@ class Provider:
             )
         )
 
-    def claims(self, code: str, nonce: str, verifier: str, now: int) -> Mapping[str, Any]:
-        """What the provider says of whoever came back with the code: the claims of a checked ID token.
+    def identify(self, code: str, nonce: str, verifier: str, now: int) -> Identity:
+        """Who came back with the code, by an ID token that is checked.
 
         Raises:
             CodeRefused: it was used before, or is not one that was given to us.
@@ -138,7 +149,28 @@ class Provider:
             raise Untrusted("the ID token cannot be read") from None
         if not claims["sub"] or len(claims["sub"]) > 255 or not claims["sub"].isprintable():
             raise Untrusted("the ID token names nobody")
-        return dict(claims)
+        return Identity(dict(claims), access if _sendable(access) else None)
+
+    def user_info(self, identity: Identity) -> Mapping[str, Any]:
+        """What the provider says of the person beside the ID token; nothing where it has no such endpoint.
+
+        Raises:
+            OutgoingFault: the provider is away, or answers of somebody else.
+        """
+        endpoint, token = self.metadata().userinfo_endpoint, identity.access_token
+        if endpoint is None or token is None:
+            return {}
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {token}"}
+        answer = self.outgoing.send("GET", endpoint, headers=headers, limit=MOST_BYTES)
+        if answer.status != 200:
+            raise Untrusted(f"the provider answers {answer.status} where it is asked about a person")
+        if answer.media_type == "application/jwt":
+            raise Untrusted("the provider signs what it says of a person: let it answer userinfo as JSON")
+        claims = _object(answer.body, Untrusted("what the provider says of a person is no JSON object"))
+        # Core 5.3.2: an access token that was swapped for another's must not lend its owner's groups
+        if claims.get("sub") != identity.claims["sub"]:
+            raise Untrusted("the provider's userinfo are of somebody else than its ID token")
+        return claims
 
     def metadata(self) -> Metadata:
         """The provider's description of itself, read once an hour."""
@@ -164,6 +196,9 @@ class Provider:
             authorization_endpoint=self._endpoint(document, "authorization_endpoint"),
             token_endpoint=self._endpoint(document, "token_endpoint"),
             jwks_uri=self._endpoint(document, "jwks_uri"),
+            userinfo_endpoint=self._endpoint(document, "userinfo_endpoint")
+            if document.get("userinfo_endpoint") is not None
+            else None,
             algorithms=tuple(usable),
             posts_secret=isinstance(ways, list)
             and "client_secret_basic" not in ways
@@ -238,6 +273,14 @@ class Provider:
         if answer.status != 200:
             raise Untrusted(f"the provider answers {answer.status} where it describes itself")
         return _object(answer.body, Untrusted("what the provider says of itself is no JSON object"))
+
+
+def _sendable(token: object) -> bool:
+    """Whether a token can stand in a header (RFC 6750, section 2.1)."""
+    return isinstance(token, str) and len(token) <= MOST_TOKEN and _BEARER.fullmatch(token) is not None
+
+
+_BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def _object(body: bytes, fault: OutgoingFault) -> Mapping[str, Any]:

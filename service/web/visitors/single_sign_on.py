@@ -23,7 +23,7 @@ from service.api.http.shared import Services, services
 from service.api.parsing.multipart import Form
 from service.domain.access import granted
 from service.errors import NotFound
-from service.operation.sign_in import CALLBACK, SignIn
+from service.operation.sign_in import CALLBACK, GroupsElsewhere, SignIn
 from service.publish.faults import OutgoingFault
 from service.store.database import clock
 from service.store.projects import ended_sessions, keys
@@ -36,11 +36,12 @@ START, CHOICE = "/login/provider", "/login/provider/project"
 COOKIE, PURPOSE, OPTION = "forelock_sign_in", "sign-in", "sign-in choice"
 LIFETIME = timedelta(minutes=10)
 MOST_CODE = 4096
-BEGIN_AGAIN, AWAY, REFUSED, NO_GROUP = (
+BEGIN_AGAIN, AWAY, REFUSED, NO_GROUP, GROUPS_ELSEWHERE = (
     "pages.sign_in_begin_again",
     "pages.sign_in_provider_away",
     "pages.sign_in_provider_refused",
     "pages.sign_in_no_group",
+    "pages.sign_in_groups_elsewhere",
 )
 
 logger = logging.getLogger("forelock.sign_in")
@@ -148,14 +149,21 @@ def _opened(
     if error or not code or len(code) > MOST_CODE:
         raise _Refused(403, REFUSED)
     _state, nonce, verifier = _derived(shared, attempt.own)
-    claims = provider.claims(code, nonce, verifier, int(datetime.now(UTC).timestamp()))
-    person = people.Person(provider.issuer, claims["sub"], _name(claims))
-    given = granted(sign_in.grants, sign_in.groups(claims))
+    identity = provider.identify(code, nonce, verifier, int(datetime.now(UTC).timestamp()))
+    person = people.Person(provider.issuer, identity.claims["sub"], _name(identity.claims))
+    try:
+        groups = sign_in.groups(identity)
+    except GroupsElsewhere as fault:
+        logger.warning("%s: let it send the groups that are assigned to the application alone", fault)
+        groups, refused = [], GROUPS_ELSEWHERE
+    else:
+        refused = NO_GROUP
+    given = granted(sign_in.grants, groups)
     with shared.database.write() as session:
         opened = people.sign_in(session, person, given, sign_in.projects, sign=sign, now=clock.now(session))
     if not opened:
         logger.info("somebody signed in at the provider whose groups open no project")
-        raise _Refused(403, NO_GROUP)
+        raise _Refused(403, refused)
     return opened
 
 
