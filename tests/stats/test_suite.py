@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
@@ -355,6 +356,16 @@ def test_refusals_name_the_field(change, said):
     body = {"tasks": ["a", "a", "b", "b"], "baseline": [1, 0, 1, 0], "candidate": [1, 1, 1, 0], **change}
     with pytest.raises(InvalidData, match=said):
         analyse(NAME, {name: column for name, column in body.items() if column is not None})
+
+
+@pytest.mark.parametrize("estimand", ["these_tasks", "new_tasks"])
+def test_weights_that_lie_far_apart_are_computed_with_and_those_beyond_refused(estimand):
+    body = {"tasks": ["a", "b"] * 20, "values": [1, 0, 0, 1, 1, 1, 0, 0] * 5, "estimand": estimand}
+    apart = analyse(NAME, {**body, "weights": {"a": 1e9, "b": 1e-9}})
+    assert apart.estimate == pytest.approx(0.5, abs=1e-15)
+    for weight in (0.9e-9, 1e-320, 1.1e9):
+        with pytest.raises(ValidationError):
+            analyse(NAME, {**body, "weights": {"a": 1, "b": weight}})
 
 
 def test_refuses_a_margin_of_one_arm_and_too_many_tasks():

@@ -27,17 +27,21 @@ def parse(body: bytes) -> Any:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise malformed("malformed_json", f"is not JSON: {error.msg} at {where}") from None
+        raise malformed(
+            "malformed_json", f"is not JSON: {error.msg} at {where}", "send one JSON document"
+        ) from None
     except RecursionError:
         raise _too_deep() from None
     except ValueError:
-        raise malformed("malformed_json", "holds an integer of thousands of digits") from None
+        raise malformed(
+            "malformed_json", "holds an integer of thousands of digits", "send numbers of fewer digits"
+        ) from None
     if needs_inspection(body):
         _inspect(value)
     return value
 
 
-def malformed(code: str, message: str, fix: str = "") -> MalformedBody:
+def malformed(code: str, message: str, fix: str) -> MalformedBody:
     """The error of a body that cannot be read."""
     return MalformedBody(f"the body {message}", [Fault("", message, fix)], code=code)
 
@@ -68,7 +72,7 @@ def _not_finite() -> MalformedBody:
 
 
 def _too_deep() -> MalformedBody:
-    return malformed("too_deep", f"is nested deeper than {MAX_DEPTH} levels")
+    return malformed("too_deep", f"is nested deeper than {MAX_DEPTH} levels", "flatten it")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)

@@ -111,6 +111,10 @@ def new_tasks(means: Floats, weights: Floats) -> NewTasks:
     moments of that form, whose matrix is W - w w'. Needs two tasks.
     """
     centred = means - float(weights @ means)
-    two, three = float((weights**2).sum()), float((weights**3).sum())
-    variance = float(weights @ centred**2) / (1 - two)
-    return NewTasks(math.sqrt(variance * two), (1 - two) ** 2 / (two - 2 * three + two**2))
+    # what one weight leaves to the others, as their sum: 1 less a weight of nearly all has lost its digits
+    others = (1 - np.eye(len(weights))) @ weights
+    squares = weights**2
+    left, two = float(weights @ others), float(squares.sum())
+    variance = float(weights @ centred**2) / left
+    form = float(squares @ others**2) + float(squares @ ((1 - np.eye(len(weights))) @ squares))
+    return NewTasks(math.sqrt(variance * two), left**2 / form)

@@ -29,6 +29,9 @@ MAX_TESTS = 100_000
 MIN_TESTS = 3
 """Fewer pairs than this have no concordance."""
 
+LEAST_WEIGHT = 1e-100
+"""Beside the largest weight a smaller one would be no share any more, and sums of such have lost their digits."""
+
 Effect = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
 Effects = Annotated[list[Effect | None], Field(max_length=MAX_TESTS)]
 Errors = Annotated[
@@ -103,6 +106,11 @@ class ECSRequest(Request):
             require_equal_lengths(sent)
         if self.weights and not any(self.weights):
             raise InvalidData.field("weights", "are all 0", "give some test a weight above 0")
+        tiny = next((at for at, w in enumerate(self.weights or ()) if 0 < w < LEAST_WEIGHT), None)
+        if tiny is not None:
+            raise InvalidData.field(
+                f"weights[{tiny}]", "is too small to be computed with", "multiply all weights by one number"
+            )
         return self
 
     @property

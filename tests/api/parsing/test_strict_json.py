@@ -83,6 +83,7 @@ def test_lenient_json_is_refused(body, code):
         strict_json.parse(body)
     assert refused.value.problem_code == code
     assert refused.value.status == 400
+    assert all(fault.fix for fault in refused.value.faults)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
@@ -181,3 +182,16 @@ def test_a_scale_that_nothing_can_be_computed_with_is_refused(ends):
     with pytest.raises(ForelockError) as refused:
         suite_plan({"suites.0.rescale": {"large": {"floor": floor, "ceiling": ceiling}}})
     assert "no distance from the floor" in str(refused.value.faults)
+
+
+@pytest.mark.parametrize("weight", [0, 5e-324, 1e-320, 9e-10, 1.1e9, 1e308])
+def test_a_weight_that_nothing_can_be_computed_with_is_refused(weight):
+    with pytest.raises(ValidationError, match="small"):
+        suite_plan({"suites.0.weights": {"large": 1, "middle": 1, "small": weight}})
+
+
+@pytest.mark.parametrize("estimand", ["these_tasks", "new_tasks"])
+def test_weights_that_lie_far_apart_are_linted_all_the_same(estimand):
+    weights = {"large": 1e9, "middle": 1e-9, "small": 1e-9}
+    plan = suite_plan({"suites.0.weights": weights, "suites.0.estimand": estimand})
+    assert not [one for one in lint(plan, facts(plan)) if one.code == "SUITE"]

@@ -10,10 +10,7 @@ from pydantic import Field, JsonValue
 from service.domain.plans.sections.endpoint import MAX_LIST
 from service.domain.plans.strings import Token
 from service.records import StrictRecord
-from service.stats.shared.data.suites import TaskScale
-from service.stats.shared.declaring.common import Finite
-
-Weight = Annotated[Finite, Field(gt=0, le=1e9)]
+from service.stats.shared.data.suites import TaskScale, Weight
 
 
 class Suite(StrictRecord):
@@ -28,7 +25,7 @@ class Suite(StrictRecord):
     ) = Field(
         "equal",
         description="What each task counts: `equal` (the mean of the tasks), `items` (by the items planned of each, so "
-        "that results which are missing change no weight), or a number above 0 for every task.",
+        "that results which are missing change no weight), or a number from 1e-9 to 1e9 for every task.",
     )
     rescale: Annotated[dict[Token, TaskScale], Field(min_length=1, max_length=MAX_LIST)] | None = Field(
         None,

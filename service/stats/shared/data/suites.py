@@ -14,14 +14,16 @@ LEAST_LENGTH = 1e-9
 """Of a task's scale, as a share of its larger end: below it floor and ceiling are one."""
 LENGTHS = (1e-30, 1e30)
 """Between which a scale's length lies: scores over a shorter one, or the length itself, would be no finite numbers."""
+Weight = Annotated[Finite, Field(ge=1e-9, le=1e9)]
+"""Of one task: squares of shares that lie this far apart are still numbers."""
 TaskName = Annotated[str, Field(min_length=1, max_length=512)]
 Weighting = Literal["equal", "items"]
 Weights = Annotated[
-    Weighting
-    | Annotated[dict[TaskName, Annotated[Finite, Field(gt=0, le=1e9)]], Field(max_length=MOST_TASKS)],
+    Weighting | Annotated[dict[TaskName, Weight], Field(max_length=MOST_TASKS)],
     Field(
         description="What each task counts: `equal` (the macro average, which harnesses print as a group's score), "
-        "`items` (every item alike), or a number above 0 for every task by its name; they are divided by their sum."
+        "`items` (every item alike), or a number from 1e-9 to 1e9 for every task by its name; they are "
+        "divided by their sum."
     ),
 ]
 SuiteEstimand = Annotated[
