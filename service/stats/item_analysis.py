@@ -121,6 +121,9 @@ class ItemAnalysisAnalysis(Analysis):
     )
     n_all_worst: int = Field(description="Of these, items on which all have the least outcome seen, a count.")
     dead: list[int] = Field(description="Places of these items; the first 200.")
+    n_alone: int = Field(
+        description="Items that a single arm has: they are not dead, and tell nothing of the arms either, a count."
+    )
     n_negative: int = Field(description="Items that correlate below 0 with the rest, a count.")
     negative: list[ItemFacts] = Field(description="These items, lowest first; the first 200.")
     chance_correlation: float | None = Field(
@@ -168,7 +171,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
     these arms.
 
     Returns:
-        dead: items on which all arms that have them are alike.
+        dead: items on which all arms that have them are alike, two at least.
         negative: items whose correlation with the arms' means over their other items is below 0.
         chance_correlation: -r for the t of r on k - 2 degrees of freedom at .05 over the number of items that vary.
         decisive: items without which the order of the arms' means changes.
@@ -182,7 +185,8 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
     Edge cases:
         Fewer than ten arms: warning FEW_ARMS_FOR_ITEMS; fewer than three: no correlations.
         Arms that do not differ: reliability is null. Arms that tie: no number of items keeps their order, null.
-        Gaps: an item counts for the arms that have it; reliability takes complete items alone.
+        Gaps: an item counts for the arms that have it; reliability takes complete items alone. One that a single arm
+            has tells no arms apart and is not dead: `n_alone`.
         Always: ITEMS_CHOSEN_AFTERWARDS where an item is named.
 
     Sources:
@@ -200,7 +204,8 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
     any_there = there.any(axis=1)
     low = np.where(any_there, np.where(there, table, np.inf).min(axis=1), np.nan)
     high = np.where(any_there, np.where(there, table, -np.inf).max(axis=1), np.nan)
-    dead = (low == high) & (there.sum(axis=1) >= 2)
+    having = there.sum(axis=1)
+    dead, alone = (low == high) & (having >= 2), int(np.count_nonzero(having == 1))
     least, most = float(np.nanmin(table)), float(np.nanmax(table))
     correlations = kernel.item_rest_correlations(table)
     reasons: dict[str, str] = {}
@@ -244,6 +249,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
         n_all_best=int((dead & (low == most)).sum()),
         n_all_worst=int((dead & (low == least)).sum()),
         dead=[int(item) for item in np.flatnonzero(dead)[:SHOWN]],
+        n_alone=alone,
         n_negative=len(negative),
         negative=[facts.of(int(item)) for item in negative[:SHOWN]],
         chance_correlation=bar,
@@ -257,7 +263,9 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
         items_needed=all_needed,
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(n, names, int(dead.sum()), len(negative), reliability, all_needed, binary=binary),
+        sentence=_sentence(
+            n, names, int(dead.sum()) + alone, len(negative), reliability, all_needed, binary=binary
+        ),
     )
 
 
@@ -318,7 +326,7 @@ def _adjacent(table: NDArray[np.float64], names: list[str], reasons: dict[str, s
 def _sentence(
     n: int,
     names: list[str],
-    dead: int,
+    silent: int,
     negative: int,
     reliability: float | None,
     needed: int | None,
@@ -334,7 +342,7 @@ def _sentence(
     return speak(
         "items.described",
         n=n,
-        dead=dead,
+        dead=silent,
         arms=len(names),
         negative=negative,
         called=message("items.kr_20" if binary else "items.cronbach"),

@@ -59,3 +59,26 @@ def test_one_system_is_refused(shell):
     status, _, errors = shell("items", "one.csv")
     assert status != 0
     assert "takes two systems or more" in errors
+
+
+def test_an_item_of_a_single_system_is_neither_dead_nor_apart(shell):
+    rows = {
+        "q1": {"a": 1, "b": 1},
+        "q2": {"a": 1, "b": 0},
+        "q3": {"a": 0, "b": 0},
+        "q4": {"a": 1},
+        "q5": {"b": 0},
+    }
+    lines = [f"{item},{arm},{value}" for item, row in rows.items() for arm, value in row.items()]
+    Path("gaps.csv").write_text("item_id,arm,value\n" + "\n".join(lines) + "\n")
+    status, output, _ = shell("items", "gaps.csv")
+    assert status == 0
+    assert output.startswith("4 of 5 items tell nothing of these 2 systems")
+    assert "dead        2 on which all are alike: 1 best, 1 worst" in output
+    assert "alone       2 that a single system has" in output
+    assert [line.split("(")[0].split()[-1] for line in output.splitlines() if "%) " in line][:4] == [
+        "1",
+        "1",
+        "1",
+        "2",
+    ]

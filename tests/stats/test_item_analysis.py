@@ -174,3 +174,22 @@ CASES = Cases(
     growing=[lambda k: {"arms": {name: [0.0, 1.0] * (500 * k) for name in "abcdef"}}],
     unsimulated="it describes; Feldt's interval is tried in test_feldt_s_interval_covers",
 )
+
+
+def test_kinds_of_items_by_definition_with_gaps():
+    """Counted item by item: alike in two arms or more is dead, of one arm is neither that nor apart."""
+    rng = np.random.default_rng(11)
+    rows = [
+        [None if rng.random() < 0.6 else int(rng.random() < 0.3 + 0.1 * arm) for arm in range(4)]
+        for _ in range(120)
+    ]
+    rows = [row for row in rows if any(value is not None for value in row)]
+    known = [[value for value in row if value is not None] for row in rows]
+    alike = [at for at, values in enumerate(known) if len(values) > 1 and len(set(values)) == 1]
+    alone = sum(len(values) == 1 for values in known)
+    analysis = analyse(NAME, {"arms": {f"s{arm}": [row[arm] for row in rows] for arm in range(4)}})
+    assert alone > 10
+    assert (analysis.dead, analysis.n_dead, analysis.n_alone) == (alike, len(alike), alone)
+    assert analysis.n_all_best == sum(known[at][0] == 1 for at in alike)
+    assert analysis.n_all_worst == sum(known[at][0] == 0 for at in alike)
+    assert f"Of {len(rows)} items {len(alike) + alone} tell nothing" in analysis.sentence

@@ -67,6 +67,7 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
             "outcome": "described",
             "n": analysis["n"],
             "dead": analysis["n_dead"],
+            "alone": analysis.get("n_alone", 0),
             "negative": analysis["n_negative"],
             "reliability": analysis["reliability"],
             "items_needed": analysis["items_needed"],
@@ -82,21 +83,22 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
 
 def _kinds(analysis: Json, say: Say) -> Shares:
     """How many items tell systems apart, and how many all get right or none does."""
-    best, worst = analysis["n_all_best"], analysis["n_all_worst"]
+    best, worst, alone = analysis["n_all_best"], analysis["n_all_worst"], analysis.get("n_alone", 0)
     middle = "share_varies" if best + worst == analysis["n_dead"] else "share_other"
-    return Shares(
-        [
-            Part(best, say("share_best")),
-            Part(analysis["n"] - best - worst, say(middle)),
-            Part(worst, say("share_worst")),
-        ]
-    )
+    parts = [
+        Part(best, say("share_best")),
+        Part(analysis["n"] - best - worst - alone, say(middle)),
+        Part(worst, say("share_worst")),
+    ]
+    return Shares([*parts, Part(alone, say("share_alone"))] if alone else parts)
 
 
 def _numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
     yield "items", say("items_of_all", n=analysis["n"], arms=analysis["n_arms"], all=analysis["n_complete"])
     best, worst = analysis["n_all_best"], analysis["n_all_worst"]
     yield "dead", say("all_alike", n=analysis["n_dead"], best=best, worst=worst)
+    if analysis.get("n_alone"):
+        yield "alone", say("of_one_system", n=analysis["n_alone"])
     if analysis["reliability"] is not None:
         ci = analysis["reliability_ci"]
         ends = {end: f"{ci[end]:.2f}" for end in ("low", "high")}

@@ -89,7 +89,8 @@ def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, 
 
 def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
     """How many items tell nothing, and how many run against the rest."""
-    counts = {"n": analysis["n"], "dead": analysis["n_dead"], "against": analysis["n_negative"]}
+    silent = analysis["n_dead"] + analysis.get("n_alone", 0)
+    counts = {"n": analysis["n"], "dead": silent, "against": analysis["n_negative"]}
     line = say("items_tell", **counts, arms=analysis["n_arms"])
     return line, say("open_described")
 

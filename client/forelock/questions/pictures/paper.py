@@ -29,7 +29,7 @@ class Paper:
     font: str = "sans-serif"
     accent: str = "#1d4ed8"
     soft: str = "#6b7280"
-    shades: tuple[str, str, str] = ("#1d4ed8", "#93c5fd", "#e5e7eb")
+    shades: tuple[str, str, str, str] = ("#1d4ed8", "#93c5fd", "#e5e7eb", "#fbbf24")
     """Of parts of a whole, which words name too."""
     mm: float | None = None
     """The width that it is to be set in; None: as wide as where it stands."""
@@ -74,5 +74,11 @@ def column(mm: float, *, serif: bool = False, mono: bool = False) -> Paper:
     if not mono:
         return Paper(mm * PIXELS_PER_MM, letters, font, mm=mm)
     return Paper(
-        mm * PIXELS_PER_MM, letters, font, "#000000", "#595959", ("#000000", "#8c8c8c", "#d9d9d9"), mm
+        mm * PIXELS_PER_MM,
+        letters,
+        font,
+        "#000000",
+        "#595959",
+        ("#000000", "#8c8c8c", "#d9d9d9", "#595959"),
+        mm,
     )

@@ -11,7 +11,7 @@ from forelock.questions.pictures.drawing import COLUMNS, prints
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
 
-FILLS, ASCII_FILLS = "█▒░", "#=."
+FILLS, ASCII_FILLS = "█▒░·", "#=.:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """At most three parts of a whole, from left to right."""
+    """At most four parts of a whole, from left to right."""
 
     parts: Sequence[Part]
 
