@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from tests.journeys import plans
@@ -10,6 +11,10 @@ from tests.journeys.plans import items, small_plan
 
 N = 40
 """Items of each plan."""
+DAY = date(2099, 12, 31)
+"""Until when a plan that names an embargo keeps its record to the project."""
+RUNS = 20
+"""Of every item where one arm is claimed about: enough to show each of them by itself."""
 
 
 def blind_plans() -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
@@ -40,12 +45,51 @@ def blind_plans() -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
     ]
     labelled["tried"] = {"n": 3, "on": "another dataset"}
     yield labelled, None
-    yield _suite(), None
+    yield suite(N), None
+    yield one_arm(N, missing="worst_case", embargo_until=str(DAY)), None
 
 
-def _suite() -> dict[str, Any]:
+def one_arm(n: int, **changes: Any) -> dict[str, Any]:
+    """Every claim about one arm: its mean, of these items too, two runs in a row, and every item by itself."""
+    plan = small_plan(n, **changes)
+    runs = {"kind": "binary", "role": "primary", "replicates": RUNS}
+    plan["endpoints"] = [
+        runs | {"id": "accuracy"},
+        runs | {"id": "fixed", "estimand": "these_items"},
+        runs | {"id": "twice", "collapse": "all_of_k", "k": 2},
+    ]
+    claims = (
+        ("accuracy", {"rule": "score.ci.low >= 50%"}),
+        ("fixed", {"rule": "score.ci.low >= 50%"}),
+        ("twice", {"rule": "runs.pass_hat_k.ci.low >= 50%", "about": "pass_hat_k"}),
+        ("accuracy", {"rule": "runs.least_low >= 50%", "about": "every_item"}),
+    )
+    plan["hypotheses"] = [
+        {
+            "id": f"H{number}",
+            "claim": "at_least",
+            "statement": f"B's {endpoint} reaches half",
+            "population": "p",
+            "candidate": "B",
+            "reference": {"value": 50, "unit": "%"},
+            "endpoint": endpoint,
+            **asked,
+        }
+        for number, (endpoint, asked) in enumerate(claims, start=1)
+    ]
+    plan["tests"] = [
+        {"id": "score", "test": "one-sample-mean", "version": 1},
+        {"id": "runs", "test": "reliability", "version": 1, "parameters": {"k": [2]}},
+    ]
+    plan["multiplicity"] = {"policy": "none", "family": [each["id"] for each in plan["hypotheses"]]}
+    plan["sesoi"] = {each["id"]: {"value": 5, "unit": "pp"} for each in plan["endpoints"]}
+    plan["tried"] = {"n": 4, "on": plan["populations"][0]["dataset"]}
+    return plan
+
+
+def suite(n: int) -> dict[str, Any]:
     """Two tasks: a difference over both, and a claim about one arm."""
-    plan = small_plan(N, missing="fail")
+    plan = small_plan(n, missing="fail")
     plan["populations"] = [plan["populations"][0] | {"id": name, "dataset": name} for name in ("p", "q")]
     plan["suites"] = [{"id": "bench", "populations": ["p", "q"], "weights": {"p": 1, "q": 2}}]
     both = plan["hypotheses"][0] | {

@@ -1,10 +1,11 @@
 """`python -m tests.chaos.leaks [--calls N] [--seed S]`: databases that differ in outcomes alone answer alike.
 
 Records are locked once, and the database is copied twice. The same calls then go to all three, to every operation of
-the OpenAPI document, with the outcomes of the first in the second too and others in the third; no record reaches its
-planned n. The answers of the first and the third must be the same bytes and headers. Ids, hashes and salts are drawn,
-so they are compared by where they appear; and a hash that is the same in the first two and another in the third would
-follow from outcomes without a salt: whoever guesses them could compute it.
+the OpenAPI document and to what is read without a key, with the outcomes of the first in the second too and others in
+the third; embargoes end meanwhile, and no record reaches its planned n. The answers of the first and the third must be
+the same bytes and headers. Ids, hashes and salts are drawn, so they are compared by where they appear; and a hash that
+is the same in the first two and another in the third would follow from outcomes without a salt: whoever guesses them
+could compute it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import tempfile
 import time
 import uuid
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,11 +31,13 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from service.actions.projects import embargoes
 from service.api.examples.deviations import FILING
 from service.api.http.serving import housekeeping
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
+from service.domain.plans.embargo import end_of
 from service.jobs.runner import Runner
 from service.keyring.keyring import Keyring
 from service.processes.wake import Alarm
@@ -43,8 +45,9 @@ from service.store.database import schema
 from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
-from tests.chaos.blind_plans import N, blind_plans
-from tests.chaos.ending import ENOUGH, by_status, end_on, told
+from tests.chaos.blind_plans import DAY, N, blind_plans
+from tests.chaos.differences import Difference, Found
+from tests.chaos.ending import ENOUGH, end_on, told
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
 from tests.journeys import plans
 from tests.journeys.plans import items, small_plan
@@ -61,45 +64,16 @@ DRAWN = re.compile(
 TIMED = re.compile(r"^(?:forelock_http_request_seconds|\w+_created).*$", re.MULTILINE)
 NOT_COMPARED = ("x-request-id", "date", "content-length")
 """The last one is compared with the body it stands in front of."""
+PUBLIC = [
+    Operation(f"public{part}", "GET", f"/public/{{prereg_id}}{part}", {})
+    for part in ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.svg")
+]
+"""What is read without a key: of a record under an embargo nothing, until its day."""
+THE_DAY = Operation("endEmbargoes", "", "", {})
+"""No call: the day comes on which embargoes end."""
+CALLS = [*OPERATIONS, *PUBLIC, THE_DAY]
 OF_ONE_RECORD = 6
 """How much more often an operation on a record is called than any other."""
-
-
-@dataclass
-class Difference:
-    """One call that was answered in two ways."""
-
-    call: int
-    operation: str
-    sent: str
-    one: str
-    other: str
-
-    def __str__(self) -> str:
-        at = next((i for i, (a, b) in enumerate(zip(self.one, self.other, strict=False)) if a != b), 0)
-        near = slice(max(0, at - 150), at + 150)
-        return (
-            f"call {self.call}, {self.operation} {self.sent[:400]}\n"
-            f"    {self.one[near]!r}\n    {self.other[near]!r}"
-        )
-
-
-@dataclass
-class Found:
-    """What a comparison saw."""
-
-    database: str
-    calls: int = 0
-    statuses: Counter[int] = field(default_factory=Counter)
-    operations: Counter[str] = field(default_factory=Counter)
-    differences: list[Difference] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.database}: {self.calls} calls to {len(self.operations)} operations in {self.seconds:.0f} s "
-            f"({by_status(self.statuses)}); {len(self.differences)} differences"
-        )
 
 
 class World:
@@ -162,7 +136,8 @@ class Locked:
     order: tuple[str, ...]
     missing: str
     looks: bool
-    endpoints: tuple[str, ...] = ("accuracy",)
+    runs: Mapping[str, int] = field(default_factory=lambda: {"accuracy": 1})
+    """Of every endpoint how many it has of an item."""
     populations: tuple[str, ...] = ("p",)
 
 
@@ -172,8 +147,8 @@ class Comparison:
     def __init__(self, found: Found, worlds: Sequence[World], records: Sequence[Locked], seed: int) -> None:
         self._found, self._worlds, self._records = found, worlds, records
         self._rng = random.Random(seed)
-        of_one = [each for each in OPERATIONS if "prereg_id" in each.names]
-        self._turns = OPERATIONS + of_one * OF_ONE_RECORD
+        of_one = [each for each in CALLS if "prereg_id" in each.names]
+        self._turns = CALLS + of_one * OF_ONE_RECORD
 
     def run(self, calls: int) -> None:
         """So many calls."""
@@ -194,6 +169,10 @@ class Comparison:
 
     def step(self, number: int, operation: Operation, seed: float) -> None:
         """One call."""
+        if operation is THE_DAY:
+            opened = {embargoes.open_due(world.database, now=end_of(DAY)) for world in self._worlds}
+            assert len(opened) == 1
+            return
         if operation.id == "getJobEvents":  # a stream of one that waits would not end
             self.work()
         headers = operation.headers()
@@ -310,15 +289,19 @@ class Comparison:
             chosen.append(rng.choice(("unknown", *chosen)))
         if record.looks and not own:
             chosen = ["unknown"]  # guesses could bring a look to an end in one world alone
+        endpoint = rng.choice(tuple(record.runs))
+        run = rng.randint(1, record.runs[endpoint])
         columns: dict[str, Any] = {
             "arm": arm,
-            "endpoint": rng.choice(record.endpoints),
+            "endpoint": endpoint,
             "population": rng.choice(record.populations),
             "item_ids": chosen,
         }
+        if run > 1:
+            columns["replicates"] = [run] * len(chosen)
         guess = rng.choice((None, None, None, None, 0, 1)) if own else rng.choice((0, 1))
         if own and (guess is None or record.looks):
-            columns["values"] = [self._value(world, record, arm, item) for item in chosen]
+            columns["values"] = [self._value(world, record, arm, item, run) for item in chosen]
         else:
             columns["values"] = [guess] * len(chosen)
         if own and record.missing != "exclude_pair" and not record.looks and rng.random() < 0.5:
@@ -332,9 +315,9 @@ class Comparison:
             columns["on_duplicate"] = "skip"
         return columns
 
-    def _value(self, world: World, record: Locked, arm: str, item: str) -> int:
+    def _value(self, world: World, record: Locked, arm: str, item: str, run: int) -> int:
         if not record.looks or item not in record.order:
-            return world.value(record.id, arm, item, "value")
+            return world.value(record.id, arm, item, f"value {run}")
         at = record.order.index(item)
         if at % 2 == 0:
             return world.value(record.id, arm, item, "value")
@@ -384,10 +367,9 @@ def _locked(world: World) -> list[Locked]:
             if looks:
                 page = client.get(f"/v1/preregistrations/{prereg_id}/populations/p/order?limit=200").json()
                 order = tuple(each["item_id"] for each in page["items"])
-            endpoints, populations = (
-                tuple(part["id"] for part in plan[name]) for name in ("endpoints", "populations")
-            )
-            found.append(Locked(prereg_id, order, plan["missing"], looks, endpoints, populations))
+            runs = {each["id"]: each.get("replicates", 1) for each in plan["endpoints"]}
+            populations = tuple(each["id"] for each in plan["populations"])
+            found.append(Locked(prereg_id, order, plan["missing"], looks, runs, populations))
     return found
 
 

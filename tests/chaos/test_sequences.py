@@ -19,7 +19,6 @@ from service.actions.results import posting
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from tests.chaos import leaks
-from tests.every_route import OPERATIONS
 
 OFTEN = (
     "postResults",
@@ -38,7 +37,7 @@ OFTEN = (
     "listAuditEvents",
     "getJob",
 )
-NAMED = {each.id: each for each in OPERATIONS}
+NAMED = {each.id: each for each in leaks.CALLS}
 FEW, MANY = 3, 300
 
 
@@ -50,7 +49,7 @@ def origin(request: pytest.FixtureRequest) -> Iterator[leaks.Origin]:
 
 def sequences(least: int, most: int) -> st.SearchStrategy[list[tuple[leaks.Operation, int]]]:
     """Operations, each with the seed that its request is made from: rows most of all, then what may tell of them."""
-    operation = st.one_of(st.sampled_from([NAMED[name] for name in OFTEN]), st.sampled_from(OPERATIONS))
+    operation = st.one_of(st.sampled_from([NAMED[name] for name in OFTEN]), st.sampled_from(leaks.CALLS))
     return st.lists(st.tuples(operation, st.integers(0, 2**32)), min_size=least, max_size=most)
 
 

@@ -33,6 +33,7 @@ from .plans import items, locked, post, small_plan
 
 N = 8
 ONE, OTHER = [1, 0, 1, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]
+ITEMS = items(N)
 NEEDLE = 0.7310585786
 CARDS = [{"id": "A", "model": {"name": "one"}}, {"id": "B", "criterion": "the first model of 2027"}]
 """Arm A's results differ from its card, and arm B is named while A's are in: both are told before the verdict."""
@@ -89,20 +90,30 @@ def masked(answer: Any, prereg_id: str) -> str:
 
 
 def seen(service: Service, prereg_id: str) -> dict[str, str]:
-    """Every answer to reading a record."""
+    """Every answer to reading a record, its public page among them."""
+    found = kept(service, prereg_id)
+    sharing = f"/v1/preregistrations/{prereg_id}/visibility"
+    assert service.client.put(sharing, json={"visibility": "public"}).status_code == 200
+    return found | public(service, prereg_id) | pages(service, prereg_id)
+
+
+def kept(service: Service, prereg_id: str) -> dict[str, str]:
+    """Every answer to reading a record with a key of its project."""
     ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
     ids |= PICTURES
-    found = {
+    return {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS
         if each.reads and "prereg_id" in each.names and each.id not in ELSEWHERE
     }
-    sharing = f"/v1/preregistrations/{prereg_id}/visibility"
-    assert service.client.put(sharing, json={"visibility": "public"}).status_code == 200
-    for path in ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json"):
-        page = masked(service.client.get(f"/public/{prereg_id}{path}"), prereg_id)
-        found[f"public{path}"] = ON_PAGES.sub("…", page)
-    return found | pages(service, prereg_id)
+
+
+def public(service: Service, prereg_id: str) -> dict[str, str]:
+    """Every answer that whoever has no key gets about a record."""
+    stranger = TestClient(service.app, follow_redirects=False)
+    paths = ("", "/verdict.json", "/receipt.json", "/charts/power.json", "/charts/forest.json")
+    asked = {path: masked(stranger.get(f"/public/{prereg_id}{path}"), prereg_id) for path in paths}
+    return {f"public{path}": ON_PAGES.sub("…", page) for path, page in asked.items()}
 
 
 def pages(service: Service, prereg_id: str) -> dict[str, str]:

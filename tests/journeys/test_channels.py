@@ -19,6 +19,7 @@ import pytest
 
 from service import app as app_module
 from service.actions.delivery import messages
+from service.actions.projects import embargoes
 from service.actions.results import posting, progress, voids
 from service.actions.results import results as result_actions
 from service.api.http import metrics
@@ -56,6 +57,7 @@ from tests.journeys.channels import (
 
 from .conftest import Service
 from .import_channels import imported, left_open, pinned
+from .plan_channels import claims, embargoed
 
 pytestmark = pytest.mark.any_database
 
@@ -91,6 +93,15 @@ def _in_progress(patch: Patch, sealed: Sealed) -> None:
         return replace(found, batches=found.batches + sealed[of.id])
 
     patch.setattr(result_routes, "progress", leak)
+
+
+def _on_the_day(patch: Patch, sealed: Sealed) -> None:
+    true = embargoes._open
+
+    def leak(session: Any, project_id: str, record_id: str, moment: Any) -> bool:
+        return sealed[record_id] != sum(OTHER) and true(session, project_id, record_id, moment)
+
+    patch.setattr(embargoes, "_open", leak)
 
 
 def _in_conflicts(patch: Patch, sealed: Sealed) -> None:
@@ -252,6 +263,8 @@ Check = Callable[[Service], None]
 CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "response bodies": (bodies, _in_progress),
     "labels by people": (labels, _in_progress),
+    "claims of one arm and of suites": (claims, _in_progress),
+    "the day of an embargo": (embargoed, _on_the_day),
     "duplicate and conflict answers": (duplicates, _in_conflicts),
     "arms left open": (left_open, _in_refusals),
     "validation texts": (texts, _in_texts),

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.any_database
 CANARY = "canaryofanother"
 """In every text that the other project wrote, so that its way into an answer is seen."""
 N = 6
+EMBARGO = {"embargo_until": "2099-12-31"}
 OF_PROJECTS = {"prereg_id", "job_id", "id", "family_id", "webhook_id"}
 """Names in a path that stand for a record of one project; the others stand for a part of it."""
 
@@ -131,7 +132,7 @@ def _others(service: Service) -> list[dict[str, str]]:
     counts = {"both_correct": 3, "both_wrong": 2, "only_baseline": 1, "only_candidate": 4}
     job_id = client.post("/v1/tests/mcnemar", json=counts, headers=asynchronous).json()["id"]
     draft_id = draft(client, small_plan(N, **words))
-    collecting, judged = (locked(client, small_plan(N, **words)) for _ in range(2))
+    collecting, judged = (locked(client, small_plan(N, **words, **kept)) for kept in (EMBARGO, {}))
     looked, read = (locked(client, plan(kind, **words)) for kind in ("group_sequential", "anytime_valid"))
     for record in (looked, read):
         bound = client.post(
