@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from service.actions.verdicts import verdicts
-from service.domain.verdicts.judge import compute
+from service.domain.verdicts.judge import judge
 from service.domain.verdicts.records import Verdict
 from service.jobs.attempt import Attempt
 from service.jobs.pool import Data
@@ -33,7 +33,7 @@ class VerdictJob:
                 seal_private=self._seal_private,
                 now=clock.now(session),
             )
-        verdict: Verdict = attempt.compute(compute, Data(inputs))
+        verdict: Verdict = attempt.compute(judge, Data(inputs))
 
         def store(session: Session) -> bool:
             result = verdicts.record(

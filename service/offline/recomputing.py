@@ -23,7 +23,7 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
-from service.domain.verdicts.judge import Inputs, compute
+from service.domain.verdicts.judge import Inputs, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.validity import Mark
@@ -127,7 +127,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
         # what the log says of them was compared before; times and runs are on record in the verdict alone
         marks=tuple(Mark.model_validate(mark) for mark in recorded.get("marks") or ()),
     )
-    return compute(inputs).model_dump_json()
+    return judge(inputs).model_dump_json()
 
 
 def _manifest(text: bytes) -> Manifest:

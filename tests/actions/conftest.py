@@ -23,7 +23,7 @@ from service.domain.moment import Moment
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.judge import compute
+from service.domain.verdicts.judge import judge
 from service.errors import ForelockError
 from service.ingest.results import parse
 from service.keyring.keyring import Keyring
@@ -146,7 +146,7 @@ class World:
             inputs = verdicts.inputs(
                 session, record.project_id, record.id, seal_private=self.keyring.opener(), now=NOW
             )
-        found = compute(inputs)
+        found = judge(inputs)
         private = self.keyring.opener()
         self.write(verdicts.record, record.project_id, found, MOMENT, seal_private=private)
         return self.read(record)

@@ -9,7 +9,7 @@ import pytest
 from service.actions.verdicts import verdicts as actions
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.verdicts.judge import Inputs, compute
+from service.domain.verdicts.judge import Inputs, judge
 from service.errors import Conflict, RecordAltered
 from service.store.ledger import ledger
 from service.store.plans import plan_keys
@@ -43,7 +43,7 @@ def test_what_is_opened_is_what_was_posted(world: World) -> None:
 
 def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> None:
     record = world.complete()
-    found, private = compute(open_(world, record)), world.keyring.opener()
+    found, private = judge(open_(world, record)), world.keyring.opener()
 
     def store() -> object:
         return world.write(actions.record, "project", found, MOMENT, seal_private=private)

@@ -34,9 +34,8 @@ from service.domain.resolution.resolve import resolve
 from service.domain.rules.settings import resolve as resolve_plan
 from service.domain.score.request import ScoreRequest
 from service.domain.score.score import score
-from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.arm_summaries import arm_summaries
-from service.domain.verdicts.judge import judge
+from service.domain.verdicts.judge import Inputs, judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
@@ -82,14 +81,16 @@ def of_report() -> dict[str, Any]:
     """The report of the example plan on 40 items."""
     rows = _rows()
     verdict = judge(
-        resolve_plan(rows.plan),
-        rows.manifests,
-        rows.outcomes,
-        analyse(resolve_plan(rows.plan), rows.manifests, rows.outcomes).model_copy(update={"versions": {}}),
-        preregistration_id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
-        plan_sha256=rows.plan.sha256(),
-        judged_at=_AT,
-    )
+        Inputs(
+            preregistration_id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
+            plan_sha256=rows.plan.sha256(),
+            plan=rows.plan,
+            manifests=rows.manifests,
+            outcomes=rows.outcomes,
+            voided=(),
+            judged_at=_AT,
+        )
+    ).model_copy(update={"versions": {}})
     found = report_of(
         rows.plan,
         verdict,

@@ -18,9 +18,7 @@ from service.domain.plans.manifest import Manifest, ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power import hypothesis_numbers, rule_power
 from service.domain.recent import Recent
-from service.domain.rules.settings import resolve
-from service.domain.verdicts.analyses import Analyses, analyse
-from service.domain.verdicts.judge import judge
+from service.domain.verdicts.judge import Inputs, judge
 from service.domain.verdicts.outcomes import Cell, Outcomes
 from service.domain.verdicts.records import Verdict
 
@@ -173,13 +171,18 @@ def judged(
     plan: Plan,
     items: Mapping[str, Manifest],
     results: Outcomes,
-    analyses: Analyses | None = None,
     **extra: Any,
 ) -> Verdict:
-    """The verdict on these results, or on these analyses of them."""
-    found = analyses or analyse(resolve(plan), items, results)
-    locked = {"preregistration_id": "p1", "plan_sha256": plan.sha256(), "judged_at": NOW}
-    return judge(resolve(plan), items, results, found, **{**locked, **extra})
+    """The verdict on these results."""
+    return judge(inputs_of(plan, items, results, **extra))
+
+
+def inputs_of(plan: Plan, items: Mapping[str, Manifest], results: Outcomes, **extra: Any) -> Inputs:
+    """What a verdict on these results is computed from."""
+    return Inputs(**{
+        "preregistration_id": "p1", "plan_sha256": plan.sha256(), "plan": plan, "manifests": items, "outcomes": results,
+        "voided": (), "judged_at": NOW, **extra,
+    })  # fmt: skip
 
 
 def some_missing(data: st.DataObject, baseline: np.ndarray, candidate: np.ndarray) -> list[int]:

@@ -8,9 +8,6 @@ import numpy as np
 
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.rules.settings import resolve
-from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge
 from service.domain.verdicts.outcomes import MISSING, Cell, Outcomes
 from tests.domain import sample
 
@@ -74,13 +71,4 @@ def outcomes(plan: Plan, values: dict[str, dict[str, Any]], lacking: tuple[str, 
 def verdict(plan: Plan, outcomes: Outcomes, items: dict[str, Manifest] | None = None) -> Any:
     """The verdict of a plan's hypotheses."""
     items = manifests(plan) if items is None else items
-    resolved = resolve(plan)
-    return judge(
-        resolved,
-        items,
-        outcomes,
-        analyse(resolved, items, outcomes),
-        preregistration_id="1",
-        plan_sha256="0" * 64,
-        judged_at=sample.NOW,
-    )
+    return sample.judged(plan, items, outcomes)

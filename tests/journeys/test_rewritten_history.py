@@ -26,7 +26,7 @@ from service.app import create_app
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.verdicts.judge import Inputs, compute
+from service.domain.verdicts.judge import Inputs, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.keyring.keyring import Keyring
 from service.offline.recomputing import recompute
@@ -247,7 +247,7 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
             (),
             record.judged_at or record.created_at,
         )
-    text = canonical(compute(inputs).model_dump(mode="json"))
+    text = canonical(judge(inputs).model_dump(mode="json"))
     assert json.loads(text)["hypotheses"][0]["outcome"] != verdict["hypotheses"][0]["outcome"]
 
     def change(leaf: Leaf) -> Leaf:

@@ -77,7 +77,7 @@ def test_a_whole_plan_ends_as_the_parts_that_are_simulated(world, rule):
             for arm, values in zip("AB", draw(WORLDS[world], run), strict=True)
         }
         counted, _stopped = up_to_stop(resolve(plan), {"p": manifest}, Outcomes(cells))
-        answer = analyse(resolve(plan), {"p": manifest}, counted).answers["H1"]["s"]["analysis"]
+        answer = analyse(resolve(plan), {"p": manifest}, counted).evidence["H1"].by_policy["s"]["analysis"]
         assert (answer["decision"] == "reject") is rejects(WORLDS[world], rule, run), run
 
 

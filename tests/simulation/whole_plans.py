@@ -358,9 +358,7 @@ def outcome(name: str, run: int) -> tuple[str, int]:
         pair = drawn(case, case.truths[k], manifests[population.id], rng)
         cells |= {(population.id, arm, "y"): cell for arm, cell in zip("AB", pair, strict=True)}
     counted = _up_to_stop(plan, manifests, Outcomes(cells))
-    first, *_others = judge_hypotheses(
-        resolve(plan), manifests, counted, analyse(resolve(plan), manifests, counted)
-    )
+    first, *_others = judge_hypotheses(plan, analyse(resolve(plan), manifests, counted))
     return first.outcome, first.n
 
 

@@ -139,7 +139,7 @@ class Calibrator:
         plan = resolve(self.case.plan.model_copy(update={"hypotheses": hypotheses}))
         manifests = self.case.manifests
         outcomes, _stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
-        judged = judge_hypotheses(plan, manifests, outcomes, analyse(plan, manifests, outcomes))
+        judged = judge_hypotheses(plan.plan, analyse(plan, manifests, outcomes))
         truth = {None: UNDECIDED, True: PASSES, False: FAILS}
         return tuple(truth[verdict.rule_holds] for verdict in judged)
 

@@ -136,9 +136,8 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
-    data = rows.resolved, rows.manifests, rows.outcomes
-    judged = judge_hypotheses(*data, analyse(*data), rows.marks)
-    return {verdict.id: verdict for verdict in judged}
+    analyses = analyse(rows.resolved, rows.manifests, rows.outcomes)
+    return {verdict.id: verdict for verdict in judge_hypotheses(rows.plan, analyses, rows.marks)}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:

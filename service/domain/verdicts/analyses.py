@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from service.domain.plans.items.unit_order import ranks
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan, TestUse
-from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import (
     build_request,
@@ -29,10 +29,10 @@ from service.domain.rules.feeding import (
 from service.domain.rules.settings import ResolvedPlan, Setting
 from service.domain.rules.truth import holds_throughout
 from service.domain.verdicts.joint import JointFamily, joint_family
+from service.domain.verdicts.observed_evidence import ObservedEvidence
 from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
-from service.records import Record
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.certainty import BEYOND, DRAWN, SO_FEW
 from service.stats.shared.declaring.columns import is_binary
@@ -42,45 +42,16 @@ from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
 
 
-class Analyses(Record):
-    """What the tests of a plan found."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Analyses:
+    """What the tests of a plan show."""
 
-    answers: dict[str, dict[str, JsonObject]] = Field(
-        description="By hypothesis and test id; `analysis` is null beside a `reason` where a test failed."
-    )
-    filled: dict[str, dict[Way, dict[str, JsonObject]]] = Field(
-        default_factory=dict,
-        description="By hypothesis: the same with what is not ok taken up and down, of the tests behind a claim of "
-        "equivalence; none where nothing was filled in.",
-    )
-    versions: dict[str, str] = Field(description="Of the libraries the numbers depend on.")
-    joint: JointFamily | None = Field(
-        None, description="Under `max_t`: the family's p-values by the signs its members share."
-    )
-
-    def of_rule(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, Mapping[str, JsonObject]], ...]:
-        """What the rule is read from: one set of answers, or both ways for a claim of equivalence."""
-        both = self.filled.get(hypothesis.id)
-        if both and hypothesis.claim == "equivalence":
-            return tuple(both.items())
-        return ((None, self.answers.get(hypothesis.id, {})),)
-
-    def of_fallback(self, hypothesis: Hypothesis) -> tuple[tuple[Way | None, JsonObject], ...]:
-        """The answers of the equivalence test that a hypothesis names; it has to find equivalence in all of them."""
-        test, both = hypothesis.equivalence, self.filled.get(hypothesis.id)
-        if test is None:
-            return ()
-        if both:
-            return tuple((way, answers[test]) for way, answers in both.items() if test in answers)
-        answer = self.answers.get(hypothesis.id, {}).get(test)
-        return () if answer is None else ((None, answer),)
-
-    def shows_equivalence(self, hypothesis: Hypothesis) -> bool:
-        """True when the equivalence test that a hypothesis names finds equivalence, whichever way is filled in."""
-        equivalent = [
-            Answer(answer).observe("equivalent").value is True for _, answer in self.of_fallback(hypothesis)
-        ]
-        return bool(equivalent) and all(equivalent)
+    evidence: Mapping[str, ObservedEvidence]
+    """By hypothesis, in the plan's order."""
+    versions: dict[str, str]
+    """Of the libraries the numbers depend on."""
+    joint: JointFamily | None = None
+    """Under `max_t`: the family's p-values by the signs its members share."""
 
 
 def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
@@ -88,52 +59,55 @@ def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Out
 
     Results that break the plan are not analysed at all.
     """
-    answers, filled = {}, {}
-    for setting in plan.settings:
-        name = setting.hypothesis.id
-        answers[name], both = _answers(setting, manifests, outcomes)
-        if both:
-            filled[name] = both
     return Analyses(
-        answers=answers,
-        filled=filled,
-        versions=registry.library_versions(),
-        joint=joint_family(plan, manifests, outcomes),
+        {setting.hypothesis.id: _observe(setting, manifests, outcomes) for setting in plan.settings},
+        registry.library_versions(),
+        joint_family(plan, manifests, outcomes),
     )
 
 
-def _answers(
-    setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> tuple[dict[str, JsonObject], dict[Way, dict[str, JsonObject]]]:
-    """The answers of a hypothesis, and those of both ways of filling behind a claim of equivalence."""
+def _observe(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> ObservedEvidence:
+    """A hypothesis' pairs and the answers of its tests on them, by every filling that has to be stood."""
     try:
         paired = pair_up(setting, manifests, outcomes)
         others = pair_others(setting, manifests, outcomes)
-    except PlanViolatedError:
-        return {}, {}
+    except PlanViolatedError as violated:
+        return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
     hypothesis, named = setting.hypothesis, setting.tests
-    answers = _answer_all(setting, named, paired, others)
+
+    def answer_all(tests: Sequence[str], pairs: Paired) -> dict[str, JsonObject]:
+        uses = [use for name in tests if (use := setting.plan.test(name)) is not None]
+        return {use.id: _answer(setting, use, others.get(use.endpoint or "", pairs)) for use in uses}
+
+    answers = answer_all(named, paired)
+    ways: dict[Way | None, tuple[Paired, dict[str, JsonObject]]] = {None: (paired, answers)}
+    by_policy = ways
     claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
-    if not paired.excluded.filled or not claims:
-        return answers, {}
-    both: dict[Way, dict[str, JsonObject]] = {}
-    for way in WAYS:
-        other = pair_up(setting, manifests, outcomes, way)
-        same = np.array_equal(paired.baseline, other.baseline)
-        # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
-        # are dear.
-        if same and np.array_equal(paired.candidate, other.candidate):
-            both[way] = {name: answers[name] for name in claims if name in answers}
-        else:
-            both[way] = _answer_all(setting, claims, other, others)
-    return answers, both
-
-
-def _answer_all(
-    setting: Setting, tests: tuple[str, ...], paired: Paired, others: Mapping[str, Paired]
-) -> dict[str, JsonObject]:
-    uses = [use for test_id in tests if (use := setting.plan.test(test_id)) is not None]
-    return {use.id: _answer(setting, use, others.get(use.endpoint or "", paired)) for use in uses}
+    if paired.excluded.filled and claims:
+        ways = {}
+        for way in WAYS:
+            pairs = pair_up(setting, manifests, outcomes, way)
+            same = np.array_equal(paired.baseline, pairs.baseline)
+            # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
+            # are dear.
+            same = same and np.array_equal(paired.candidate, pairs.candidate)
+            ways[way] = pairs, answers if same else answer_all(claims, pairs)
+    # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.
+    of_rule = ways if hypothesis.claim == "equivalence" else by_policy
+    return ObservedEvidence(
+        setting,
+        answers=tuple(of_way for _, of_way in of_rule.values()),
+        deltas=tuple(pairs.delta for pairs, _ in of_rule.values()),
+        fillings=tuple(of_rule),
+        paired=tuple(pairs for pairs, _ in of_rule.values()),
+        by_policy=answers,
+        beside=tuple(
+            (way, of_way[test])
+            for way, (_, of_way) in ways.items()
+            if (test := hypothesis.equivalence) is not None and test in of_way
+        ),
+        others=others,
+    )
 
 
 def _answer(setting: Setting, use: TestUse, paired: Paired) -> JsonObject:

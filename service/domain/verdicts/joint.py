@@ -9,6 +9,7 @@ method takes their place, which holds under any dependence; lint refuses a plan 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, JsonValue
 
+from service.domain.decision.evidence import Floats
 from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
@@ -50,24 +52,14 @@ class SharedSigns(Record):
     )
 
 
-class JointP(Record):
-    """What the signs make of every member's p-value; null where they share none."""
+@dataclass(frozen=True, slots=True, eq=False)
+class JointFamily:
+    """The members' p-values by their shared signs."""
 
     shared: SharedSigns
-    adjusted: dict[str, float] | None = Field(description="By hypothesis.")
-
-
-class JointFamily(Record):
-    """The same, with the least and the most that drawn p-values may be."""
-
-    shared: SharedSigns
-    adjusted: tuple[dict[str, float], dict[str, float], dict[str, float]] | None = Field(
-        description="By hypothesis: as found, the least and the most; null where the members share no signs."
-    )
-
-    def at(self, corner: int) -> JointP:
-        """As found (0), at the least (1), at the most (2)."""
-        return JointP(shared=self.shared, adjusted=None if self.adjusted is None else self.adjusted[corner])
+    adjusted: Floats | None = None
+    """Shape (3, 1, m) in the order of the family: the p-values, the least and the most that drawn ones may be; None
+    where the members share no signs."""
 
 
 def flips(use: Use, setting: Setting) -> bool:
@@ -142,19 +134,17 @@ def _units(setting: Setting) -> Literal["items", "clusters"]:
 
 
 def _apart(reason: str) -> JointFamily:
-    return JointFamily(shared=SharedSigns(units=None, exact=False, reason=reason), adjusted=None)
+    return JointFamily(SharedSigns(units=None, exact=False, reason=reason))
 
 
 def _flip_together(family: list[Setting], paired: list[Paired]) -> JointFamily:
-    names = [setting.hypothesis.id for setting in family]
     sides = np.array([SIDES[side_of(_first(setting))] for setting in family], dtype=np.int64)
     joint = joint_of(_sums(paired))
     units = _units(family[0])
     if joint.exact or len(family) == 1:
         # one member's p is its own test's, which needs no draws
-        adjusted = step_down(joint, sides).tolist() if len(family) > 1 else [0.0]
-        exact = dict(zip(names, adjusted, strict=True))
-        return JointFamily(shared=SharedSigns(units=units, exact=True), adjusted=(exact, exact, exact))
+        exact = step_down(joint, sides) if len(family) > 1 else np.zeros(1)
+        return JointFamily(SharedSigns(units=units, exact=True), np.array([[exact]] * 3))
     draws = DEFAULT_DRAWS
     ranges = _ranges(adjusted := step_down(joint, sides, DEFAULT_SEED, range(block_count(draws))), draws)
     # The seed stays, so the larger number begins with the draws that were made.
@@ -162,12 +152,8 @@ def _flip_together(family: list[Setting], paired: list[Paired]) -> JointFamily:
         draws = MOST_DRAWS
         adjusted = step_down(joint, sides, DEFAULT_SEED, range(block_count(draws)))
         ranges = _ranges(adjusted, draws)
-    least, most = zip(*ranges, strict=True)
-    drawn, low, high = (
-        dict(zip(names, map(float, column), strict=True)) for column in (adjusted, least, most)
-    )
     shared = SharedSigns(units=units, exact=False, draws=draws)
-    return JointFamily(shared=shared, adjusted=(drawn, low, high))
+    return JointFamily(shared, np.array([[adjusted], *([column] for column in zip(*ranges, strict=True))]))
 
 
 def _first(setting: Setting) -> Use:

@@ -16,7 +16,7 @@ from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, holds_throughout
-from service.domain.verdicts.analyses import Analyses
+from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.worst_case import Way
@@ -37,20 +37,19 @@ class ObservedEvidence:
     """By way: of every test that the rule is read from."""
     deltas: tuple[Fraction | None, ...]
     """By way: candidate minus baseline, exactly; None without items."""
+    fillings: tuple[Way | None, ...] = (None,)
+    """By way: how what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
+    paired: tuple[Paired | None, ...] = (None,)
+    """By way: the pairs behind these answers; None where the results break the plan."""
+    by_policy: Mapping[str, JsonObject] = field(default_factory=dict)
+    """The answers of every test on what the plan's policy alone makes of the results, whatever the ways are."""
     beside: tuple[tuple[Way | None, JsonObject], ...] = ()
     """The answers of the equivalence test beside the rule, by filling: it has to find equivalence in all of them."""
-    fault: str | None = None
-    """Why nothing was observed at all."""
+    others: Mapping[str, Paired] = field(default_factory=dict)
+    """The pairs on the other endpoints that the rule speaks of."""
+    violation: str | None = None
+    """How the results break the plan; nothing is observed then."""
     _clauses: dict[tuple[Clause, int], ClauseVerdict] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(
-        cls, setting: Setting, analyses: Analyses, deltas: Sequence[Fraction | None], fault: str | None = None
-    ) -> ObservedEvidence:
-        """From the answers of a plan's tests; `deltas` by way, as `Analyses.of_rule` has them."""
-        hypothesis = setting.hypothesis
-        answers = tuple(of_way for _, of_way in analyses.of_rule(hypothesis))
-        return cls(setting, answers, tuple(deltas), analyses.of_fallback(hypothesis), fault)
 
     @property
     def ways(self) -> int:
@@ -59,8 +58,8 @@ class ObservedEvidence:
 
     def observation(self, clause: Clause, way: int) -> Observation:
         """The field of a clause as it was observed."""
-        if self.fault is not None:
-            return Observation(None, self.fault)
+        if self.violation is not None:
+            return Observation(None, say("reasons.results_break_plan"))
         if clause.field.test is None:
             delta = self.deltas[way]
             return Observation(delta, None if delta is not None else say("reasons.no_item_to_compare"))

@@ -1,4 +1,4 @@
-"""What stands beside a hypothesis' outcome in a verdict: its family, strata, audited judge, stopping."""
+"""What stands beside a hypothesis' outcome in a verdict: its family, strata, audited judge, selection, stopping."""
 
 from __future__ import annotations
 
@@ -153,6 +153,20 @@ class JudgeNoise(Record):
     level: float = Field(description="Of the interval.")
     reason: str | None = Field(None, description="Why there is no corrected difference.")
     advice: str | None = Field(None, description="What would make the judged difference more trustworthy.")
+
+
+class Selection(Record):
+    """A candidate that is the best of several which were tried on these items."""
+
+    tried: int = Field(description="Variants that were tried, the candidate among them, as the plan says.")
+    on: str = Field(description="The data, as the plan says.")
+    bound: float | None = Field(
+        description="What the estimate is at least (with smaller values better: at most), whichever variant was "
+        "chosen: in the unit of `delta`, or of one arm that of `mean`. Null for the reason given."
+    )
+    confidence: float | None = Field(description="Of the bound, on its one side, a proportion.")
+    of: str | None = Field(description="The interval whose bound it is, at its one-sided error over `tried`.")
+    reason: str | None = Field(None, description="Why there is no bound.")
 
 
 class Stopped(Record):

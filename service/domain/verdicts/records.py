@@ -15,13 +15,13 @@ from service.domain.verdicts.parts import (
     FamilyP,
     HeldAgainst,
     JudgeNoise,
+    Selection,
     Span,
     Stopped,
     Strata,
     absent,
 )
 from service.domain.verdicts.reading import Reading
-from service.domain.verdicts.selection import Selection
 from service.domain.verdicts.slices import SlicesFound
 from service.domain.verdicts.validity import Mark, no_marks
 from service.domain.verdicts.worst_case import Way

@@ -13,8 +13,6 @@ import json
 import math
 from typing import Any
 
-from pydantic import Field
-
 from service.domain.plans.plan import TestUse
 from service.domain.rules.answers import Answer
 from service.domain.rules.claims.claim import good_direction
@@ -23,29 +21,15 @@ from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import request_for
 from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.parts import Selection
 from service.domain.verdicts.reading import IntervalRead
 from service.errors import ForelockError
-from service.records import Record
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
 
 BEYOND_BOUND = 20
 """Draws that have to lie beyond a bound for it to be given."""
-
-
-class Selection(Record):
-    """A candidate that is the best of several which were tried on these items."""
-
-    tried: int = Field(description="Variants that were tried, the candidate among them, as the plan says.")
-    on: str = Field(description="The data, as the plan says.")
-    bound: float | None = Field(
-        description="What the estimate is at least (with smaller values better: at most), whichever variant was "
-        "chosen: in the unit of `delta`, or of one arm that of `mean`. Null for the reason given."
-    )
-    confidence: float | None = Field(description="Of the bound, on its one side, a proportion.")
-    of: str | None = Field(description="The interval whose bound it is, at its one-sided error over `tried`.")
-    reason: str | None = Field(None, description="Why there is no bound.")
 
 
 def bound_selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Selection | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal, NamedTuple, cast
+from typing import cast
 
 from service.domain.decision.gaps import known_facts, known_side, weighs_alike
 from service.domain.rules.claims.claim import Gap, Target
@@ -18,28 +18,17 @@ from service.domain.verdicts.records import HypothesisVerdict
 from service.words import say
 
 
-class Shortfall(NamedTuple):
-    """Why a rule holds and its claim does not follow."""
-
-    outcome: Literal["not_supported", "inconclusive"]
-    reason: str
-
-
-def shortfall(setting: Setting, gap: Gap | None) -> Shortfall | None:
-    """Of a rule that holds; None where the claim follows from it and the observed difference."""
-    endpoint = setting.endpoint
-    if gap is None or endpoint is None:
-        return None
-    target = Target.of(setting)
+def why_short(setting: Setting, gap: Gap) -> str:
+    """Why a claim does not follow from a rule that holds and the observed difference."""
+    target, endpoint = Target.of(setting), setting.endpoint
     if gap == "opposite":
-        return Shortfall("not_supported", say("reasons.opposite"))
-    if gap == "size":
-        size = in_unit("reasons.size", endpoint, size=target.good * (target.size or Fraction(0)))
-        return Shortfall("not_supported", size)
+        return say("reasons.opposite")
     if gap == "direction":
-        return Shortfall("not_supported", say("reasons.wrong_direction"))
-    claim = claimed(target, setting.hypothesis, endpoint)
-    return Shortfall("inconclusive", say("reasons.nothing_shows", claimed=claim))
+        return say("reasons.wrong_direction")
+    assert endpoint is not None  # noqa: S101 - no claim is held against an endpoint that is not known
+    if gap == "size":
+        return in_unit("reasons.size", endpoint, size=target.good * (target.size or Fraction(0)))
+    return say("reasons.nothing_shows", claimed=claimed(target, setting.hypothesis, endpoint))
 
 
 def size_unshown(setting: Setting | None, verdict: HypothesisVerdict) -> float | None:

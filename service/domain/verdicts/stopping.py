@@ -21,12 +21,12 @@ from service.domain.decision.stopping import Ints, end_of_hypothesis, end_of_tes
 from service.domain.plans.items.unit_order import look_units, ranks
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import GroupSequential, Plan
-from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.sections.population import Population
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import is_ordered
-from service.domain.rules.settings import ResolvedPlan, Setting
-from service.domain.verdicts.analyses import Analyses, analyse
+from service.domain.rules.settings import ResolvedPlan
+from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.observed_evidence import ObservedEvidence
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
 from service.domain.verdicts.parts import Stopped
 
@@ -123,14 +123,19 @@ def read(
 ) -> Reading:
     """Run the tests of a plan on the first units along its order."""
     plan = resolved.plan
-    analyses = analyse(resolved, manifests, first(plan, manifests, outcomes, units))
-    decided = {setting.hypothesis.id: bool(_end(setting, analyses) < NEVER) for setting in resolved.settings}
-    truths = {
-        hypothesis.id: analyses.shows_equivalence(hypothesis)
-        for hypothesis in plan.hypotheses or ()
-        if hypothesis.equivalence is not None
-    }
-    return Reading(units, analyses.answers, decided, all(decided[name] for name in holding_up(plan)), truths)
+    observed = analyse(resolved, manifests, first(plan, manifests, outcomes, units)).evidence
+    decided = {name: bool(_end(evidence) < NEVER) for name, evidence in observed.items()}
+    return Reading(
+        units,
+        {name: evidence.by_policy for name, evidence in observed.items()},
+        decided,
+        all(decided[name] for name in holding_up(plan)),
+        {
+            name: bool(fallback.holds[0])
+            for name, evidence in observed.items()
+            if (fallback := evidence.fallback) is not None
+        },
+    )
 
 
 def up_to_stop(
@@ -168,20 +173,18 @@ NEVER = 1
 """One reading is looked at, number 0: what has not ended there ends past it."""
 
 
-def _end(setting: Setting, analyses: Analyses) -> Ints:
+def _end(evidence: ObservedEvidence) -> Ints:
     """The end of a hypothesis, (1,): that of every sequential test that it names, however it is filled in."""
+    setting = evidence.setting
     named = [use.id for name in setting.tests if (use := setting.plan.test(name)) and is_ordered(use)]
-    return end_of_hypothesis(
-        [_test_end(setting.hypothesis, name, analyses) for name in named], _at([False])[0]
-    )
+    return end_of_hypothesis([_test_end(evidence, name) for name in named], _at([False])[0])
 
 
-def _test_end(hypothesis: Hypothesis, test: str, analyses: Analyses) -> Ints:
-    answers = [Answer.of(of_way, test).analysis for _, of_way in analyses.of_rule(hypothesis)]
-    if test == hypothesis.equivalence:
-        inside = [analyses.shows_equivalence(hypothesis)]
-    else:
-        inside = [answer.truth("equivalent") is True for answer in answers]
+def _test_end(evidence: ObservedEvidence, test: str) -> Ints:
+    answers = [Answer.of(of_way, test).analysis for of_way in evidence.answers]
+    inside = [answer.truth("equivalent") is True for answer in answers]
+    if test == evidence.setting.hypothesis.equivalence and evidence.fallback is not None:
+        inside = [bool(evidence.fallback.holds[0])]
     return end_of_test(_at([answer.text("decision") == "reject" for answer in answers]), _at(inside))
 
 

@@ -14,7 +14,6 @@ from service.domain.deviations.as_run import Rows, apply, as_run, why_not
 from service.domain.deviations.changes import EndpointChange, MultiplicityChange
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
 
@@ -135,8 +134,7 @@ def test_what_has_no_p_counts_as_one():
     """C4's results break the plan: the other two are still adjusted as members of three."""
     rows = rows_of(plan_of("bonferroni"))
     rows.outcomes.cells["one", "C4", "accuracy"].values[0] = 0.5
-    answers = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
-    found = sample.judged(rows.plan, rows.manifests, rows.outcomes, answers)
+    found = sample.judged(rows.plan, rows.manifests, rows.outcomes)
     first, _, broken = found.hypotheses
     assert first.family.adjusted == pytest.approx(3 * P["C2"], rel=1e-9)
     assert (broken.outcome, broken.family.p_value, broken.family.adjusted) == ("invalid", None, None)

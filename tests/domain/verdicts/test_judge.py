@@ -19,13 +19,13 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import conjunction
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge
+from service.domain.verdicts.judge import judge, judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import Verdict, VoidedBatch
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Analysis, Interval, Margin, PairedColumns
 from service.stats.shared.declaring.registry import PlanUse, stat_test
-from tests.domain.sample import NOW, binary, cell, manifest, manifests, outcomes, plan, verdict_of
+from tests.domain.sample import binary, cell, inputs_of, manifest, manifests, outcomes, plan, verdict_of
 from tests.drawing import draws
 from tests.strategies import paired_binary
 
@@ -344,7 +344,7 @@ def test_any_binary_outcomes_are_judged_consistently(arms, missing, data):
 def test_the_verdict_is_json_that_reads_back_the_same():
     struck = VoidedBatch(batch=3, reason="posted under the wrong arm")
     verdict = verdict_of(
-        {}, outcomes(*binary(50, 30, 14, 3)), voided_batches=(struck, VoidedBatch(batch=9, reason="again"))
+        {}, outcomes(*binary(50, 30, 14, 3)), voided=(struck, VoidedBatch(batch=9, reason="again"))
     )
     again = Verdict.model_validate_json(verdict.model_dump_json())
     assert again == verdict
@@ -360,17 +360,11 @@ def test_the_verdict_is_json_that_reads_back_the_same():
     assert {"text", "observed", "threshold", "holds"} <= set(written["hypotheses"][0]["clauses"][0])
 
 
-def test_analyses_travel_between_processes_and_give_the_same_verdict():
+def test_inputs_travel_between_processes_and_give_the_same_verdict():
     changed = plan({"populations.0.n": 50})
-    items, results = manifests(changed), outcomes(*binary(50, 30, 14, 3))
-    sent = pickle.loads(pickle.dumps((changed, items, results)))
-    analyses = pickle.loads(pickle.dumps(analyse(resolve(sent[0]), *sent[1:])))
-    there = judge(
-        resolve(sent[0]), *sent[1:], analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW
-    )
-    here = judge(resolve(changed), items, results, analyse(resolve(changed), items, results),
-                 preregistration_id="p", plan_sha256="s", judged_at=NOW)  # fmt: skip
-    assert there.model_dump_json() == here.model_dump_json()
+    inputs = inputs_of(changed, manifests(changed), outcomes(*binary(50, 30, 14, 3)))
+    sent = pickle.loads(pickle.dumps(inputs))
+    assert judge(sent).model_dump_json() == judge(inputs).model_dump_json()
 
 
 def test_each_hypothesis_is_judged_on_its_own_arms():
@@ -385,14 +379,10 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     changed = plan({"populations.0.n": 3, "hypotheses.0.rule": "m.p < 0.05 and m.p < 0.000000001"})
     items, results = manifests(changed), outcomes([1, 0, 1], [0, 1, 1])
     analyses = analyse(resolve(changed), items, results)
-    analysis = analyses.answers["H1"]["m"]["analysis"]
+    analysis = analyses.evidence["H1"].answers[0]["m"]["analysis"]
     analysis["p_value"] = 1e-6
     analysis["bounds"] = {"p_value": "< 1e-06"}
-    found = only(
-        judge(
-            resolve(changed), items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW
-        )
-    )
+    (found,) = judge_hypotheses(changed, analyses)
     assert [clause.holds for clause in found.clauses] == [True, None]
     assert found.clauses[1].reason == "known only as < 1e-06"
     assert found.outcome == "inconclusive"
@@ -413,6 +403,5 @@ def test_a_million_items_are_judged_within_a_minute_of_computing():
     changed = plan({"populations.0.n": 10**6})
     items, results = manifests(changed), outcomes(*arms)
     started = time.process_time()
-    analyses = analyse(resolve(changed), items, results)
-    judge(resolve(changed), items, results, analyses, preregistration_id="p", plan_sha256="s", judged_at=NOW)
+    judge(inputs_of(changed, items, results))
     assert time.process_time() - started < 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -22,8 +23,9 @@ from service.domain.plans.plan import TestUse
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.analyses import Analyses, analyse
-from service.domain.verdicts.joint import joint_family, seconds, sign_tests
+from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.joint import JointFamily, joint_family, seconds, sign_tests
+from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
@@ -74,8 +76,8 @@ def rows_of(plan, values=None) -> Rows:
     return Rows(resolve(plan), sample.manifests(plan), Outcomes(cells))
 
 
-def verdict_of(rows: Rows, analyses: Analyses | None = None):
-    return sample.judged(rows.plan, rows.manifests, rows.outcomes, analyses)
+def verdict_of(rows: Rows):
+    return sample.judged(rows.plan, rows.manifests, rows.outcomes)
 
 
 @pytest.mark.parametrize("clusters", [None, 30])
@@ -102,11 +104,8 @@ def test_clauses_are_judged_by_the_shared_signs(clusters):
     assert "adjusted by max_t over 3 hypotheses" in found.hypotheses[0].sentence
 
 
-def test_analyses_keep_it_through_json():
+def test_no_reason_is_given_where_the_signs_are_shared():
     rows = rows_of(plan_of())
-    found = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
-    again = Analyses.model_validate_json(found.model_dump_json())
-    assert verdict_of(rows, again) == verdict_of(rows, found)
     assert (
         json.loads(verdict_of(rows).model_dump_json())["hypotheses"][0]["family"]["joint"]["reason"] is None
     )
@@ -131,11 +130,9 @@ def test_drawn_p_values_near_the_threshold_decide_nothing():
     """An adjusted p whose range holds .05 leaves its clause open, as any drawn p does."""
     rows = rows_of(plan_of())
     found = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
-    names = [each.id for each in rows.plan.hypotheses]
-    at, low, high = (dict.fromkeys(names, p) for p in (0.0501, 0.048, 0.052))
     shared = found.joint.shared.model_copy(update={"exact": False, "draws": 100_000})
-    near = found.joint.model_copy(update={"adjusted": (at, low, high), "shared": shared})
-    told = verdict_of(rows, found.model_copy(update={"joint": near})).hypotheses[0]
+    near = JointFamily(shared, np.array([[[p] * 3] for p in (0.0501, 0.048, 0.052)]))
+    told = judge_hypotheses(rows.plan, replace(found, joint=near))[0]
     assert (told.outcome, told.clauses[1].holds) == ("inconclusive", None)
 
 

@@ -74,8 +74,7 @@ def case(changes, differences, only_first=None):
 
 
 def verdict_of(plan, manifests, outcomes):
-    counted, stopped = up_to_stop(resolve(plan), manifests, outcomes)
-    return sample.judged(plan, manifests, counted, stopped=stopped)
+    return sample.judged(plan, manifests, outcomes)
 
 
 def test_the_order_is_the_permutation_of_the_locked_seed():
@@ -129,7 +128,7 @@ def test_the_plan_feeds_the_test_its_order_and_its_looks():
     plan, manifests, outcomes = case(
         GROUP, dict.fromkeys(range(0, 24, 3), 1) | dict.fromkeys(range(1, 9, 4), -1)
     )
-    found = analyse(resolve(plan), manifests, outcomes).answers["H1"]["s"]["analysis"]
+    found = analyse(resolve(plan), manifests, outcomes).evidence["H1"].by_policy["s"]["analysis"]
     test = registry.find("sequential")
     baseline, candidate = arms(plan, dict.fromkeys(range(0, 24, 3), 1) | dict.fromkeys(range(1, 9, 4), -1))
     expected = test.compute(
@@ -264,7 +263,7 @@ def test_scores_bet_on_their_bounds_and_clusters_on_their_largest():
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 9, (2, N)) / 2
     outcomes = sample.outcomes(*scores)
-    answer = analyse(resolve(plan), manifests, outcomes).answers["H1"]["s"]
+    answer = analyse(resolve(plan), manifests, outcomes).evidence["H1"].by_policy["s"]
     assert answer["analysis"]["e_process"]["kind"] == "betting"
     without = {name: value for name, value in changes.items() if name != "endpoints.0.bounds"}
     assert ("BOUNDS", "endpoints[0].bounds") in sample.codes(without)

@@ -291,9 +291,7 @@ def test_every_data_set_gets_the_verdicts_decision(name):
         if index >= (ENOUGH if changed.stopping.kind == "fixed_n" else 5) and len(seen) > 1:
             break
         counted, _stopped = stop(changed, items, outcomes_of(data, index))
-        for each in judge_hypotheses(
-            resolve(changed), items, counted, analyse(resolve(changed), items, counted)
-        ):
+        for each in judge_hypotheses(changed, analyse(resolve(changed), items, counted)):
             decided = found[each.id]
             claimed = "equivalent" if each.claim == "equivalence" else "supported"
             simulated = (
