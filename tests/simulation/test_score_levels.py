@@ -224,6 +224,7 @@ def compare(seed: int, changes: dict[str, Any], told: RuleLevel, at_worst: int, 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(RULES))
 def test_a_rule_on_scores_holds_no_more_often_than_the_worst_that_lint_tells(seed: int) -> None:
     compare(seed, *lintable(seed), AT_WORST, ELSEWHERE)
