@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import ValidationError
@@ -26,7 +26,7 @@ from service.domain.results.secret_rows import SecretRows
 from service.domain.verdicts.judge import Inputs, judge
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.records import VoidedBatch
-from service.domain.verdicts.validity import Mark
+from service.domain.verdicts.validity import Code, Mark
 from service.errors import ForelockError
 from service.offline.differences import Excuse, compare
 from service.offline.memory import at_most
@@ -37,6 +37,7 @@ SHOWN = 12
 MOST_BYTES = 3 * 2**30
 """More than the largest plan that a bundle may hold takes: 20,000,000 results at about 100 bytes."""
 SERVER = "forelock-server"
+_CODES = frozenset(get_args(Code))
 
 
 def recompute(opened: Opened) -> Recomputed:
@@ -55,6 +56,8 @@ def recompute(opened: Opened) -> Recomputed:
         return Recomputed(
             False, False, f"it cannot be computed here: it takes more than {MOST_BYTES >> 20} MiB"
         )
+    except Broken:
+        raise
     except (ForelockError, ValidationError, KeyError, ValueError, IndexError, TypeError) as error:
         why = error.detail if isinstance(error, ForelockError) else f"a {type(error).__name__} came of it"
         newer = _is_newer(there.get(SERVER, ""), here[SERVER])
@@ -115,19 +118,37 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
         outcomes.place(_place_rows(batch))
-    voided = tuple(VoidedBatch.model_validate(struck) for struck in recorded["voided_batches"])
-    inputs = Inputs(
-        preregistration_id=recorded["preregistration_id"],
-        plan_sha256=recorded["plan_sha256"],
-        plan=plan,
-        manifests=manifests,
-        outcomes=outcomes,
-        voided=voided,
-        judged_at=datetime.fromisoformat(recorded["judged_at"]),
-        # what the log says of them was compared before; times and runs are on record in the verdict alone
-        marks=tuple(Mark.model_validate(mark) for mark in recorded.get("marks") or ()),
-    )
+    inputs = Inputs(plan=plan, manifests=manifests, outcomes=outcomes, **_begun_with(recorded))
     return judge(inputs).model_dump_json()
+
+
+def _begun_with(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """What judging takes from the verdict itself.
+
+    Raises:
+        Broken: it is no verdict's. No release explains that: else whoever alters an outcome would spoil its date too.
+    """
+    try:
+        return {
+            "preregistration_id": recorded["preregistration_id"],
+            "plan_sha256": recorded["plan_sha256"],
+            "voided": tuple(VoidedBatch.model_validate(struck) for struck in recorded["voided_batches"]),
+            "judged_at": datetime.fromisoformat(recorded["judged_at"]),
+            # what the log says of them was compared before; times and runs are on record in the verdict alone
+            "marks": tuple(_mark(mark) for mark in recorded.get("marks") or ()),
+        }
+    except (ValidationError, KeyError, ValueError, TypeError, AttributeError):
+        raise Broken(
+            "the verdict does not say as a verdict does when it was judged, what was struck and what stands against it"
+        ) from None
+
+
+def _mark(stated: Mapping[str, Any]) -> Mark:
+    """A mark; one of a kind that only a later release knows bears on outcomes by its effect as any other."""
+    known = {name: stated[name] for name in Mark.model_fields if name in stated}
+    if isinstance(known.get("code"), str) and known["code"] not in _CODES:
+        known["code"] = "arm_named"
+    return Mark.model_validate(known)
 
 
 def _manifest(text: bytes) -> Manifest:

@@ -33,6 +33,8 @@ MAX_MANIFESTS = 1 << 28
 MAX_KEPT = 1 << 27
 """What the entries of a record may take in memory, those of batches aside: an estimate, from above."""
 MAX_VOIDS, MAX_REASON = 100_000, 1_000
+COPIED = ("claim", "statement", "population", "baseline", "candidate", "endpoint")
+"""Of a hypothesis, what its verdict repeats word for word."""
 _OTHERS = re.compile(
     r"plans/[1-9][0-9]{0,5}\.json|manifests/[0-9]{1,4}\.json|deviations/[1-9][0-9]{0,5}(-decision-[1-9][0-9]{0,5})?\.json"
     r"|checkpoints/[0-9]{1,19}\.(note|consistency|tsr|ots)|rows\.bin|batches\.jsonl|verdict\.json|checkpoint"
@@ -242,6 +244,10 @@ def read_deviations(reader: Reader, record: Record) -> int:
             decided[about] += 1
             name = f"deviations/{about}-decision-{decided[about]}.json"
             in_turn, wanted = decision == decided[about], entry.body.get("decision_sha256")
+            if not 0 < about <= filed:
+                raise Broken(
+                    f"entry {entry.index} of the log decides about a deviation that was not filed before"
+                )
         if not in_turn or reader.sha256(name) != wanted:
             raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
         canonical.read(reader.read(name, MAX_PLAN), name)
@@ -281,9 +287,26 @@ def read_verdict(
         raise Broken(f"{VERDICT} is of another plan")
     if verdict.get("preregistration_id") != record.preregistration_id:
         raise Broken(f"{VERDICT} is of another record")
-    if [batch.get("batch") for batch in _objects(verdict.get("voided_batches"))] != sorted(record.voids):
-        raise Broken(f"{VERDICT} names other struck batches than the log")
+    struck = [
+        (batch.get("batch"), str(batch.get("reason"))[:MAX_REASON])
+        for batch in _objects(verdict.get("voided_batches"))
+    ]
+    if struck != sorted(record.voids.items()):
+        raise Broken(f"{VERDICT} names other struck batches than the log, or other reasons")
+    _check_copies(plan, verdict)
     return verdict
+
+
+def _check_copies(plan: dict[str, Any], verdict: dict[str, Any]) -> None:
+    """What a verdict copies from the plan for its readers is what the plan says."""
+    if "title" in verdict and verdict["title"] != plan.get("title"):
+        raise Broken(f"{VERDICT} has another title than the plan")
+    planned = {str(hypothesis.get("id")): hypothesis for hypothesis in _objects(plan.get("hypotheses"))}
+    for hypothesis in _objects(verdict.get("hypotheses")):
+        locked = planned.get(str(hypothesis.get("id")), {})
+        for name in COPIED:
+            if name in hypothesis and hypothesis[name] != locked.get(name):
+                raise Broken(f"{VERDICT} has another {name} of a hypothesis than the plan")
 
 
 def check_marks(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:

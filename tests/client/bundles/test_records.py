@@ -193,9 +193,10 @@ def test_a_choice_on_these_items_is_in_the_verdict() -> None:
     def told(
         tried: Any, selection: Any = None, outcome: str = "supported", population: str = "p", **more: Any
     ) -> str:
+        of = {"population": population, "baseline": "A", "candidate": "B", "endpoint": "accuracy"}
+        more["hypotheses"] = [{"id": "H1", **of}]
         world = collected(sections={**more, **({"tried": tried} if tried else {})})
         said = verdict(sha256(world.members["plans/1.json"]), outcome)
-        of = {"population": population, "baseline": "A", "candidate": "B", "endpoint": "accuracy"}
         said["hypotheses"][0] |= of | ({"selection": selection} if selection else {})
         say(world, said)
         return failures(checked(world.bundle()))
@@ -352,7 +353,7 @@ def test_odd_values_end_in_a_sentence_and_no_traceback(what: str) -> None:
             data = block(bytes([number] * 16), range(4), [1, 0, 1, 1])
             world.log("batch", batch_body(number, arm, data, 4))
             rows += data
-        world.log("batch_voided", {"preregistration_id": ID, "batch": 1, "reason": "wrong"})
+        world.log("batch_voided", {"preregistration_id": ID, "batch": 1, "reason": "a wrong file"})
         filed = text({"number": 1})
         for more in ({"deviation_sha256": sha256(filed)}, {"decision": 1, "decision_sha256": sha256(filed)}):
             world.log("deviation", {"preregistration_id": ID, "deviation": 1, **more})
