@@ -15,6 +15,7 @@ from service.domain.outgoing import PING, WebhookFormat, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.domain.verdicts.words.headline import headline
@@ -60,6 +61,7 @@ def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str
     }
     verdict = _verdict(session, record) if kind == "verdict" else None
     if verdict is not None:
+        plan = resolve(record.plan)
         data["outcome"] = verdict.worst_outcome
         data["hypotheses"] = [
             {
@@ -67,7 +69,7 @@ def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str
                 "outcome": hypothesis.outcome,
                 "delta": hypothesis.delta,
                 "n": hypothesis.n,
-                "headline": in_words(headline(record.plan, hypothesis).line).model_dump(),
+                "headline": in_words(headline(plan.require(hypothesis.id), hypothesis).line).model_dump(),
                 "sentence": hypothesis.sentence,
             }
             for hypothesis in verdict.hypotheses
@@ -155,8 +157,9 @@ def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | b
 def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
     where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
     head = f"**Preregistered (Forelock {where}): {verdict.worst_outcome.replace('_', ' ')}**"
+    plan = resolve(record.plan)
     first = [
-        f"- {hypothesis.id}: {headline(record.plan, hypothesis).line.text('en')}."
+        f"- {hypothesis.id}: {headline(plan.require(hypothesis.id), hypothesis).line.text('en')}."
         for hypothesis in verdict.hypotheses
     ]
     lines = [f"{line} {judged.sentence}" for line, judged in zip(first, verdict.hypotheses, strict=True)]

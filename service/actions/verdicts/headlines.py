@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from service.domain.recent import Recent
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.headline import headline
 from service.errors import RecordAltered
 from service.store.database import integrity
@@ -51,6 +52,7 @@ def of_record(session: Session, project_id: str, preregistration_id: str, sha256
         return {}
     if verdict is None:
         return {}
-    lines = {judged.id: headline(record.plan, judged).line for judged in verdict.hypotheses}
+    plan = resolve(record.plan)
+    lines = {judged.id: headline(plan.require(judged.id), judged).line for judged in verdict.hypotheses}
     _known.add(key, lines, len(lines) + 1)
     return lines

@@ -25,7 +25,7 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
-from service.domain.verdicts.words.facts import Facts, facts_of, interval_of
+from service.domain.verdicts.words.facts import Facts, facts_of
 from service.domain.verdicts.words.numbers import amount, both_ways, percentage
 from service.words import Listed, Message, listed, message
 
@@ -172,7 +172,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         or (plan.stopping is not None and plan.stopping.kind != "fixed_n")
     ):
         return
-    facts = facts_of(plan, verdict, interval_of(plan, verdict))
+    facts = facts_of(resolve(plan).require(verdict.id), verdict)
     if verdict.outcome in ("supported", "not_supported") and not (
         verdict.claim == "equivalence" and verdict.delta == 0
     ):

@@ -13,9 +13,9 @@ from service.domain.notes.next_steps import TARGET, next_step
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.headline import headline
 from service.domain.verdicts.words.numbers import difference, points
 from service.domain.verdicts.words.reasons import reason_message
@@ -58,22 +58,24 @@ def sentences(
     plan: Plan, verdict: Verdict, powers: Mapping[str, RulePower]
 ) -> tuple[HypothesisSentences, ...]:
     """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis."""
+    resolved = resolve(plan)
     return tuple(
-        _sentences(plan, hypothesis, verdict.marks, powers.get(hypothesis.id))
+        _sentences(resolved.require(hypothesis.id), hypothesis, verdict.marks, powers.get(hypothesis.id))
         for hypothesis in verdict.hypotheses
     )
 
 
 def _sentences(
-    plan: Plan, verdict: HypothesisVerdict, marks: Sequence[Mark], power: RulePower | None
+    setting: Setting, verdict: HypothesisVerdict, marks: Sequence[Mark], power: RulePower | None
 ) -> HypothesisSentences:
-    note, first = winners_curse(plan, verdict, power), headline(plan, verdict)
+    plan = setting.plan
+    note, first = winners_curse(plan, verdict, power), headline(setting, verdict)
     return HypothesisSentences(
         hypothesis=verdict.id,
         outcome=verdict.outcome,
         headline=in_words(first.line),
         open=in_words(first.open),
-        sentences=Words(en=verdict.sentence, zh=_chinese(plan, verdict, marks)),
+        sentences=Words(en=verdict.sentence, zh=sentence(setting, verdict, marks, "zh")),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),
     )
@@ -82,10 +84,6 @@ def _sentences(
 def in_words(value: Value) -> Words:
     """A message in every language that records have."""
     return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
-
-
-def _chinese(plan: Plan, verdict: HypothesisVerdict, marks: Sequence[Mark]) -> str:
-    return sentence(plan, verdict, interval_of(plan, verdict), marks, "zh")
 
 
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:

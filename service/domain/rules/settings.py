@@ -133,12 +133,11 @@ class ResolvedPlan:
 
     def require(self, hypothesis: str) -> Setting:
         """The hypothesis with this id, which the plan has."""
-        return next(setting for setting in self.settings if setting.hypothesis.id == hypothesis)
+        return self._at([one.id for one in self.plan.hypotheses or ()].index(hypothesis))
 
     def of(self, hypothesis: str) -> Setting | None:
         """The hypothesis with this id; None where the plan has none."""
-        ids = [one.id for one in self.plan.hypotheses or ()]
-        return self._at(ids.index(hypothesis)) if hypothesis in ids else None
+        return None if self.plan.hypothesis(hypothesis) is None else self.require(hypothesis)
 
     def _at(self, index: int) -> Setting:
         if index not in self._known:

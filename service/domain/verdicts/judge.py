@@ -47,7 +47,6 @@ from service.domain.verdicts.slices import by_slice, ways_of
 from service.domain.verdicts.stopping import up_to_stop
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
-from service.domain.verdicts.words import facts as verdict_facts
 from service.domain.verdicts.words import sentences as verdict_words
 from service.domain.verdicts.worst_case import against
 
@@ -202,6 +201,7 @@ def _describe(
     plan, hypothesis = setting.plan, setting.hypothesis
     if verdict.outcome != "invalid":
         paired = pair_up(setting, manifests, outcomes, verdict.filled)
+        read = read_interval(setting, verdict.analyses, filled=paired.excluded.filled > 0)
         ways = ways_of(plan, hypothesis) or (None,)
         sliced = (pair_up(setting, manifests, outcomes, way) for way in ways)
         verdict = verdict.model_copy(
@@ -209,8 +209,7 @@ def _describe(
                 "strata": by_stratum(paired),
                 "slices": by_slice(plan, hypothesis, *sliced),
                 "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
-                "selection": bound_selection(setting, paired, verdict_facts.interval_of(plan, verdict)),
+                "selection": bound_selection(setting, paired, read),
             }
         )
-    interval = verdict_facts.interval_of(plan, verdict)
-    return verdict.model_copy(update={"sentence": verdict_words.sentence(plan, verdict, interval, marks)})
+    return verdict.model_copy(update={"sentence": verdict_words.sentence(setting, verdict, marks)})

@@ -31,9 +31,9 @@ def why_short(setting: Setting, gap: Gap) -> str:
     return say("reasons.nothing_shows", claimed=claimed(target, setting.hypothesis, endpoint))
 
 
-def size_unshown(setting: Setting | None, verdict: HypothesisVerdict) -> float | None:
+def size_unshown(setting: Setting, verdict: HypothesisVerdict) -> float | None:
     """The size that the statement of a supported hypothesis names, where what holds does not show it; with its sign."""
-    if setting is None or setting.rule is None or verdict.delta_exact is None:
+    if setting.rule is None or verdict.delta_exact is None:
         return None
     target = Target.of(setting)
     if verdict.outcome != "supported" or target.size is None:

@@ -12,10 +12,10 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
 from service.domain.rules.rule import sentence as rule_text
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.headline import Figure, headline
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
@@ -84,9 +84,9 @@ def canonical(rule: str) -> str:
 
 
 def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: Say) -> JudgedView:
-    text = judged.sentence
+    setting, text = resolve(plan).require(judged.id), judged.sentence
     if say.language == "zh":
-        text = sentence(plan, judged, interval_of(plan, judged), marks, "zh")
+        text = sentence(setting, judged, marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
     binary = endpoint is not None and endpoint.collapsed_kind == "binary" and judged.reference is None
     effects = {
@@ -97,7 +97,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
     }
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
-    first = headline(plan, judged)
+    first = headline(setting, judged)
     return JudgedView(
         outcome=judged.outcome,
         label=say(OUTCOMES[judged.outcome]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.plans.plan import Plan
-from service.domain.verdicts.words.facts import interval_of
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.sentences import sentence
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
@@ -124,7 +124,7 @@ def test_a_wider_fallback_finds_no_equivalence_without_a_reason():
     )
     plan = sample.plan({**BESIDE, **asked(30)})
     assert "其界限比 SESOI 宽，而计划没有说明原因，因此不作为结论" in sentence(
-        plan, verdict, interval_of(plan, verdict), language="zh"
+        resolve(plan).require(verdict.id), verdict, language="zh"
     )
     assert judged({**BESIDE, **asked(1)}, ALIKE).outcome == "equivalent"  # narrower says more
 
@@ -139,7 +139,7 @@ def test_a_reason_is_acknowledged_and_repeated_with_the_number(claim):
     told = "The margin of eq is ±30.00 pp, while the SESOI is ±2.00 pp (the plan's reason: the audit of 2026"
     assert told in verdict.sentence
     plan = sample.plan(changes)
-    chinese = sentence(plan, verdict, interval_of(plan, verdict), language="zh")
+    chinese = sentence(resolve(plan).require(verdict.id), verdict, language="zh")
     assert (
         "eq 的界限为 ±30.00 个百分点，而 SESOI 为 ±2.00 个百分点（计划说明的原因：the audit of 2026"
         in chinese

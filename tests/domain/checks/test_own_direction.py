@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.domain.plans.manifest import Manifest
-from service.domain.verdicts.words.facts import interval_of
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.sentences import sentence
 from tests.domain import sample
 from tests.domain.checks.rank_plans import MOST_LOSE, TESTS, N, judged, said, scores
@@ -33,7 +33,7 @@ def test_the_sign_of_the_means_is_no_direction_of_ranks_and_quantiles(test, clau
     assert verdict.outcome == "not_supported"
     assert "holds, but what it tests shows the opposite of the claim" in verdict.sentence
     plan = sample.plan(changes)
-    assert "其检验所表明的与主张相反" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
+    assert "其检验所表明的与主张相反" in sentence(resolve(plan).require(verdict.id), verdict, language="zh")
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -55,7 +55,7 @@ def test_a_clause_with_its_own_direction_is_taken_and_names_its_effect(test, rul
     plan = sample.plan(changes)
     assert f"`w` is about {english} (+" in verdict.sentence
     assert "not about the difference of means over items" in verdict.sentence
-    assert f"`w` 针对的是{chinese}" in sentence(plan, verdict, interval_of(plan, verdict), language="zh")
+    assert f"`w` 针对的是{chinese}" in sentence(resolve(plan).require(verdict.id), verdict, language="zh")
 
 
 @pytest.mark.parametrize(

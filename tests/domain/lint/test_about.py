@@ -9,7 +9,6 @@ from service.domain.lint.about import about_findings
 from service.domain.power.level import level_of
 from service.domain.rules.claims.about import named_in
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from service.words.catalogue import LANGUAGES
 from tests.domain import sample
@@ -45,7 +44,7 @@ def test_a_claim_about_ranks_or_medians_rests_on_them_alone(test):
     assert english in verdict.sentence
     assert "The means go the other way." in verdict.sentence
     plan = sample.plan(changes)
-    in_chinese = sentence(plan, verdict, interval_of(plan, verdict), language="zh")
+    in_chinese = sentence(resolve(plan).require(verdict.id), verdict, language="zh")
     assert chinese in in_chinese
     assert "均值的方向与之相反" in in_chinese
     # the other way round no mean helps
@@ -122,6 +121,6 @@ def test_a_plan_without_it_keeps_its_canonical_text_and_its_sentences():
     verdict = judged(scores("delta > 0 and t.p_value < 0.05", "wilcoxon"), np.full(200, 0.1) + MOST_LOSE)
     for language in LANGUAGES:
         assert (
-            sentence(plan, verdict, interval_of(plan, verdict), language=language).count("claim is about")
+            sentence(resolve(plan).require(verdict.id), verdict, language=language).count("claim is about")
             == 0
         )

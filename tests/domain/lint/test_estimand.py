@@ -10,7 +10,6 @@ import pytest
 from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.headline import headline
 from service.domain.verdicts.words.sentences import sentence
 from service.words import Message
@@ -113,11 +112,11 @@ def test_these_items_are_known_better_than_items_like_these() -> None:
     assert "It speaks of these 20 items alone, of which only runs vary" in these.sentence
     assert "It speaks of items like these, of which these 20 are taken as a sample." in like_these.sentence
     assert "items like these" not in unsaid.sentence
-    not_shown = headline(plan, these).open
+    not_shown = headline(resolve(plan).require(these.id), these).open
     assert isinstance(not_shown, Message)
     assert not_shown.text("en") == "Of other items nothing is shown."
     assert not_shown.text("zh") == "对其他题目没有表明任何结论。"
-    assert "结论只针对这 20 个题目" in sentence(plan, these, interval_of(plan, these), language="zh")
+    assert "结论只针对这 20 个题目" in sentence(resolve(plan).require(these.id), these, language="zh")
 
 
 def test_a_plan_that_does_not_say_it_keeps_its_bytes() -> None:

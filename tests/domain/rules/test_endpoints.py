@@ -17,7 +17,6 @@ from service.domain.rules.rule import sentence as rule_text
 from service.domain.rules.settings import other_endpoints, own_part, parts_of, resolve
 from service.domain.verdicts.joint import flips
 from service.domain.verdicts.outcomes import Outcomes
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import InvalidData
 from tests.domain.rules.swaps import RULE, SWAP
@@ -124,7 +123,7 @@ def test_sentences_say_how_many_times_as_much_in_both_languages():
     told = f"In usd, C2 costs {ratio['value']:.2f} times as much as C1 (95% interval {low:.2f} to {high:.2f}, n = {N})."
     assert told in found.sentence
     changed = plan({**SWAP, "populations.0.n": N})
-    chinese = sentence(changed, found, interval_of(changed, found), language="zh")
+    chinese = sentence(resolve(changed).require(found.id), found, language="zh")
     assert (
         f"C2 的花费是 C1 的 {ratio['value']:.2f} 倍（95% 区间 {low:.2f} 至 {high:.2f}，n = {N}）" in chinese
     )

@@ -6,7 +6,6 @@ import pytest
 
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.reading import read_interval
-from service.domain.verdicts.words.facts import interval_of
 from service.domain.verdicts.words.sentences import sentence
 from service.stats.shared.declaring.certainty import BEYOND, DRAWN, FLAT
 from tests.domain.sample import binary, outcomes, plan, verdict_of
@@ -111,8 +110,8 @@ def test_a_p_beyond_every_resample_is_told_with_the_chance_of_its_signs():
     (found,) = verdict_of(changes, NINE_OF_FIFTEEN, 15).hypotheses
     assert found.outcome == "supported"
     assert "chance makes signs so uneven with probability 0.002)" in found.sentence
-    read = interval_of(plan(changes), found)
-    assert "符号如此不均的概率为 0.002）" in sentence(plan(changes), found, read, language="zh")
+    setting = resolve(plan(changes)).require(found.id)
+    assert "符号如此不均的概率为 0.002）" in sentence(setting, found, language="zh")
 
 
 @pytest.mark.parametrize("alternative", ["greater", "two-sided"])

@@ -18,7 +18,7 @@ from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Is, Within, quantities
-from service.domain.rules.settings import Setting, resolve
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import shows_equivalence
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
@@ -115,6 +115,8 @@ class BoundShown:
 class Facts:
     """Everything that a sentence says beside the rule and the estimate."""
 
+    read: IntervalRead | None
+    """The interval that the verdict reads."""
     binary: bool
     p_values: tuple[ComparedP, ...]
     policy: str | None
@@ -156,16 +158,9 @@ def adjusted_by(member: FamilyP) -> str:
     return "holm" if apart else member.policy
 
 
-def interval_of(plan: Plan, verdict: HypothesisVerdict) -> IntervalRead | None:
-    """The interval that a hypothesis' verdict reads, of this version or an earlier one."""
-    setting = resolve(plan).of(verdict.id)
-    if setting is None:
-        return None
-    return read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
-
-
-def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) -> Facts:
+def facts_of(setting: Setting, verdict: HypothesisVerdict) -> Facts:
     """The facts of a hypothesis' verdict, of this version or an earlier one."""
+    plan, read = setting.plan, read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
     endpoint = plan.endpoint(verdict.endpoint)
     parsed = [(parse(clause.text), clause) for clause in verdict.clauses]
     clauses = [(clause, judged) for clause, judged in parsed if isinstance(clause, Comparison | Within | Is)]
@@ -175,12 +170,12 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
     own_p = tuple(p_value for p_value in compared if p_value.field.partition(".")[0] not in others)
     member = verdict.family
     policy = None if member is None or member.policy == "none" else adjusted_by(member)
-    fallback = verdict.fallback or _earlier_fallback(plan, verdict)
+    fallback = verdict.fallback or _earlier_fallback(setting, verdict)
     decided = verdict.outcome == "equivalent" and not verdict.rule_holds and fallback is not None
     size = 1 if member is None else member.size
-    setting = resolve(plan).of(verdict.id)
     margins = tuple(_other_margins(setting))
     return Facts(
+        read=read,
         binary=endpoint is not None and endpoint.kind == "binary",
         p_values=compared,
         policy=policy,
@@ -196,15 +191,15 @@ def facts_of(plan: Plan, verdict: HypothesisVerdict, read: IntervalRead | None) 
         good=good_direction(endpoint),
         effects=tuple(_effects(setting, verdict)),
         other_margins=margins,
-        about=(None if setting is None else setting.hypothesis.about) or "mean",
+        about=setting.hypothesis.about or "mean",
         estimand=None if endpoint is None else endpoint.estimand,
         bounds=tuple(_bounds(setting, verdict)),
     )
 
 
-def _bounds(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[BoundShown]:
-    for clause in () if setting is None else setting.clauses:
-        use = setting.use_of(clause) if setting is not None else None
+def _bounds(setting: Setting, verdict: HypothesisVerdict) -> Iterator[BoundShown]:
+    for clause in setting.clauses:
+        use = setting.use_of(clause)
         if use is None or not isinstance(meaning_of(use, clause.field.path)[0], Bounded):
             continue
         value = Answer.of(verdict.analyses, use.use.id).observe(*clause.field.path).value
@@ -222,9 +217,9 @@ def _limits(margins: tuple[OtherMargin, ...]) -> Iterator[float]:
         )
 
 
-def _other_margins(setting: Setting | None) -> Iterator[OtherMargin]:
+def _other_margins(setting: Setting) -> Iterator[OtherMargin]:
     """Of the tests that the rule, or the equivalence test beside it, rests on."""
-    for margin in () if setting is None else margins_of(setting.plan, setting):
+    for margin in margins_of(setting.plan, setting):
         if margin.differs and not margin.use.beside:
             yield OtherMargin(
                 margin.use.use.id,
@@ -235,12 +230,11 @@ def _other_margins(setting: Setting | None) -> Iterator[OtherMargin]:
             )
 
 
-def _effects(setting: Setting | None, verdict: HypothesisVerdict) -> Iterator[TestedEffect]:
+def _effects(setting: Setting, verdict: HypothesisVerdict) -> Iterator[TestedEffect]:
     """Of the tests on the hypothesis' own endpoint, in order of mention."""
-    named = () if setting is None else setting.clauses
     effects: dict[str, TestedEffect] = {}
-    for clause in named:
-        use = setting.use_of(clause) if setting is not None else None
+    for clause in setting.clauses:
+        use = setting.use_of(clause)
         if use is None or use.beside or use.use.id in effects:
             continue
         analysis, effect = Answer.of(verdict.analyses, use.use.id).analysis, effect_of(use)
@@ -394,17 +388,17 @@ def _disagreement(
     return None
 
 
-def _earlier_fallback(plan: Plan, verdict: HypothesisVerdict) -> EquivalenceFallback | None:
+def _earlier_fallback(setting: Setting, verdict: HypothesisVerdict) -> EquivalenceFallback | None:
     """The equivalence test of a verdict that was stored before it had a record of its own."""
-    hypothesis = plan.hypothesis(verdict.id)
-    if hypothesis is None or hypothesis.equivalence is None:
+    test = setting.hypothesis.equivalence
+    if test is None:
         return None
-    analysis = Answer.of(verdict.analyses, hypothesis.equivalence).analysis
+    analysis = Answer.of(verdict.analyses, test).analysis
     equivalent, ci = analysis.truth("equivalent"), analysis.interval("ci")
     if equivalent is None or ci is None:
         return None
     return EquivalenceFallback(
-        test=hypothesis.equivalence,
+        test=test,
         equivalent=equivalent,
         counts=True,
         margin=analysis.number("margin"),

@@ -14,9 +14,7 @@ from service.domain.verdicts.words.reasons import reason_message
 from service.words import Message, Value, message
 
 
-def fallback_messages(
-    verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts
-) -> Iterator[Message]:
+def fallback_messages(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """The sentences about it; none where it says nothing."""
     fallback, case = facts.fallback, fallback_case(facts)
     if fallback is None or case is None or fallback.margin is None or fallback.alpha is None:
@@ -49,7 +47,7 @@ def fallback_messages(
             )
         if facts.uncorrected:
             yield message("verdicts.fallback_uncorrected", count=facts.uncorrected)
-        yield from _beside_interval(fallback.alpha, read)
+        yield from _beside_interval(fallback.alpha, facts.read)
     elif case == "uncovered":
         key = "verdicts.fallback_wider" if fallback.reason == WIDER else "verdicts.fallback_uncovered"
         yield message(key, reason=reason_message(fallback.reason), **shared)

@@ -15,7 +15,7 @@ from service.domain.rules.claims.claim import Target
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, interval_of
+from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of
 from service.domain.verdicts.words.numbers import amount, difference, percentage, points, score, times
 from service.domain.verdicts.words.one_arm import (
     against,
@@ -52,20 +52,21 @@ class Headline:
     """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
 
 
-def headline(plan: Plan, verdict: HypothesisVerdict) -> Headline:
+def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
-    read = interval_of(plan, verdict)
-    words = _Words(plan, verdict, resolve(plan).of(verdict.id), read, facts_of(plan, verdict, read))
+    words = _Words(setting, verdict, facts_of(setting, verdict))
     return Headline(words.line(), words.open(), words.figure())
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    plan: Plan
+    setting: Setting
     verdict: HypothesisVerdict
-    setting: Setting | None
-    read: IntervalRead | None
     facts: Facts
+
+    @property
+    def read(self) -> IntervalRead | None:
+        return self.facts.read
 
     def line(self) -> Message:
         says = self._says()
@@ -97,7 +98,7 @@ class _Words:
         """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one."""
         verdict, read = self.verdict, self.read
         if verdict.reference is not None:
-            return "behind" if shows_short(verdict, read, self.facts) else verdict.outcome
+            return "behind" if shows_short(verdict, self.facts) else verdict.outcome
         if (verdict.claim, verdict.outcome) != ("superiority", "not_supported") or read is None:
             return verdict.outcome
         if self._effect_read() is not None or read.reading not in ("positive", "negative"):
@@ -113,17 +114,14 @@ class _Words:
             ends = [abs(end) for end in (facts.margin.low, facts.margin.high) if end is not None]
             size = ends[0] if max(ends) - min(ends) <= 1e-12 else None
         elif not facts.other_margins:
-            size = self._margin_of_claim()
+            # What the claim is held against.
+            margin = Target.of(self.setting).margin
+            size = None if margin is None else float(margin)
         return None if size is None else difference(size, *facts.apart, binary=facts.binary, signed=False)
-
-    def _margin_of_claim(self) -> float | None:
-        """What the claim is held against."""
-        margin = None if self.setting is None else Target.of(self.setting).margin
-        return None if margin is None else float(margin)
 
     def _scope(self) -> Value:
         """Endpoint and population, where the plan's hypotheses differ in them."""
-        hypotheses, verdict = self.plan.hypotheses or (), self.verdict
+        hypotheses, verdict = self.setting.plan.hypotheses or (), self.verdict
         several = {
             name: len({getattr(hypothesis, name) for hypothesis in hypotheses}) > 1
             for name in ("endpoint", "population")
@@ -146,7 +144,7 @@ class _Words:
     def _figures(self) -> Message | None:
         """The estimate with the interval of the same quantity, and how many times as much the candidate costs."""
         if self.verdict.reference is not None:
-            return figures_of_one_arm(self.verdict, self.read, self.facts)
+            return figures_of_one_arm(self.verdict, self.facts)
         effect = self._effect_read()
         value = self.verdict.delta if effect is None else effect.value
         if value is None:
@@ -166,10 +164,9 @@ class _Words:
 
     def _costs_of_rule(self) -> set[str]:
         """Endpoints of which the rule asks a ratio."""
-        fields = [] if self.setting is None else [clause.field for clause in self.setting.clauses]
         return {
-            self.plan.reads(field.test, self.verdict.endpoint)
-            for field in fields
+            self.setting.plan.reads(field.test, self.verdict.endpoint)
+            for field in (clause.field for clause in self.setting.clauses)
             if field.test is not None and field.path[0] == "ratio"
         }
 
@@ -230,7 +227,7 @@ class _Words:
         if verdict.outcome == "inconclusive":
             return message("headlines.open_because", reason=self._undecided())
         if verdict.reference is not None:
-            return open_of_one_arm(verdict, self.read, self.facts)
+            return open_of_one_arm(verdict, self.facts)
         if verdict.outcome == "equivalent":
             return message("headlines.open_no_difference")
         if verdict.outcome == "not_supported":
@@ -312,8 +309,9 @@ def _level(level: float | None) -> Value:
 
 def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Message]:
     """The first line of every hypothesis, with its name where there are several."""
+    resolved = resolve(plan)
     for verdict in verdicts:
-        line = headline(plan, verdict).line
+        line = headline(resolved.require(verdict.id), verdict).line
         yield (
             line if len(verdicts) == 1 else message("headlines.hypothesis", hypothesis=verdict.id, line=line)
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.verdicts.parts import HeldAgainst
-from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount, percentage, points, score
@@ -43,8 +42,9 @@ def estimate_of_one_arm(
         )
 
 
-def of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Iterator[Message]:
+def of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """The bounds and the interval that the rule asks for, and what a rule that is false does not show."""
+    read = facts.read
     reference = level(None if verdict.reference is None else verdict.reference.value, facts)
     for bound in facts.bounds:
         yield message("verdicts.bound", field=bound.field, value=level(bound.value, facts, *_apart(verdict)))
@@ -71,14 +71,16 @@ def against(verdict: HypothesisVerdict, facts: Facts) -> Value:
     return str(verdict.baseline)
 
 
-def shows_short(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> bool:
+def shows_short(verdict: HypothesisVerdict, facts: Facts) -> bool:
     """True where a claim that does not hold is denied: the interval lies on the bad side of the reference."""
+    read = facts.read
     beyond = "negative" if facts.good > 0 else "positive"
     return verdict.outcome == "not_supported" and read is not None and read.reading == beyond
 
 
-def figures_of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Message | None:
+def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | None:
     """The mean, with the interval that the verdict reads where it is of the mean."""
+    read = facts.read
     if verdict.mean is None:
         return None
     interval: Value = ""
@@ -99,15 +101,13 @@ def figures_of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, fa
     )
 
 
-def open_of_one_arm(verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts) -> Value:
+def open_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Value:
     """What was not shown of one arm."""
     if verdict.reference is None:
         return ""
     reference = level(verdict.reference.value, facts)
     if verdict.outcome == "not_supported":
-        return (
-            "" if shows_short(verdict, read, facts) else message("headlines.open_short", reference=reference)
-        )
+        return "" if shows_short(verdict, facts) else message("headlines.open_short", reference=reference)
     if verdict.reference.source is not None:
         return message("headlines.open_published", reference=reference)
     if facts.estimand == "these_items":

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from service.domain.decision.family import CLOSED
 from service.domain.decision.members import members
 from service.domain.plans.plan import Plan
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
@@ -29,7 +30,7 @@ from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_ar
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.selection import selection_messages
 from service.domain.verdicts.words.slices import slice_messages
-from service.domain.verdicts.words.suites import SuiteShown, suite_messages
+from service.domain.verdicts.words.suites import suite_messages
 from service.words import Language, Listed, Message, Value, listed, message
 
 ASKS_MORE = ("superiority", "minimum_effect")
@@ -45,18 +46,13 @@ RELATIONS = {
 
 
 def sentence(
-    plan: Plan,
-    verdict: HypothesisVerdict,
-    read: IntervalRead | None,
-    marks: Sequence[Mark] = (),
-    language: Language = "en",
+    setting: Setting, verdict: HypothesisVerdict, marks: Sequence[Mark] = (), language: Language = "en"
 ) -> str:
     """Outcome, estimate, p-values, interval, margin, and what was not shown; then the marks it stands with."""
     flagged = (
         message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
     )
-    facts = facts_of(plan, verdict, read)
-    messages = [*_messages(verdict, read, facts, SuiteShown.of(plan, verdict, facts.good)), *flagged]
+    messages = [*_messages(setting, verdict, facts_of(setting, verdict)), *flagged]
     return listed(messages, "lists.sentences").text(language)
 
 
@@ -79,9 +75,7 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     return message(f"{key}{signed}", policy=policy, family=family).text("en")
 
 
-def _messages(
-    verdict: HypothesisVerdict, read: IntervalRead | None, facts: Facts, suite: SuiteShown | None
-) -> Iterator[Message]:
+def _messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """The sentences in their order."""
     hypothesis, outcome = verdict.id, message(f"verdicts.{verdict.outcome}")
     yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(verdict))
@@ -98,24 +92,24 @@ def _messages(
             yield message("verdicts.otherwise_labels" if facts.about == "labels" else "verdicts.otherwise")
         yield from (_effect(effect, facts) for effect in facts.effects)
         yield from (_ratio(ratio, verdict) for ratio in facts.ratios)
-    if suite is not None and verdict.delta is not None:
-        yield from suite_messages(suite, verdict, facts)
+    if verdict.delta is not None:
+        yield from suite_messages(setting, verdict, facts)
     for p_value in facts.p_values:
         yield _compared(p_value, verdict, facts)
     if facts.estimand is not None and verdict.delta is not None:
         yield message(f"verdicts.{facts.estimand}", n=verdict.n)
     if verdict.reference is not None:
-        yield from of_one_arm(verdict, read, facts)
+        yield from of_one_arm(verdict, facts)
         yield from selection_messages(verdict, facts)
         return
-    if read is not None:
-        yield _interval(read, verdict, facts)
-        yield from _disagreement(facts, read)
+    if facts.read is not None:
+        yield _interval(facts.read, verdict, facts)
+        yield from _disagreement(facts, facts.read)
     yield from _margin(facts)
     yield from (_other_margin(other_margin, facts) for other_margin in facts.other_margins)
     if facts.unshown is not None:
         yield message("verdicts.unshown", amount=amount(facts.unshown, facts))
-    yield from fallback_messages(verdict, read, facts)
+    yield from fallback_messages(verdict, facts)
     yield from selection_messages(verdict, facts)
     if verdict.outcome == "not_supported":
         yield message("verdicts.not_equal")

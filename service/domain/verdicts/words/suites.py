@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from service.domain.plans.plan import Plan
 from service.domain.plans.sections.suites import Suite
 from service.domain.rules.answers import Answer
+from service.domain.rules.settings import Setting
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount
@@ -32,15 +32,15 @@ class SuiteShown:
     gained: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan, verdict: HypothesisVerdict, good: int) -> SuiteShown | None:
+    def of(cls, setting: Setting, verdict: HypothesisVerdict, good: int) -> SuiteShown | None:
         """Of a verdict; None where it is about one population."""
-        suite = plan.suite(verdict.population)
+        suite = setting.suite
         if suite is None:
             return None
         own = [
             Answer(stored).analysis
             for test, stored in verdict.analyses.items()
-            if plan.reads(test, verdict.endpoint) == verdict.endpoint
+            if setting.plan.reads(test, verdict.endpoint) == verdict.endpoint
         ]
         analysis = next((one for one in own if "tasks" in one), None)
         if analysis is None:
@@ -70,8 +70,11 @@ def _names(value: JsonValue) -> tuple[str, ...]:
     return tuple(str(name) for name in value) if isinstance(value, list) else ()
 
 
-def suite_messages(suite_shown: SuiteShown, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
-    """The sentences of a suite, after its estimate."""
+def suite_messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
+    """The sentences of a suite, after its estimate; none of one population."""
+    suite_shown = SuiteShown.of(setting, verdict, facts.good)
+    if suite_shown is None:
+        return
     suite, one_arm = suite_shown.suite, verdict.reference is not None
 
     def show_amount(value: float) -> Value:

@@ -27,7 +27,10 @@ METHODS = "The interval paired.ci comes from another method, which is why it can
 
 
 def sentences(read: IntervalRead | None, facts: Any = FACTS) -> list[str]:
-    return [text_of(each, "en") for each in fallback_messages(None, read, facts)]  # type: ignore[arg-type]
+    return [
+        text_of(each, "en")
+        for each in fallback_messages(None, SimpleNamespace(**{**vars(facts), "read": read}))
+    ]  # type: ignore[arg-type]
 
 
 def interval(reading: Reading, level: float | None) -> IntervalRead:

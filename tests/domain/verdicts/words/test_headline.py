@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.plans.plan import Plan
+from service.domain.rules.settings import resolve
+from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.headline import Headline, headline
 from service.words import LANGUAGES, text_of
 from tests.domain.sample import binary, outcomes, plan, verdict_of
@@ -25,11 +28,15 @@ MINIMUM = {"hypotheses.0.claim": "minimum_effect", "hypotheses.0.rule": "m.ci.lo
 NO_WORSE = {"hypotheses.0.claim": "non_inferiority", "hypotheses.0.rule": "m.ci.low > -2 pp"}
 
 
+def first_lines(plan: Plan, verdict: HypothesisVerdict) -> Headline:
+    return headline(resolve(plan).require(verdict.id), verdict)
+
+
 def lines(changes: dict[str, Any], results: Any) -> Headline:
     """Those of the sample's hypothesis."""
     verdict = verdict_of(changes, results)
     size = len(next(iter(results.cells.values())).values)
-    return headline(plan({"populations.0.n": size, **changes}), verdict.hypotheses[0])
+    return first_lines(plan({"populations.0.n": size, **changes}), verdict.hypotheses[0])
 
 
 @pytest.mark.parametrize(
@@ -163,7 +170,7 @@ def test_endpoint_and_population_stand_where_hypotheses_differ_in_them() -> None
     }
     results = outcomes(*binary(500, 300, 40, 10))
     verdict = verdict_of({}, results).hypotheses[0]
-    both = headline(plan({"populations.0.n": 500, **other}), verdict)
+    both = first_lines(plan({"populations.0.n": 500, **other}), verdict)
     assert both.line.text("en").startswith("C2 beat C1 in accuracy: ")
     assert both.line.text("zh").startswith("就 accuracy 而言，C2 优于 C1：")
 
@@ -172,7 +179,7 @@ def test_endpoint_and_population_stand_where_hypotheses_differ_in_them() -> None
 def test_no_headline_says_more_than_its_outcome(gained: int, lost: int, changes: dict[str, Any]) -> None:
     results = outcomes(*binary(200, 50, gained, lost))
     verdict = verdict_of(changes, results).hypotheses[0]
-    first = headline(plan({"populations.0.n": 200, **changes}), verdict)
+    first = first_lines(plan({"populations.0.n": 200, **changes}), verdict)
     line = first.line.text("en")
     claims = re.search(r"^C2 beat|is no worse|are equivalent|is equivalent", line)
     assert (verdict.outcome in ("supported", "equivalent")) == bool(claims), line
@@ -185,7 +192,7 @@ def test_no_headline_says_more_than_its_outcome(gained: int, lost: int, changes:
 def test_what_is_drawn_is_what_the_line_says(gained: int, lost: int, changes: dict[str, Any]) -> None:
     results = outcomes(*binary(200, 50, gained, lost))
     verdict = verdict_of(changes, results).hypotheses[0]
-    first = headline(plan({"populations.0.n": 200, **changes}), verdict)
+    first = first_lines(plan({"populations.0.n": 200, **changes}), verdict)
     line = first.line.text("en")
     assert (first.figure is not None) == ("% CI" in line)
     if first.figure is not None:
