@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
+import json
 import socket
 import subprocess
 import sys
@@ -86,7 +88,7 @@ def measured(served: Served, database: Database, attack: str) -> Waited:
         for prereg_id in waiting:
             post(client, prereg_id, "A", items(N), [0] * N)  # type: ignore[arg-type]
         check_small(client)
-        _begin_verdict(client, database, waiting.pop())  # which starts the pool
+        _warm(client, database, waiting.pop())
         imports, verdicts = [], []
         with probing(served) as told, _attacking(attack, served.url, attacker):
             for prereg_id in waiting:
@@ -102,6 +104,17 @@ def check_small(client: httpx.Client) -> float:
     answer = client.post("/v1/imports/check?format=csv", content=b"item_id,value\na,1", headers=_FILE)
     assert answer.status_code == 200, answer.text
     return time.perf_counter() - began
+
+
+def _warm(client: httpx.Client, database: Database, prereg_id: str) -> None:
+    """Have a verdict judged, which starts the pool: what that takes is no attacker's doing."""
+    _begin_verdict(client, database, prereg_id)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        if client.get(f"/v1/preregistrations/{prereg_id}").raise_for_status().json()["state"] == "judged":
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"no verdict after {PATIENCE_SECONDS} s")
 
 
 def _begin_verdict(client: httpx.Client, database: Database, prereg_id: str) -> float:
@@ -140,13 +153,32 @@ def _begun() -> None:
 
 def marks(url: str, key: str) -> None:
     """An MLflow whose runs' descriptions are a megabyte of our own opening marks."""
+
+    def answer(mlflow: FakeMlflow, run: str, prereg_id: str) -> None:
+        opening = f"<!-- forelock {prereg_id} -->"
+        mlflow.add(run, tags={"mlflow.note.content": opening * (2**20 // len(opening))})
+
+    _tracked(url, key, answer)
+
+
+def nested(url: str, key: str) -> None:
+    """An MLflow that answers two megabytes of brackets."""
+    _tracked(url, key, lambda mlflow, _run, _record: mlflow.loopback.answer(200, b"[" * 2**20 + b"]" * 2**20))
+
+
+def drips(url: str, key: str) -> None:
+    """An MLflow that answers byte by byte, without an end."""
+    _tracked(url, key, lambda mlflow, _run, _record: mlflow.loopback.drip())
+
+
+def _tracked(url: str, key: str, answer: Callable[[FakeMlflow, str, str], object]) -> None:
+    """Records whose runs are in an MLflow of the attacker's, which answers as it likes."""
     with serving() as loopback, client_of(url, key) as client:
         mlflow = FakeMlflow(loopback)
         client.put("/v1/trackers/mlflow", json={"url": mlflow.url}).raise_for_status()
         for number in range(4):
             prereg_id = draft(client, small_plan(N))  # type: ignore[arg-type]
-            opening = f"<!-- forelock {prereg_id} -->"
-            mlflow.add(f"r{number}", tags={"mlflow.note.content": opening * (2**20 // len(opening))})
+            answer(mlflow, f"r{number}", prereg_id)
             body = {"acknowledge": "all", "mlflow_run": f"r{number}"}
             headers = idempotent(**{"If-Match": "*"})
             client.post(
@@ -159,6 +191,41 @@ def marks(url: str, key: str) -> None:
             time.sleep(0.05)
         _begun()
         time.sleep(max(0.0, until - time.monotonic()))
+
+
+def jobs_without_end(url: str, key: str) -> None:
+    """Boards that wait for the runner, as many as there is time to ask for; each takes it about a second."""
+    until, begun = time.monotonic() + SECONDS, False
+    with client_of(url, key) as client:
+        for number in itertools.count():
+            body = json.dumps({"arms": _columns(20), "seed": number}).encode()
+            headers = idempotent(Prefer="respond-async") | _JSON
+            client.post("/v1/tests/leaderboard", content=body, headers=headers)
+            if number == 10:
+                _begun()
+                begun = True
+            if time.monotonic() > until:
+                break
+    if not begun:
+        _begun()
+
+
+def calculations(url: str, key: str) -> None:
+    """Boards of forty arms, eight at once, as long as it lasts."""
+    body = json.dumps({"arms": _columns(40), "seed": 1}).encode()
+
+    def ask() -> None:
+        until = time.monotonic() + SECONDS
+        with client_of(url, key) as client:
+            while time.monotonic() < until:
+                with contextlib.suppress(httpx.HTTPError):
+                    client.post("/v1/tests/leaderboard", content=body, headers=_JSON)
+
+    _at_once(ask, 8)
+
+
+def _columns(arms: int) -> dict[str, list[float]]:
+    return {f"arm {arm}": [(arm * number) % 13 / 13 for number in range(2_000)] for arm in range(1, arms + 1)}
 
 
 def uploads(url: str, key: str) -> None:
@@ -186,8 +253,13 @@ def _upload(url: str, key: str, form: str, sent: bytes) -> None:
                 with contextlib.suppress(httpx.HTTPError):
                     client.post(f"/v1/imports/check?format={form}", content=sent, headers=_FILE)
 
-    with ThreadPoolExecutor(UPLOADS) as threads:
-        running = [threads.submit(upload) for _ in range(UPLOADS)]
+    _at_once(upload, UPLOADS)
+
+
+def _at_once(does: Callable[[], None], many: int) -> None:
+    """Do it in so many threads, and say that it has begun."""
+    with ThreadPoolExecutor(many) as threads:
+        running = [threads.submit(does) for _ in range(many)]
         time.sleep(1)
         _begun()
         for each in running:
@@ -222,8 +294,10 @@ def pipelining(url: str, _key: str) -> None:
 
 
 _FILE = {"Content-Type": "application/octet-stream"}
+_JSON = {"Content-Type": "application/json"}
 ATTACKS: dict[str, Callable[[str, str], Any]] = {
-    attack.__name__: attack for attack in (marks, uploads, bodies, pipelining)
+    attack.__name__: attack
+    for attack in (marks, nested, drips, uploads, bodies, jobs_without_end, calculations, pipelining)
 }
 
 

@@ -150,6 +150,8 @@ def test_ended_sessions_are_kept_until_they_would_have_ended(database):
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.test"},
         {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://testserver"},
+        {"Sec-Fetch-Site": "", "Origin": "http://testserver"},
     ],
 )
 def test_another_site_cannot_sign_a_visitor_in(browser, new_key, headers):
@@ -163,6 +165,7 @@ def test_another_site_cannot_sign_a_visitor_in(browser, new_key, headers):
     "headers",
     [
         {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://behind.a.proxy"},
         {"Origin": "http://testserver"},
         {},
     ],

@@ -45,7 +45,12 @@ def _parsed(body: bytes, content_type: str) -> Form:
 
 
 def refuse_other_sites(request: Request) -> None:
-    """Refuse a form that another site submits in the visitor's name."""
+    """Refuse a form that another site submits in the visitor's name.
+
+    What `Sec-Fetch-Site` says has the last word, also beside another `Origin`: the browser alone writes it, over all
+    redirects, and no page can. An origin says less: it is `null` of our own pages, which send no referrer, and behind
+    a proxy that names the host otherwise it is never ours.
+    """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is None and origin is not None:  # `null` is one too: of a frame that keeps to itself who sends it
         host = request.headers.get("host")
