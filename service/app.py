@@ -43,7 +43,7 @@ from service.api.routes.plans import (
     receipts,
 )
 from service.api.routes.projects import audit, keys, projects, series, view_links
-from service.api.routes.results import endings, imports, labels, results, rows, runs, unblinding
+from service.api.routes.results import artefacts, endings, imports, labels, results, rows, runs, unblinding
 from service.api.routes.verdicts import (
     bundles,
     calibration,
@@ -61,6 +61,7 @@ from service.api.routes.verdicts import exports as verdict_exports
 from service.config import Settings
 from service.errors import ForelockError, NotFound
 from service.keyring.keyring import Keyring
+from service.operation.objects import keeping_of
 from service.operation.sign_in import sign_in_of
 from service.operation.starting import signer_of
 from service.processes.wake import nudge
@@ -83,6 +84,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     labels.routes,
     rows.routes,
     imports.routes,
+    artefacts.routes,
     unblinding.routes,
     verdicts.routes,
     deviations.routes,
@@ -143,6 +145,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         signer=signer_of(settings, database, keyring),
         reads=Reads(database),
         uploads=Room(UPLOADED_FILES * settings.max_import_bytes),
+        keeping=keeping_of(settings, keyring),
         sign_in=sign_in_of(settings),
     )
 

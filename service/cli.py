@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import json
 import os
 import signal
@@ -18,6 +19,12 @@ if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does n
     from service.config import Settings
 
 Handler = Callable[[argparse.Namespace], int]
+_COPIES = {
+    "database": ("backups", "back_up_database", "restore_database"),
+    "keys": ("backups", "back_up_keys", "restore_keys"),
+    "artefacts": ("objects", "back_up", "restore"),
+}
+"""What is copied: the module, what copies there, and what puts back."""
 
 
 def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,11 +46,15 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("init", _init, "Create the database, the keys, the project 'default' and the first API key.")
     add("migrate", _migrate, "Bring the database's schema up to this version.")
     for act, handler, summary in (
-        ("backup", _backup, "Copy the database, or the keys, to a new file; the service may be running."),
-        ("restore", _restore, "Make the database, or the keys, from such a file, where there are none."),
+        (
+            "backup",
+            _backup,
+            "Copy the database, or the keys, to a new file, or kept files to a directory; the service may be running.",
+        ),
+        ("restore", _restore, "Make the database, or the keys, from such a file, or put kept files back."),
     ):
         copies = add(act, handler, summary)
-        copies.add_argument("what", choices=("database", "keys"), help="one at a time: they are kept apart")
+        copies.add_argument("what", choices=tuple(_COPIES), help="one at a time: they are kept apart")
         copies.add_argument("file", type=Path, metavar="FILE", help="the copy")
     altered = add("alterations", _alterations, "List stored records that were found altered.")
     altered.add_argument(
@@ -53,6 +64,11 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "rebuild-coverage", _rebuild_coverage, "Make what counts as in of a record anew from its batches."
     )
     rebuild.add_argument("id", help="the preregistration")
+    objects = add(
+        "objects", _objects, "Hold the files of imports that are kept against what the database names."
+    )
+    objects.add_argument("--read", action="store_true", help="read each of them to see whether it is whole")
+    objects.add_argument("--remove", action="store_true", help="take away files that no import names")
     log = add(
         "ledger", _ledger, "Show who signs the ledger and how far; change its key, or go on after a restore."
     )
@@ -113,17 +129,25 @@ def _migrate(arguments: argparse.Namespace) -> int:
 
 
 def _backup(arguments: argparse.Namespace) -> int:
-    from service.operation import backups
-
-    act = backups.back_up_database if arguments.what == "database" else backups.back_up_keys
-    return _say(act(settings_from(arguments), arguments.file))
+    return _copy(arguments, 0)
 
 
 def _restore(arguments: argparse.Namespace) -> int:
-    from service.operation import backups
+    return _copy(arguments, 1)
 
-    act = backups.restore_database if arguments.what == "database" else backups.restore_keys
+
+def _copy(arguments: argparse.Namespace, way: int) -> int:
+    module, *acts = _COPIES[arguments.what]
+    act = getattr(importlib.import_module(f"service.operation.{module}"), acts[way])
     return _say(act(settings_from(arguments), arguments.file))
+
+
+def _objects(arguments: argparse.Namespace) -> int:
+    from service.operation import objects
+
+    standing = objects.compare(settings_from(arguments), read=arguments.read, remove=arguments.remove)
+    _say(objects.describe(standing, removed=arguments.remove))
+    return 1 if standing.missing or standing.altered else 0
 
 
 def _say(lines: list[str]) -> int:

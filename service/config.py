@@ -158,6 +158,21 @@ class Settings(BaseSettings):
         pattern=r"^openid( [!#-\[\]-~]+)*$",
         description="What is asked of the provider; some give groups for a scope of their own.",
     )
+    artefacts: str = Field(
+        "off",
+        max_length=500,
+        pattern=r"^(off|directory|s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?)$",
+        description="Where files of imports are kept, sealed: off, directory, or s3://bucket/prefix.",
+    )
+    artefact_bytes: int = Field(
+        256 * MIB, ge=1, description="Largest file of an import that is kept; larger ones are imported alone."
+    )
+    artefact_days: float | None = Field(
+        None, gt=0, le=36_500, description="How long such a file is kept; unset: as long as its record."
+    )
+    project_artefact_bytes: int = Field(
+        10 * 1024 * MIB, ge=1, description="Bytes of such files that are kept of one project."
+    )
     otel_endpoint: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+$",

@@ -162,6 +162,12 @@ class TooFast(ForelockError):
     status, code, title = 429, "too_fast", "This is asked for too often"
 
 
+class ArtefactLost(ForelockError):
+    """A file that was kept cannot be had any more, or is another; the rows that came from it stand."""
+
+    status, code, title = 410, "artefact_missing", "The kept file cannot be had"
+
+
 class Unavailable(ForelockError):
     """The service cannot answer now; the same request may succeed later."""
 

@@ -32,6 +32,7 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
     "seals": ("unblind", "erase"),
     "after": ("deviations", "looks", "multiverse", "calibrate"),
     "bundles": ("bundle", "receipts", "checkpoint", "verify"),
+    "artefacts": ("artefacts",),
     "exports": ("export", "stamps"),
     "outside": ("webhooks", "mlflow", "links", "badge"),
     "keys": ("keys",),

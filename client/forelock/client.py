@@ -391,6 +391,14 @@ class Client(DocumentCalls):
         path = f"{record(preregistration_id)}/bundle"
         return self._download(path, file, {"checkpoint": [str(size) for size in kept]})
 
+    def artefacts(self, preregistration_id: str) -> Iterator[Json]:
+        """The files that the imports of a judged record were made of, newest first, page after page."""
+        yield from self._pages(f"{record(preregistration_id)}/artefacts")
+
+    def artefact(self, preregistration_id: str, number: int, file: BinaryIO) -> int:
+        """Write the file of an import, as it was sent, to a file; returns its size."""
+        return self._download(f"{record(preregistration_id)}/artefacts/{number}", file, {})
+
     def checkpoint(self) -> str:
         """The ledger's newest checkpoint, a signed note. Nothing is verified here: see `forelock.transparency`."""
         return read_text(self._send("GET", "/v1/ledger/checkpoint"))

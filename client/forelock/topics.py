@@ -33,7 +33,7 @@ TOPICS: Mapping[str, Topic] = {
     ),
     "proof": Topic(
         "Check a verdict without trusting the service.",
-        ("bundle", "verify", "checkpoint", "receipts", "stamps", "export"),
+        ("bundle", "verify", "checkpoint", "receipts", "stamps", "artefacts", "export"),
     ),
     "project": Topic(
         "Keys, trackers, messages, and what cannot be undone.",
@@ -50,6 +50,7 @@ TOPICS: Mapping[str, Topic] = {
             "restore",
             "alterations",
             "rebuild-coverage",
+            "objects",
             "ledger",
         ),
     ),
@@ -84,6 +85,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "bundle": ("bundle ID -o verdict.zip",),
     "verify": ("verify verdict.zip --checkpoint kept.checkpoint",),
     "checkpoint": ("checkpoint kept.checkpoint",),
+    "artefacts": ("artefacts ID", "artefacts ID --fetch 1 -o baseline.eval"),
     "keys": ("keys create ci --scope results:write",),
     "mcp": ("mcp --folder results",),
     "serve": ("serve", "serve --data /srv/forelock --port 8321"),

@@ -240,6 +240,10 @@ _PROBLEMS = {
         "Conflict",
         "The record's state does not allow this, or the first request with this `Idempotency-Key` is not done.",
     ),
+    410: (
+        "Gone",
+        "The kept file cannot be had any more, or is not the one that was kept; `code` says which.",
+    ),
     412: (
         "PreconditionFailed",
         "The record has changed since it was read: `If-Match` names an older version.",

@@ -80,7 +80,7 @@ class World:
     """One of the three: a service on its database, and what was drawn in it so far."""
 
     def __init__(self, directory: Path, url: str, headers: dict[str, str], outcomes: int) -> None:
-        settings = Settings(data_dir=directory, database_url=url, key_cache_seconds=0)
+        settings = Settings(data_dir=directory, database_url=url, key_cache_seconds=0, artefacts="directory")
         self.outcomes = outcomes
         self.database = Database(url)
         self.app = create_app(settings, self.database, Keyring.load(directory / "keys"))

@@ -58,7 +58,7 @@ class Service:
 @pytest.fixture
 def service(database: Database, tmp_path: Path) -> Iterator[Service]:
     """The service on each kind of database, with one project and a client that holds every scope."""
-    settings = Settings(data_dir=tmp_path, key_cache_seconds=0)
+    settings = Settings(data_dir=tmp_path, key_cache_seconds=0, artefacts="directory")
     keyring = Keyring.create(tmp_path / "keys")
     app = create_app(settings, database, Keyring.load(tmp_path / "keys"))
     runner = Runner(

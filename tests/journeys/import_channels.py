@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .channels import CARDS, ON_PAGES, ONE, OTHER, N, masked, name, seen, stored
@@ -39,6 +39,38 @@ def imported(service: Service) -> None:
         _imported(service, mapping, arm, card, content)
 
 
+def kept(service: Service) -> None:
+    """Kept files before the verdict: how long they are, and what their routes answer, also where there is none."""
+    lengths, told = set(), set()
+    for values in (ONE, [1] * N, [0.125] * N, None):
+        prereg_id = locked(service.client, CONTINUOUS)
+        if values is not None:
+            sent = service.client.post(
+                f"/v1/preregistrations/{prereg_id}/imports?arm=A",
+                content=table(values),
+                headers={"Idempotency-Key": prereg_id, "Content-Type": "application/octet-stream"},
+            )
+            assert sent.status_code == 201, sent.text
+            (row,) = [row for row in stored(service, "artefacts") if row["preregistration_id"] == prereg_id]
+            name = row["object_sha256"]
+            content = (service.settings.data_dir / "artefacts" / name[:2] / name).read_bytes()
+            assert b"item-" not in content
+            lengths.add((row["stored_bytes"], len(content)))
+        answers = [
+            service.client.get(f"/v1/preregistrations/{prereg_id}/artefacts{at}") for at in ("", "/1", "/2")
+        ]
+        told.add(tuple(masked(answer, prereg_id) for answer in answers))
+    assert len(lengths) == len(told) == 1
+
+
+CONTINUOUS = small_plan(
+    N,
+    endpoints=[{"id": "accuracy", "kind": "continuous", "role": "primary"}],
+    sesoi={"accuracy": {"value": 2, "unit": "score"}},
+    hypotheses=[small_plan()["hypotheses"][0] | {"rule": "delta >= 0.5"}],
+) | {"import": {"format": "csv"}}
+
+
 def pinned(service: Service) -> None:
     """What is said of items of other content than the list pins, refused and let in, over all routes."""
     pins = [hashlib.sha256(f'["question {at}","{at}"]'.encode()).hexdigest() for at in range(N)]
@@ -65,7 +97,7 @@ def pinned(service: Service) -> None:
     assert shown[0] == shown[1]
 
 
-def table(outcomes: list[int]) -> bytes:
+def table(outcomes: Sequence[float]) -> bytes:
     """A file that says nothing of its system."""
     return "\n".join(["item_id,value", *(f"item-{i},{value}" for i, value in enumerate(outcomes))]).encode()
 

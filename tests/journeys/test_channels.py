@@ -28,7 +28,7 @@ from service.api.routes.calculations import jobs as job_routes
 from service.api.routes.results import imports as import_routes
 from service.api.routes.results import results as result_routes
 from service.domain.plans.preregistration import Preregistration
-from service.domain.results import sealing
+from service.domain.results import sealed_files, sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.errors import Conflict, InvalidData
@@ -56,7 +56,7 @@ from tests.journeys.channels import (
 )
 
 from .conftest import Service
-from .import_channels import imported, left_open, pinned
+from .import_channels import imported, kept, left_open, pinned
 from .plan_channels import claims, embargoed
 
 pytestmark = pytest.mark.any_database
@@ -173,6 +173,10 @@ def _in_contents(patch: Patch, sealed: Sealed) -> None:
     patch.setattr(import_routes, "_batch", leak)
 
 
+def _in_kept_files(patch: Patch, _sealed: Sealed) -> None:
+    patch.setattr(sealed_files, "_filled", lambda size: max(1, size))
+
+
 def _in_voids(patch: Patch, sealed: Sealed) -> None:
     def leak(_session: Any, _caller: Any, of: Preregistration, *_: Any, **__: Any) -> Any:
         raise Conflict(f"too late for {sealed[of.id]}")
@@ -272,6 +276,7 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
     "ETags": (tags, _in_tags),
     "progress": (status_counts, _in_status_counts),
     "import reports and file hashes": (imported, _in_imports),
+    "kept files": (kept, _in_kept_files),
     "pinned contents": (pinned, _in_contents),
     "voids": (voided, _in_voids),
     "logs and request sizes": (log_lines, _in_log_lines),

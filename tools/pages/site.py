@@ -46,6 +46,7 @@ SHELVES: dict[str, dict[str, str]] = {
         "mcp": "an agent asks and reads, and a person locks",
         "deployment": "containers, Postgres, the proxy in front",
         "sign-in": "OpenID Connect for the pages: groups to projects and scopes",
+        "artefacts": "files of imports, kept sealed in the data directory or a bucket",
         "operations": "backup, restore, systemd",
         "scale": "more machines, and how far the design goes",
     },

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from itertools import islice
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from forelock import files, settings, text
 from forelock.arguments import positive
@@ -22,6 +19,7 @@ from forelock.client import Client
 from forelock.commands.common import bare, command
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem
+from forelock.replacing import replacing
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.logs import open_newest, require_grown
@@ -121,7 +119,7 @@ def _receipts(options: argparse.Namespace, client: Client) -> int:
 def _bundle(options: argparse.Namespace, client: Client) -> int:
     sizes = [read_checkpoint_file(path)[1] for path in options.checkpoint]
     target = options.output or f"{options.id}.zip"
-    with _replacing(target) as file:
+    with replacing(target) as file:
         size = client.bundle(options.id, file, kept=sizes)
     return show(
         options,
@@ -142,7 +140,7 @@ def _checkpoint(options: argparse.Namespace, client: Client) -> int:
     except TransparencyFault as fault:
         stays = f"; {options.file} stays as it is, and another log is kept in another file" if there else ""
         raise ForelockError(f"the service's checkpoint was not kept: {fault}{stays}") from None
-    with _replacing(options.file) as file:
+    with replacing(options.file) as file:
         file.write(note.encode())
     newest, key = log.checkpoint, log.keys[-1]
     if not there and not options.key:
@@ -262,21 +260,3 @@ def _kept_bytes(path: str) -> bytes:
     if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
         raise FileFault(f"{path}: is too large to be a checkpoint")
     return files.read_bytes(path)
-
-
-@contextmanager
-def _replacing(path: str) -> Iterator[BinaryIO]:
-    """A file that takes its name when it is whole, and leaves nothing behind otherwise."""
-    target = Path(path)
-    try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            try:
-                yield file.file  # type: ignore[misc]
-                file.flush()
-                os.fchmod(file.fileno(), 0o644)
-                os.replace(file.name, target)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-    except OSError as error:
-        raise files.unwritten(path, error) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,8 +226,11 @@ def store(
     file: ImportedFile,
     form: str,
     render: Callable[[int | None, Sequence[BatchReceipt]], idempotency.StoredResponse],
+    keep: Callable[[Session, int, datetime], None] = lambda *_: None,
 ) -> tuple[Answer, bool]:
     """Store the batches of an import, all of them or none; and whether a job was queued.
+
+    `keep` is called with the number of an import that has some, in the transaction of its rows.
 
     Raises:
         ForelockError: what the first batch that is not taken would be answered alone.
@@ -262,6 +266,7 @@ def store(
                 key_id=caller.id,
             )
             imports.append(session, new)
+            keep(session, number, now)
         response = render(number, stored.accepted)
         with together(session):
             if stored.leaves is not None:

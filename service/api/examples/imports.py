@@ -73,3 +73,16 @@ FILE: dict[str, Any] = {
     "table": None,
     "problem": None,
 }
+ARTEFACTS: dict[str, Any] = {
+    "items": [
+        {
+            "number": 1,
+            "format": "inspect",
+            "received_at": _AT,
+            "sha256": "9f86" * 16,
+            "size": 1_204_331,
+            "kept": True,
+        }
+    ],
+    "next_cursor": None,
+}

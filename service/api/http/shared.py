@@ -11,6 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import Request
 
 from service.actions.ledger.signer import Signer
+from service.actions.results.artefacts import Keeping
 from service.actions.results.group_commit import Posting
 from service.actions.results.results import LockedPlans
 from service.actions.verdicts.jobs import Quota
@@ -56,6 +57,8 @@ class Services:
     posting: Posting
     signer: Signer
     reads: Reads
+    keeping: Keeping | None = None
+    """Where files of imports are kept, if they are."""
     sign_in: SignIn | None = None
     """A provider by which people sign in to the pages, if there is one."""
     plans: LockedPlans = field(default_factory=LockedPlans)

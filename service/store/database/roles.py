@@ -15,6 +15,7 @@ API, RUNNER = "forelock_api", "forelock_runner"
 GRANTS: Mapping[str, tuple[str, str]] = {
     "alembic_version": ("SELECT", "SELECT"),
     "alterations": ("SELECT, INSERT, DELETE", "SELECT, INSERT"),
+    "artefacts": ("SELECT, INSERT, DELETE", ""),
     "audit_events": ("SELECT, INSERT", "INSERT"),
     "batch_voids": ("SELECT, INSERT", "SELECT"),
     "batches": ("SELECT, INSERT", "SELECT"),

@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from functools import partial
 
 from anyio import to_thread
 
 from service.actions.ledger.signer import CheckpointRefused
+from service.actions.results import artefacts
 from service.api.http.shared import Services
 from service.keyring.signer_state import SignerStateError
 from service.processes.memory import give_back
@@ -21,6 +23,8 @@ from service.telemetry.logs import ERRORS, location
 EVERY_SECONDS = 60.0
 SIGN_SECONDS = 10.0
 """How long a batch waits for a checkpoint at most; locks and verdicts do not wait for this."""
+OLD_FILES_SECONDS = 3600.0
+"""How often kept files whose time is over are looked for."""
 READS_SECONDS = 1.0
 """How often reads that were noted go into the audit log."""
 KEEP_ANSWERS = timedelta(days=7)
@@ -33,7 +37,10 @@ async def beside(services: Services) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
     services.importers.open()
-    tasks = [asyncio.create_task(keep(services)) for keep in (_keep_house, _keep_signing, _write_reads)]
+    tasks = [
+        asyncio.create_task(keep(services))
+        for keep in (_keep_house, _keep_signing, _write_reads, _forget_files)
+    ]
     warm = asyncio.create_task(to_thread.run_sync(_load, services))
     try:
         yield
@@ -83,6 +90,13 @@ async def _write_reads(services: Services) -> None:
             await _quietly(services.reads.write)
 
 
+async def _forget_files(services: Services) -> None:
+    keeping = services.keeping
+    while keeping is not None and keeping.days is not None:
+        await asyncio.sleep(OLD_FILES_SECONDS)
+        await _quietly(partial(artefacts.forget_old, services.database, keeping))
+
+
 def forget_old_answers(services: Services) -> None:
     """Drop stored answers, and ended sessions, that nobody will ask for again."""
     with services.database.write() as session:
@@ -91,7 +105,7 @@ def forget_old_answers(services: Services) -> None:
         ended_sessions.sweep(session, now)
 
 
-async def _quietly(work: Callable[[], None]) -> None:
+async def _quietly(work: Callable[[], object]) -> None:
     try:
         await to_thread.run_sync(work)
     except Exception as error:  # noqa: BLE001  # tried again in a minute

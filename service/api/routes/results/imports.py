@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from anyio import to_thread
 from fastapi import Depends, Query, Request, Response
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from service.actions.plans import namings
+from service.actions.results import artefacts, results
 from service.actions.results import imports as actions
-from service.actions.results import results
 from service.actions.results.posting import BatchReceipt
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
@@ -175,21 +176,29 @@ async def import_results(
         plan, most = terms.plan.canonical_text(), shared.settings.max_rows
         pinned = terms.manifests[where].content_sha256 is not None
         file = await _aside(request, shared, aside.imported, upload, plan, format, where, arm, most, pinned)
-    fitted = await to_thread.run_sync(
-        lambda: actions.fit(
-            file,
-            terms,
-            mapping,
-            where,
-            run=run,
-            on_duplicate=on_duplicate,
-            complete=complete,
-            allowed=allow_different,
+        fitted = await to_thread.run_sync(
+            lambda: actions.fit(
+                file,
+                terms,
+                mapping,
+                where,
+                run=run,
+                on_duplicate=on_duplicate,
+                complete=complete,
+                allowed=allow_different,
+            )
         )
-    )
+        put = await to_thread.run_sync(_put_away, shared, caller, prereg_id, upload)
     return await to_thread.run_sync(
-        _store, shared, caller, once, prereg_id, terms, file, fitted, mapping.format
+        _store, shared, caller, once, prereg_id, terms, file, fitted, mapping.format, put
     )
+
+
+def _put_away(shared: Services, caller: Key, prereg_id: str, upload: Upload) -> artefacts.PutAway | None:
+    """The file in its place, before its rows are in theirs."""
+    if shared.keeping is None:
+        return None
+    return artefacts.put_away(shared.database, shared.keeping, caller, prereg_id, upload.file, upload.size)
 
 
 async def _aside(
@@ -246,7 +255,16 @@ def _store(
     file: ImportedFile,
     fitted: Sequence[actions.Fitted],
     form: str,
+    put: artefacts.PutAway | None,
 ) -> Response:
+    named = False
+
+    def keep(session: Session, number: int, now: datetime) -> None:
+        nonlocal named
+        if put is not None:
+            artefacts.keep(session, prereg_id, number, put, now)
+            named = True
+
     def render(number: int | None, accepted: Sequence[BatchReceipt]) -> StoredResponse:
         last = accepted[-1]
         made = ImportReport(
@@ -262,7 +280,12 @@ def _store(
 
     attempt = once.attempt(actions.fingerprint(fitted))
     posted = actions.submissions(caller, prereg_id, terms, fitted, attempt)
-    answered, queued = actions.store(shared.database, posted, file, form, render)
+    try:
+        answered, queued = actions.store(shared.database, posted, file, form, render, keep)
+    finally:
+        # Where the commit itself failed nobody knows whether the row is there: then the file stays.
+        if put is not None and shared.keeping is not None and not named:
+            artefacts.take_back(shared.keeping, put)
     if queued:
         nudge(shared.settings.runner_socket)
     return sent(answered)
