@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from service.config import Settings
+from service.config import Settings, read_settings
 from service.keyring.keyring import FILES
 
 PLACE = Path(__file__).parents[1] / "charts" / "forelock"
@@ -58,7 +58,8 @@ def secrets(pod: dict[str, Any]) -> set[tuple[str, str | None]]:
     (container,) = pod["spec"]["containers"]
     found = {(each["secret"]["secretName"], None) for each in pod["spec"]["volumes"] if "secret" in each}
     given = [each["valueFrom"]["secretKeyRef"] for each in container.get("env", ()) if "valueFrom" in each]
-    return found | {(each["name"], each["key"]) for each in given}
+    whole = {(each["secretRef"]["name"], None) for each in container.get("envFrom", ())}
+    return found | whole | {(each["name"], each["key"]) for each in given}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
@@ -102,6 +103,11 @@ def test_every_value_is_used_and_has_its_schema() -> None:
         {"api": VALUES["api"] | {"replicas": 0}},
         {"workers": VALUES["workers"] | {"replica": 3}},
         {"secret": "x"},
+        {"signIn": VALUES["signIn"] | {"issuer": "id.example.org"}},
+        {"signIn": VALUES["signIn"] | {"clientId": 'x", value: "y'}},
+        {"signIn": VALUES["signIn"] | {"scope": 'openid" "x'}},
+        {"artefacts": VALUES["artefacts"] | {"place": "directory"}},
+        {"api": VALUES["api"] | {"serviceAccount": "x\n  hostNetwork: true"}},
     ],
 )
 def test_a_value_that_would_make_other_manifests_is_refused(wrong: dict[str, Any]) -> None:
@@ -124,6 +130,49 @@ def test_other_values_arrive_where_they_belong() -> None:
     assert {"name": "FORELOCK_POOL_WORKERS", "value": "7"} in runner["env"]
     policies = [each for each in documents if each["kind"] == "NetworkPolicy"]
     assert str(policies).count("fd00::5/128") == 3
+
+
+def environment(values: dict[str, Any]) -> dict[str, str]:
+    """What the API's settings are made of, as the chart gives it in the open."""
+    named_ = {named(each): each for each in rendered(values)}
+    (api,) = named_["StatefulSet-forelock-api"]["spec"]["template"]["spec"]["containers"]
+    return {each["name"]: each["value"] for each in api["env"] if "value" in each}
+
+
+def settings_of(values: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name, value in environment(values).items():
+        monkeypatch.setenv(name, value)
+    return read_settings({}, pytest.fail)
+
+
+def test_without_values_nobody_signs_in_by_a_provider_and_no_file_is_kept(monkeypatch) -> None:
+    settings = settings_of(VALUES, monkeypatch)
+    assert (settings.oidc_issuer, settings.oidc_client_secret_file, settings.outgoing_allow) == (
+        None,
+        None,
+        None,
+    )
+    assert (settings.artefacts, settings.artefact_days) == ("off", None)
+
+
+def test_values_of_signing_in_and_of_files_are_what_the_service_reads(monkeypatch) -> None:
+    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)]
+    (more,) = (block for block in shown if "signIn" in block)
+    values = VALUES | more
+    jsonschema.validate(values, SCHEMA)
+    settings = settings_of(values, monkeypatch)
+    assert (settings.oidc_issuer, settings.oidc_client_id) == ("https://id.example.org", "forelock")
+    assert str(settings.oidc_client_secret_file) == "/sign-in/client-secret"
+    assert str(settings.oidc_grants_file) == "/sign-in/grants.toml"
+    assert settings.artefacts == "s3://evidence/forelock"
+    assert (
+        str(next(each for each in rendered(values) if named(each) == "NetworkPolicy-forelock-api")).count(
+            "203.0.113."
+        )
+        == 2
+    )
+    (made,) = re.findall(r"secret generic forelock-sign-in (.*)", README)
+    assert re.findall(r"--from-file=(\S+)", made) == ["grants.toml", "client-secret"]
 
 
 def test_helm_lints_and_renders_the_same() -> None:
@@ -169,7 +218,12 @@ def test_a_pod_can_do_nothing_it_need_not(name) -> None:
 def test_each_part_has_its_own_secrets() -> None:
     assert {name.removeprefix("forelock-"): secrets(pod) for name, pod in PODS.items()} == {
         "migrate": {("forelock-database", "owner")},
-        "api": {("forelock-database", "api"), ("forelock-api-keys", None)},
+        "api": {
+            ("forelock-database", "api"),
+            ("forelock-api-keys", None),
+            ("forelock-sign-in", None),
+            ("forelock-artefacts", None),
+        },
         "runner": {
             ("forelock-database", "runner"),
             ("forelock-runner-keys", None),
