@@ -7,7 +7,7 @@ from alembic import context
 
 from service.config import Settings
 from service.store.database.engine import Database
-from service.store.database.series_tables import metadata  # of all tables
+from service.store.database.every_table import metadata
 
 
 def run(connection: sa.Connection) -> None:

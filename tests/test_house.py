@@ -50,6 +50,7 @@ PLANTS = {
     "SQL only in the store": {"service/domain/plans/planted.py": "import sqlalchemy"},
     "Database drivers and migrations only in the store": {"service/jobs/planted.py": "import psycopg"},
     "Outgoing HTTP only from publish and the client": {"service/actions/planted.py": "import httpx"},
+    "Object storage only in objects": {"service/operation/planted.py": "import obstore"},
     "OpenTelemetry only in traces": {"service/jobs/planted.py": "import opentelemetry.trace"},
     "Dask only in the runner": {"service/api/http/planted.py": "import distributed"},
     "Kernels need numpy and scipy only": {"service/kernels/planted.py": "import pydantic"},

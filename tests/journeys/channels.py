@@ -21,7 +21,7 @@ from service.domain.results.secret_rows import ROW_BYTES
 from service.jobs.delivering import Delivering
 from service.publish.addresses import read_allowed
 from service.publish.http import Outgoing
-from service.store.database.series_tables import metadata  # of all tables
+from service.store.database.every_table import metadata
 from service.web.preregistrations import progress_page
 from tests.chaos.leaks import DRAWN
 from tests.every_route import OPERATIONS, PICTURES

@@ -21,7 +21,7 @@ from service.objects.objects import ObjectsAway
 from service.operation import objects
 from service.operation.starting import CannotStart
 from service.store.database.backups import BackupFailed
-from service.store.database.tables import artefacts as table
+from service.store.database.import_tables import artefacts as table
 from tests.journeys.imported import send
 from tests.object_storage import BUCKET, ObjectStorage, make_bucket, storing
 

@@ -20,7 +20,7 @@ from service.keyring.keyring import Keyring
 from service.processes.wake import Alarm
 from service.store.database import roles, schema
 from service.store.database.engine import Database
-from service.store.database.series_tables import metadata  # of all tables
+from service.store.database.every_table import metadata
 from tests.api.conftest import add_key, add_project
 from tests.journeys.conftest import Service
 from tests.journeys.outbox import drain, judge, sender

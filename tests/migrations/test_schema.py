@@ -17,7 +17,7 @@ from service.domain.ledger import Frontier, leaf_hash
 from service.domain.moment import Moment
 from service.store.database import guards, schema
 from service.store.database.engine import Database
-from service.store.database.series_tables import metadata  # of all tables
+from service.store.database.every_table import metadata
 from service.store.ledger import ledger, ledger_tree
 from service.store.plans import lists
 from service.store.projects import keys

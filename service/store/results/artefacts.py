@@ -9,7 +9,8 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.store.database.tables import artefacts, preregistrations
+from service.store.database.import_tables import artefacts
+from service.store.database.tables import preregistrations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

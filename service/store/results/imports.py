@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.store.database import paging
-from service.store.database.tables import imports
+from service.store.database.import_tables import imports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
