@@ -54,16 +54,22 @@ def verdict_text(
         for hypothesis in verdict["hypotheses"]
     ]
     voided = [
-        f"Batch {batch['batch']} was struck: {plain(batch['reason'])}"
+        say("struck", batch=batch["batch"], reason=plain(batch["reason"]))
         for batch in verdict.get("voided_batches", ())
     ]
-    marks = [
-        _wrapped(
-            f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_concerned(mark)}"
-        )
+    marks = [_wrapped(mark) for mark in _marks(verdict, words or {}, say)]
+    return "\n\n".join([*marks, *blocks, *voided])
+
+
+def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:
+    """What stands against the verdict: its own lines in English, those of its sentences in another language."""
+    told = words.get("marks") or ()
+    if say.language != "en" and told:
+        return [plain(mark.get(say.language) or mark["en"]) for mark in told]
+    return [
+        f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_concerned(mark)}"
         for mark in verdict.get("marks", ())
     ]
-    return "\n\n".join([*marks, *blocks, *voided])
 
 
 def _concerned(mark: Json) -> str:
@@ -94,8 +100,9 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
     clauses = hypothesis.get("clauses") or ()
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
     in_points = any(" pp" in clause["text"] for clause in clauses)
+    why = {entry["clause"]: entry["why"] for entry in spoken.get("open_clauses") or ()}
     for clause in clauses:
-        seen = observed(clause, points=in_points and _is_effect(clause["text"]))
+        seen = observed(clause, say, points=in_points and _is_effect(clause["text"]))
         shown_value = say("observed", value=seen)
         if clause.get("unadjusted") is not None:
             before = _number(clause["unadjusted"], False)
@@ -104,15 +111,24 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
         clause_line = (
             f"  {' ' * max(7 - width_of(mark), 0)}{mark}  {plain(clause['text']):<{width}}  {shown_value}"
         )
-        lines.append(clause_line + (f" ({plain(clause['reason'])})" if clause.get("reason") else ""))
+        reason = in_language(why.get(clause["text"]), clause.get("reason"), say)
+        lines.append(say("with_note", name=clause_line, note=reason) if reason else clause_line)
     if hypothesis.get("reason") and explain:
-        lines.append(_wrapped(f"because {plain(hypothesis['reason'])}"))
+        reason = in_language(spoken.get("reason"), hypothesis["reason"], say)
+        lines.append(_wrapped(say("because", reason=reason)))
+    said = {entry["id"]: entry["says"] for entry in spoken.get("tests") or ()}
     for test, answer in (hypothesis.get("analyses") or {}).items():
-        sentence = plain(((answer or {}).get("analysis") or {}).get("sentence") or "")
+        english = ((answer or {}).get("analysis") or {}).get("sentence")
+        sentence = in_language(said.get(test), english, say)
         lines += [_wrapped(f"{plain(test)}: {sentence}")] if sentence and explain else []
     step = plain((spoken.get("next") or {}).get(say.language) or "")
     lines += [_wrapped(step)] if step else []
     return "\n".join(lines)
+
+
+def in_language(words: Json | None, english: Any, say: Say) -> str:
+    """What a verdict keeps in English, in the language of the reader where its words have it."""
+    return plain((words or {}).get(say.language) or english or "")
 
 
 def hanging(words: str, first: str, rest: str | None = None) -> str:
@@ -124,17 +140,18 @@ def _wrapped(sentences: str) -> str:
     return hanging(sentences, "  ", "    ")
 
 
-def observed(clause: Json, *, points: bool) -> str:
+def observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
     """What a clause saw; a proportion in percentage points where the rule speaks of them."""
     value = clause.get("observed")
     if value is None:
-        return "nothing"
+        return say("observed_nothing")
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return say("observed_true" if value else "observed_false")
     if isinstance(value, Mapping):
         if value.get("low") is None and value.get("high") is None:
-            return "not defined"
-        return f"[{_number(value.get('low'), points)}, {_number(value.get('high'), points)}]"
+            return say("observed_undefined")
+        low, high = (_number(value.get(end), points) for end in ("low", "high"))
+        return f"[{low or say('unbounded')}, {high or say('unbounded')}]"
     return _number(value, points)
 
 
@@ -146,7 +163,7 @@ def _is_effect(clause: str) -> bool:
 
 def _number(value: Any, points: bool) -> str:
     if value is None:
-        return "unbounded"
+        return ""
     return f"{100 * value:+.2f} pp" if points else f"{value:.4g}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from service.domain.evidence.card import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.domain.power.lead import size_of
 from service.reports.prereg.text import sentence, written
 from service.words import Language, say

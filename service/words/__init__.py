@@ -19,6 +19,7 @@ from service.words.messages import (
     spoken,
     text_of,
 )
+from service.words.retelling import retell
 
 __all__ = [
     "LANGUAGES",
@@ -30,6 +31,7 @@ __all__ = [
     "listed",
     "message",
     "read",
+    "retell",
     "say",
     "speak",
     "speaking",

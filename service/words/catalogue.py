@@ -121,7 +121,7 @@ def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:
 
     For what is stored in English alone. Templates are asked in the order of how much of the text is their own.
     """
-    for code, template in _by_length(room):
+    for code, template in by_length(room):
         values = template.read(room, text)
         if values is not None:
             return code, values
@@ -129,7 +129,7 @@ def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:
 
 
 @cache
-def _by_length(room: str) -> tuple[tuple[str, Template], ...]:
+def by_length(room: str) -> tuple[tuple[str, Template], ...]:
     """The English templates of a room, those that say most by themselves first."""
 
     def own_length(entry: tuple[str, Template]) -> int:

@@ -139,7 +139,7 @@ def with_tests(*tests: dict[str, Any]) -> Report:
     found["hypotheses"] = found["hypotheses"][:1]
     found["hypotheses"][0]["tests"] = [
         {"id": "t", "test": "welch", "delta": None, "ci": None, "p_value": None, "p_bound": None, "statistics": {},
-         "effects": {}, "sentence": "It says so."} | each
+         "effects": {}, "sentence": "It says so.", "says": {"en": "It says so.", "zh": "如此。"}} | each
         for each in tests
     ]  # fmt: skip
     return Report.model_validate(found)

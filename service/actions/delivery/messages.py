@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.ledger import proofs
 from service.domain.ledger import Receipt
-from service.domain.notes.notes import in_words
+from service.domain.notes.said import in_words
 from service.domain.outgoing import PING, WebhookFormat, members_of, payload
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.grammar import parse

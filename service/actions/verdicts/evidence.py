@@ -10,7 +10,8 @@ from service.actions.results.unblinding import seals
 from service.domain.deviations import deviation
 from service.domain.deviations.rules import Classification
 from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_record
-from service.domain.notes.notes import HypothesisSentences, Words, sentences
+from service.domain.notes.notes import HypothesisSentences, sentences
+from service.domain.notes.said import Words
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import power_at_reference

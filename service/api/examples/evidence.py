@@ -40,6 +40,21 @@ SENTENCES: dict[str, Any] = {
                 "在 longmemeval 上，C3 与 C1 的 accuracy 之差为 +0.40 个百分点（n = 500）。这并不表明两组相同。",
             },
             "notes": [],
+            "tests": [
+                {
+                    "id": "tost",
+                    "says": {
+                        "en": "The candidate differs from the baseline by +0.40 pp (n = 500); effects beyond "
+                        "±2.00 pp are not rejected at alpha 0.05 (90% tango CI -2.10 pp to +2.90 pp, p = 0.146), "
+                        "which does not show that there are any.",
+                        "zh": "候选组与基线组之差为 +0.40 个百分点（n = 500）；在 alpha = 0.05 下不拒绝超出 "
+                        "±2.00 个百分点的效应（90% tango 置信区间 -2.10 个百分点至 +2.90 个百分点，"
+                        "p = 0.146），这并不表明存在这样的效应。",
+                    },
+                }
+            ],
+            "open_clauses": [],
+            "reason": None,
             "next": {
                 "en": "Next: if the true difference is the observed +0.40 pp, no number of items makes the rule "
                 "hold in 80 of 100 studies.",

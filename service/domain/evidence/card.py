@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.notes.notes import Words, in_words
+from service.domain.notes.said import Words, in_words
 from service.records import Record
 from service.words import Message, message
 

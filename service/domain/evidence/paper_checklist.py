@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from service.domain.evidence.card import Check, Piece, PieceId, Score, title, total
-from service.domain.notes.notes import Words, in_words
+from service.domain.notes.said import Words, in_words
 from service.domain.plans.strings import Line
 from service.records import Record, StrictRecord
 from service.words import Message, message

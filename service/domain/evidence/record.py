@@ -15,7 +15,8 @@ from service.domain.checks.claim import asserts_claim
 from service.domain.decision.members import P_FIELDS
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
-from service.domain.notes.notes import HypothesisSentences, Note, Words, in_words, marks_in_words
+from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
+from service.domain.notes.said import Words, in_words
 from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State

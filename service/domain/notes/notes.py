@@ -10,6 +10,14 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from service.domain.notes.next_steps import TARGET, next_step
+from service.domain.notes.said import (
+    AnswerWords,
+    ClauseWords,
+    Words,
+    answers_in_words,
+    in_words,
+    open_clauses,
+)
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
@@ -18,19 +26,12 @@ from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.headline import headline
 from service.domain.verdicts.words.numbers import difference, points
-from service.domain.verdicts.words.reasons import reason_message
+from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.records import Record
-from service.words import Value, listed, message, text_of
+from service.words import Value, listed, message
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
-
-
-class Words(Record):
-    """The same said in two languages."""
-
-    en: str
-    zh: str
 
 
 class Note(Record):
@@ -52,6 +53,11 @@ class HypothesisSentences(Record):
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
+    tests: tuple[AnswerWords, ...] = Field((), description="What every test said.")
+    open_clauses: tuple[ClauseWords, ...] = Field(
+        (), description="Why clauses cannot be decided, of those that say why."
+    )
+    reason: Words | None = Field(None, description="Why the outcome is not what the rule alone says.")
 
 
 def sentences(
@@ -78,12 +84,10 @@ def _sentences(
         sentences=Words(en=verdict.sentence, zh=sentence(setting, verdict, marks, "zh")),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),
+        tests=answers_in_words(verdict),
+        open_clauses=open_clauses(verdict),
+        reason=None if verdict.reason is None else in_words(reason_of(verdict)),
     )
-
-
-def in_words(value: Value) -> Words:
-    """A message in every language that records have."""
-    return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
 
 
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:

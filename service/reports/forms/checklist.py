@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.domain.plans.preregistration import State
 from service.records import Record
 from service.reports.forms.facts_of_plan import OF_PLAN

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.domain.plans.sections.arms import ArmCard
 from service.reports.forms.known import Fact, Known, same, worded
 

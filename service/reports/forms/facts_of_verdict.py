@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.reports.forms.known import Fact, Known, same, worded
 from service.reports.verdict.content import HypothesisReport
 from service.reports.verdict.words import (

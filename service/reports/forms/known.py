@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from service.domain.evidence.record import EvidenceCard
-from service.domain.notes.notes import Words, in_words
+from service.domain.notes.said import Words, in_words
 from service.domain.outgoing import Link
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.reports.forms.checklist import Answered, Checklist
 from service.reports.prereg.text import sentence, written
 from service.words import Language, say

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.records import Record
 
 StandardName = Literal["gpai", "neurips", "nist", "reforms"]

@@ -12,7 +12,8 @@ from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
-from service.domain.notes.notes import HypothesisSentences, Words
+from service.domain.notes.notes import HypothesisSentences
+from service.domain.notes.said import Words, answers_in_words
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.arms import ArmCard, one_line
@@ -75,6 +76,7 @@ class TestFound(Record):
         (), description="What it estimates beside the difference, with intervals."
     )
     sentence: str
+    says: Words = Field(description="The sentence in two languages.")
 
 
 class HypothesisReport(Record):
@@ -297,6 +299,7 @@ def _hypothesis(
 
 
 def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
+    said = {answer.id: answer.says for answer in answers_in_words(judged)}
     for name, stored in judged.analyses.items():
         answer = Answer(stored)
         analysis = answer.analysis
@@ -314,7 +317,8 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
             statistics=_numbers(analysis, STATISTICS),
             effects=_numbers(analysis, EFFECTS),
             estimates=tuple(_estimates(analysis)),
-            sentence=str(analysis.member("sentence") or stored.get("reason") or ""),
+            sentence=said[name].en,
+            says=said[name],
         )
 
 

@@ -53,6 +53,12 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
         yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
 
 
+def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+    for test in hypothesis.tests:
+        yield f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}"
+        yield f"  - {sentence(test.says.zh if language == 'zh' else test.says.en)}"
+
+
 def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"## {_line(hypothesis.id)}{colon(language)}{outcome_word(hypothesis.outcome, language)}"
     yield paragraph(hypothesis.statement)
@@ -60,13 +66,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
         yield f"### {say('basic', language)}"
         yield _table(*statistics_table(hypothesis, language))
     yield f"### {say('tests', language)}"
-    yield (
-        "\n".join(
-            f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}\n  - {sentence(test.sentence)}"
-            for test in hypothesis.tests
-        )
-        or "–"
-    )
+    yield "\n".join(_tests(hypothesis, language)) or "–"
     rows = interval_rows(hypothesis, language)
     if rows:
         yield f"### {say('intervals', language)}"

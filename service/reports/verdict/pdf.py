@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.reports.charts.draw import FONTS
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
@@ -138,7 +138,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "head": (say("test", language), say("difference", language), say("interval", language),
                      say("method", language), "p"),
             "rows": [*arms, *rows_of_tests(hypothesis, language)],
-            "said": [in_pieces(f"`{test.id}` {test.sentence}") for test in hypothesis.tests],
+            "said": [in_pieces(f"`{test.id}` {_of(test.says, language)}") for test in hypothesis.tests],
         },
         "rule": hypothesis.rule,
         "clauses": {

@@ -23,7 +23,8 @@ from service.reports.charts.style import Spec
 from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
 from service.web.html.pictures import Drawn, drawn_for_page
-from service.words import Language
+from service.web.html.speech import language_of
+from service.words import Language, retell
 
 WAIT_SECONDS = 4.0
 """A page waits so long for a job before it tells where the answer will be."""
@@ -34,6 +35,10 @@ class AnswerView:
     """An answer as a page shows it."""
 
     sentence: str
+    english: bool
+    """The sentence is English on a page in another language."""
+    in_english: bool
+    """The answer was computed in English, and so are its warnings."""
     analysis: Mapping[str, Any]
     warnings: list[Any]
     picture: Drawn | None
@@ -51,7 +56,8 @@ async def answer_to(
     Raises:
         ForelockError: as the API refuses it.
     """
-    outcome = await compute_or_queue(request, Content([body], JSON), test, AT_ONCE_SECONDS)
+    language = language_of(request)
+    outcome = await compute_or_queue(request, Content([body], JSON), test, AT_ONCE_SECONDS, language)
     if isinstance(outcome, aside.Computed):
         answer: dict[str, Any] = json.loads(outcome.answer)
         return answer
@@ -82,8 +88,12 @@ async def view_answer(
     spec = await to_thread.run_sync(_spec, test, answer, language)
     text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
     picture = None if spec is None else await drawn_for_page(request, spec)
+    sentence = str(answer["analysis"]["sentence"])
+    told = retell(sentence, language) or sentence  # a job computes in English, whoever asked for it
     return AnswerView(
-        sentence=str(answer["analysis"]["sentence"]),
+        sentence=told,
+        english=language != "en" and told.isascii(),
+        in_english=language != "en" and told != sentence,
         analysis=answer["analysis"],
         warnings=list(answer.get("warnings") or ()),
         picture=picture,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from service.domain.notes.next_steps import next_step
+from service.domain.notes.said import answers_in_words
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Claim, Hypothesis
-from service.domain.rules.answers import Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
@@ -173,7 +173,7 @@ def _number(value: float, *, points: bool) -> str:
 
 
 def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:
-    for name, stored in judged.analyses.items():
-        answer = Answer(stored)
-        sentence = answer.analysis.member("sentence") if answer.has_analysis else stored.get("reason")
-        yield AnalysisView(name, str(sentence or say("pages.no_analysis")))
+    for answer in answers_in_words(judged):
+        text = answer.says.zh if say.language == "zh" else answer.says.en
+        english = say.language != "en" and bool(text) and text.startswith(answer.says.en)
+        yield AnalysisView(answer.id, text or say("pages.no_analysis"), english)

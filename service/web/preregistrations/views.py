@@ -27,6 +27,8 @@ class AnalysisView:
 
     name: str
     sentence: str
+    english: bool
+    """It is English on a page in another language."""
 
 
 @dataclass(frozen=True, slots=True)

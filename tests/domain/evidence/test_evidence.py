@@ -13,7 +13,7 @@ import pytest
 from service.domain.evidence.card import PieceId
 from service.domain.evidence.paper_checklist import BELONGS, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, of_record
-from service.domain.notes.notes import Words
+from service.domain.notes.said import Words
 from service.domain.power.rule_power import rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.reports.evidence_card import print_card

@@ -17,7 +17,8 @@ from service.api.http.serving.route import audited, refuses, router
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.evidence.paper_checklist import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
-from service.domain.notes.notes import HypothesisSentences, Words, marks_in_words
+from service.domain.notes.notes import HypothesisSentences, marks_in_words
+from service.domain.notes.said import Words
 from service.domain.plans.family import FamilyPlace
 from service.store.plans import preregistrations
 

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import binomtest
 
 from service.domain.notes.next_steps import about
-from service.domain.notes.notes import HypothesisSentences, Words, sentences
+from service.domain.notes.notes import HypothesisSentences, sentences
+from service.domain.notes.said import Words
 from service.domain.notes.winners_curse import exaggeration
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule

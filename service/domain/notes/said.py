@@ -1,0 +1,80 @@
+"""What the parts of a verdict say by themselves, in two languages: every test's sentence, and why a clause is open.
+
+A verdict keeps both as English sentences. The templates that made them say them anew in another language; where none
+does, as of a verdict of another release, the English stands with a word that it is all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from service.domain.rules.answers import Answer
+from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.words.reasons import reason_message
+from service.records import Record
+from service.words import Language, Value, message, read, retell, text_of
+
+
+class Words(Record):
+    """The same said in two languages."""
+
+    en: str
+    zh: str
+
+
+class AnswerWords(Record):
+    """What a test said of a hypothesis."""
+
+    id: str = Field(description="The test, as the plan calls it.")
+    says: Words = Field(
+        description="The English one is that of the verdict; empty where the test said nothing."
+    )
+
+
+class ClauseWords(Record):
+    """Why a clause cannot be decided."""
+
+    clause: str
+    why: Words
+
+
+def in_words(value: Value) -> Words:
+    """A message in every language that records have."""
+    return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
+
+
+def answers_in_words(judged: HypothesisVerdict) -> tuple[AnswerWords, ...]:
+    """The sentence of every test of a hypothesis, or why it has none."""
+    return tuple(AnswerWords(id=name, says=says) for name, says in _answers(judged))
+
+
+def _answers(judged: HypothesisVerdict) -> Iterator[tuple[str, Words]]:
+    for name, stored in judged.analyses.items():
+        answer = Answer(stored)
+        sentence = answer.analysis.member("sentence") if answer.has_analysis else None
+        english = str(sentence or stored.get("reason") or "")
+        yield name, Words(en=english, zh=tell_answer(english, "zh"))
+
+
+def tell_answer(english: str, language: Language) -> str:
+    """A test's sentence as a verdict keeps it, or the reason why there is none, in a language."""
+    if language == "en" or not english:
+        return english
+    told = retell(english, language)
+    if told is not None:
+        return told
+    reason = read("reasons", english)
+    if reason is not None:
+        return reason.text(language)
+    return message("verdicts.in_english_alone", sentence=english).text(language)
+
+
+def open_clauses(judged: HypothesisVerdict) -> tuple[ClauseWords, ...]:
+    """Why clauses of the rule cannot be decided, of those that say why."""
+    return tuple(
+        ClauseWords(clause=clause.text, why=in_words(reason_message(clause.reason)))
+        for clause in judged.clauses
+        if clause.reason
+    )

@@ -1,0 +1,75 @@
+"""Sentences of tests that were stored in English: told in Chinese they are what the test would have said."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.errors import ForelockError
+from service.stats.shared.declaring import registry
+from service.words import retell, say, speaking
+from service.words.retelling import take_apart
+from tests.drawing import draws
+from tests.stats.cases import cases_of
+
+NEVER_STORED = ("run-series",)
+"""A calculator whose page and command say its answer in the reader's language: it judges no plan and is no job."""
+CASES = 2
+SECONDS = 0.05
+
+
+@pytest.mark.parametrize("name", sorted({*registry.latest()} - {*NEVER_STORED}))
+def test_a_stored_sentence_is_told_as_the_test_says_it(name: str) -> None:
+    test, compared = registry.find(name), 0
+    use = cases_of(name)
+    options = [{}, *(dict(one) for arms in use.mirrored.values() for one in arms[:1])][:2]
+    bodies = [dict(test.example), *islice(use.degenerate(), CASES)]
+    for body in [{**body, **option} for body in bodies for option in options]:
+        try:
+            request = test.request.model_validate(body)
+            if test.cost(request) > SECONDS:
+                continue
+            english = test.answer(request).analysis.sentence
+            with speaking("zh"):
+                chinese = test.answer(request).analysis.sentence
+        except (ForelockError, ValueError):
+            continue
+        compared += 1
+        if "none, " not in english:  # a look without an end, of boundaries that no data were given for
+            assert retell(english, "zh") == chinese
+    assert compared or test.cost(test.request.model_validate(dict(test.example))) > SECONDS
+
+
+def test_names_of_an_author_may_hold_what_templates_hold() -> None:
+    name = "a' share the best mean (1), 'b"
+    opening = say(
+        "boards.opening", arms=2, where="12 items", gaps="", ahead=f"'{name}'", count=1, kind="mean", mean="0.5",
+        best=say("boards.any_best", level="95%"),
+    )  # fmt: skip
+    pairs = say("boards.pairs_none", told=0, pairs=1, alpha="0.05", closest="")
+    told = retell(f"{opening} {pairs}", "zh")
+    assert told is not None
+    assert name in told
+    assert told.startswith("12 个题目上的 2 个组中")
+
+
+def test_what_no_template_says_is_not_told() -> None:
+    assert retell("Something that nobody says any more, p = 0.05.", "zh") is None
+    assert retell("Something that nobody says any more.", "en") == "Something that nobody says any more."
+    assert take_apart("") is None
+
+
+def test_a_hostile_sentence_is_given_up() -> None:
+    assert retell("Of 2 arms on 2 items, " + "'a', " * 700, "zh") is None
+    assert retell("x" * 100_000, "zh") is None
+
+
+@settings(max_examples=draws(75))
+@given(st.text(alphabet="n=( );,'p0", max_size=60))
+def test_no_text_breaks_the_reader(tail: str) -> None:
+    english = "The candidate differs from the baseline by +1.00 pp (" + tail
+    known = retell(english, "zh")
+    assert known is None or "候选组" in known
