@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from service.domain.decision.family import policy_of
 from service.domain.plans.items.unit_order import ranks
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan, TestUse
@@ -62,7 +63,7 @@ def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Out
     return Analyses(
         {setting.hypothesis.id: _observe(setting, manifests, outcomes) for setting in plan.settings},
         registry.library_versions(),
-        joint_family(plan, manifests, outcomes),
+        joint_family(plan, manifests, outcomes) if policy_of(plan.plan) == "max_t" else None,
     )
 
 

@@ -86,11 +86,9 @@ def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
 
 def joint_family(
     resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> JointFamily | None:
-    """The family of a plan under `max_t`; None under another policy."""
+) -> JointFamily:
+    """The family of a plan whose policy is `max_t`."""
     plan = resolved.plan
-    if plan.multiplicity is None or plan.multiplicity.policy != "max_t":
-        return None
     family = [setting for name in members(plan) if (setting := resolved.of(name)) is not None]
     reason = _why_apart(plan, family)
     if reason is not None:

@@ -43,7 +43,7 @@ from service.domain.verdicts.records import (
 )
 from service.domain.verdicts.selection import bound_selection
 from service.domain.verdicts.shortfall import why_short
-from service.domain.verdicts.slices import by_slice, ways_of
+from service.domain.verdicts.slices import by_slice, section_of, ways_of
 from service.domain.verdicts.stopping import up_to_stop
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
@@ -202,12 +202,14 @@ def _describe(
     if verdict.outcome != "invalid":
         paired = pair_up(setting, manifests, outcomes, verdict.filled)
         read = read_interval(setting, verdict.analyses, filled=paired.excluded.filled > 0)
-        ways = ways_of(plan, hypothesis) or (None,)
-        sliced = (pair_up(setting, manifests, outcomes, way) for way in ways)
+        section, slices = section_of(plan, hypothesis), None
+        if section is not None:
+            ways = ways_of(plan, hypothesis) or (None,)
+            slices = by_slice(section, *(pair_up(setting, manifests, outcomes, way) for way in ways))
         verdict = verdict.model_copy(
             update={
                 "strata": by_stratum(paired),
-                "slices": by_slice(plan, hypothesis, *sliced),
+                "slices": slices,
                 "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
                 "selection": bound_selection(setting, paired, read),
             }

@@ -23,7 +23,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.labels import SUFFIX
 from service.domain.plans.sections.population import Population
-from service.domain.results.batches import ExpectedCell, PlacedBatch, expected_cells
+from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.labelled import asks_labels
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
@@ -81,15 +81,16 @@ class Outcomes:
     @classmethod
     def empty(cls, plan: Plan, *, closed: bool = False) -> Outcomes:
         """Every cell the plan expects, with nothing received."""
-        return cls(
-            closed=closed,
-            cells={
-                (expected_cell.population, expected_cell.arm, expected_cell.endpoint): _nothing_in(
-                    expected_cell
-                )
-                for expected_cell in expected_cells(plan)
-            },
-        )
+        cells = {}
+        for expected in expected_cells(plan):
+            shape, draw = (expected.n_items, expected.replicates), expected.draw
+            statuses = np.full(shape, NOT_RECEIVED if draw is None else NOT_DRAWN, dtype=np.uint8)
+            if draw is not None:
+                statuses[draw.positions()] = NOT_RECEIVED
+            cells[expected.population, expected.arm, expected.endpoint] = Cell(
+                np.full(shape, np.nan), statuses
+            )
+        return cls(cells, closed=closed)
 
     def place(self, batch: PlacedBatch) -> None:
         """Fill in the rows of a batch; a cell is filled once."""
@@ -198,8 +199,10 @@ def pair_up(
         if unseen and plan.missing != "worst_case":  # whoever holds them could have chosen which to post
             raise PlanViolatedError(say("reasons.never_posted", count=unseen, arm=arm))
         _check_values(cell, endpoint, arm)
+    # In the place of another arm, where there is one alone, stand zeros that are all in.
     candidate = per_arm[-1]
-    baseline = per_arm[0] if hypothesis.baseline is not None else _nothing_else(candidate)
+    none = Cell(np.zeros_like(candidate.values), np.full_like(candidate.statuses, OK))
+    baseline = per_arm[0] if hypothesis.baseline is not None else none
     cells = (baseline, candidate)
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     worst = plan.missing == "worst_case"
@@ -218,6 +221,10 @@ def pair_up(
         if worst and not usable[kept].all()
         else (baseline.values[kept], candidate.values[kept])
     )
+    delta = _over_tasks(before, after, endpoint, tasks, setting.reference)
+    if delta is not None and setting.reference is not None:
+        # The mean of one arm, as a difference from zeros, counts from its reference.
+        delta -= setting.reference
     return Paired(
         population=population,
         endpoint=endpoint,
@@ -228,9 +235,7 @@ def pair_up(
         candidate=collapse(after, endpoint),
         rows=(before, after),
         kept=among,
-        delta=_from_reference(
-            _over_tasks(before, after, endpoint, tasks, setting.reference), setting.reference
-        ),
+        delta=delta,
         excluded=Excluded(
             pairs=int(np.count_nonzero(~kept)),
             filled=int(np.count_nonzero(kept & ~usable)),
@@ -278,15 +283,6 @@ def _labels(
     whole = np.all(statuses == OK, axis=1)
     before, after = (np.where(whole, cell.values[:, 0], np.nan) for cell in cells)
     return _Labels((before, after), asked & ~whole)
-
-
-def _nothing_in(cell: ExpectedCell) -> Cell:
-    """A cell before its first result."""
-    shape = cell.n_items, cell.replicates
-    statuses = np.full(shape, NOT_RECEIVED if cell.draw is None else NOT_DRAWN, dtype=np.uint8)
-    if cell.draw is not None:
-        statuses[cell.draw.positions()] = NOT_RECEIVED
-    return Cell(np.full(shape, np.nan), statuses)
 
 
 def pair_others(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> dict[str, Paired]:
@@ -354,16 +350,6 @@ def collapse(values: NDArray[np.float64], endpoint: Endpoint) -> NDArray[np.floa
     if how == "majority":
         return np.where(2 * values.sum(axis=1) > replicates, 1.0, 0.0)
     return np.asarray(values.mean(axis=1), dtype=np.float64)
-
-
-def _nothing_else(cell: Cell) -> Cell:
-    """What stands in the place of another arm where there is one alone: zeros, all of them in."""
-    return Cell(np.zeros_like(cell.values), np.full_like(cell.statuses, OK))
-
-
-def _from_reference(delta: Fraction | None, reference: Fraction | None) -> Fraction | None:
-    """The mean of one arm, as a difference from zeros, counted from its reference."""
-    return delta if delta is None or reference is None else delta - reference
 
 
 def _over_tasks(

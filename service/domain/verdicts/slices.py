@@ -18,6 +18,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.sections.slices import Slices
+from service.domain.rules.claims.claim import good_direction
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes
@@ -93,20 +94,15 @@ def ways_of(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, Way] | None:
     """How `worst_case` takes what is not ok: against the candidate, and for it where a loss is to be shown."""
     if plan.missing != "worst_case":
         return None
-    return ("down", "up") if _good(plan, hypothesis) > 0 else ("up", "down")
+    return ("down", "up") if good_direction(plan.endpoint(hypothesis.endpoint)) > 0 else ("up", "down")
 
 
-def by_slice(
-    plan: Plan, hypothesis: Hypothesis, paired: Paired, favoured: Paired | None = None
-) -> SlicesFound | None:
-    """What every slice shows; None where the plan does not ask. Odd data end in reasons.
+def by_slice(section: Slices, paired: Paired, favoured: Paired | None = None) -> SlicesFound:
+    """What every slice shows of what the plan asks. Odd data end in reasons.
 
     `favoured`: the same items with what is not ok taken for the candidate, which no loss may rest on; None: all are ok.
     """
-    section = section_of(plan, hypothesis)
-    if section is None:
-        return None
-    margin, good = float(section.no_worse_than.exact()), _good(plan, hypothesis)
+    margin, good = float(section.no_worse_than.exact()), good_direction(paired.endpoint)
     labels = paired.manifest.strata
     names = () if labels is None else tuple(dict.fromkeys(labels))
     reason = None
@@ -230,12 +226,6 @@ def _negate(end: float | None) -> float | None:
 
 def _floored_p(p: float | None) -> float | None:
     return None if p is None else floored(min(max(p, 0.0), 1.0), "p_value", {})
-
-
-def _good(plan: Plan, hypothesis: Hypothesis) -> int:
-    """1 where higher is better, -1 where lower is."""
-    endpoint = plan.endpoint(hypothesis.endpoint)
-    return -1 if endpoint is not None and endpoint.better == "lower" else 1
 
 
 def _spans(clusters: NDArray[np.int64], slices: NDArray[np.object_]) -> bool:
