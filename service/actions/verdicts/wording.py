@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
+from service.domain.decision.family import policy_of
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.answers import Answer
 from service.domain.wording.wording import Support
@@ -27,7 +28,7 @@ def read_support(
     plan = record.plan
     verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
     judged = () if verdict is None else verdict.hypotheses
-    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    policy = policy_of(plan)
     return Support(
         equivalent=equivalent or any(hypothesis.outcome == "equivalent" for hypothesis in judged),
         corrected=corrected or policy != "none",

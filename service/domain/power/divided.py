@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from service.domain.decision.family import policy_of
 from service.domain.decision.members import asks_small_p, members
 from service.domain.plans.plan import Plan
 from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rule
@@ -30,7 +31,7 @@ def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:
     Such are p-values of amounts or of another endpoint than the member's own, and members that are not among those
     `chosen`. Bonferroni's policy does not look at them.
     """
-    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    policy = policy_of(plan)
     if policy in ("none", "bonferroni"):
         return ()
     known = {setting.hypothesis.id: setting for setting in chosen}

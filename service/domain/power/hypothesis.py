@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from service.domain.decision.family import places
+from service.domain.decision.family import places, policy_of
 from service.domain.decision.members import members
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -318,7 +318,7 @@ class HypothesisPower:
     @property
     def _corrected(self) -> str:
         """The policy that adjusts the hypothesis' p-values; `none` where there is nothing to share."""
-        policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
+        policy = policy_of(self.plan)
         return policy if self.name in members(self.plan) and places(self.plan) > 1 else "none"
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from service.domain.checks.claim import claim_findings
-from service.domain.decision.family import places, two_places
+from service.domain.decision.family import places, policy_of, two_places
 from service.domain.decision.members import asks_small_p, is_secondary, members
 from service.domain.plans.items.suite_items import measured
 from service.domain.plans.manifest import ManifestFacts
@@ -93,7 +93,7 @@ def _together(plan: Plan, setting: Setting) -> set[str]:
     """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
     name = setting.hypothesis.id
     together = {name}
-    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    policy = policy_of(plan)
     family = members(plan)
     apart = policy == "bonferroni" and not setting.hypothesis.equivalence and not two_places(plan)
     if policy != "none" and name in family and not apart:
@@ -227,7 +227,7 @@ def _several(request: _Request) -> RulePower:
 
 def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
     """The parts as the family reads them; why they cannot be weighed one by one, where a policy joins them."""
-    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    policy = policy_of(plan)
     small_p = [clause for clause in setting.clauses if asks_small_p(clause) and setting.beside(clause)]
     own = asks_amounts(setting) and any(asks_small_p(clause) for clause in setting.clauses)
     if policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) < 2:

@@ -19,6 +19,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.records import SlicesPower, SlicesPowerAt
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import KNOWN, worlds_of
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import section_of
 from service.kernels.pairs.paired_exact import SPARSE
@@ -68,7 +69,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         reason = TOO_LONG
     if reason is not None or worlds is None or not strata:
         return SlicesPower(reason=reason)
-    good = -1 if endpoint.better == "lower" else 1
+    good = good_direction(endpoint)
     entries = tuple(
         _entry(strata, truth, scale, good, margin, slices.alpha)
         for scale in worlds.scales

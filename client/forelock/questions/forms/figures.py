@@ -48,6 +48,12 @@ def in_brief(outcome: str, estimate: float | None, ci: Json | None, unit: str, n
     }
 
 
+def difference_in_brief(answer: Json) -> dict[str, Any]:
+    """The same of an answer about the difference of two arms."""
+    unit = "pp" if answer["points"] else "score"
+    return in_brief(answer["outcome"], answer["delta"], answer["ci"], unit, answer["n"])
+
+
 def show_level(value: float, *, points: bool) -> str:
     """A share in percent, or a score."""
     return f"{100 * value:.2f}%" if points else f"{value:.4g}"

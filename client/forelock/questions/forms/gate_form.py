@@ -8,8 +8,8 @@ from typing import Any
 
 from forelock.questions.forms.figures import (
     METHODS,
+    difference_in_brief,
     has_ends,
-    in_brief,
     show_difference,
     show_ids,
     show_interval,
@@ -43,13 +43,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         question="gate",
         **lead_lines(answer),
         mark=MARKS[answer["outcome"]],
-        answer=in_brief(
-            answer["outcome"],
-            answer["delta"],
-            answer["ci"],
-            "pp" if answer["points"] else "score",
-            answer["n"],
-        ),
+        answer=difference_in_brief(answer),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
         parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],

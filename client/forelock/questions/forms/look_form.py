@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forelock.questions.forms.figures import has_ends, in_brief, show_difference, show_interval
+from forelock.questions.forms.figures import difference_in_brief, has_ends, show_difference, show_interval
 from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.gate_form import MARKS
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
@@ -22,13 +22,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         question="gate",
         **lead_lines(answer),
         mark=MARKS[answer["outcome"]],
-        answer=in_brief(
-            answer["outcome"],
-            answer["delta"],
-            answer["ci"],
-            "pp" if answer["points"] else "score",
-            answer["n"],
-        ),
+        answer=difference_in_brief(answer),
         picture=picture_of(answer),
         numbers=[*_numbers(answer, say)],
         done=[say("grown_rule")],

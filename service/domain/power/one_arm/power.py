@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from service.domain.decision.family import places
+from service.domain.decision.family import places, policy_of
 from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -171,7 +171,7 @@ def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> One
     arm = Arm.of(setting, facts)
     if arm is None or arm.n < 1 or (arm.sizes is not None and (len(arm.sizes) < 2 or arm.sizes.min() < 1)):
         return NO_ENDS if arm is None else "fewer than two clusters with items"
-    rule, policy = setting.rule, "none" if plan.multiplicity is None else plan.multiplicity.policy
+    rule, policy = setting.rule, policy_of(plan)
     if rule is not None and policy != "none" and setting.hypothesis.id in members(plan) and places(plan) > 1:
         if p_clauses(rule) and policy != "bonferroni":
             return f"p-values of one arm are not simulated in a family that `{policy}` adjusts"

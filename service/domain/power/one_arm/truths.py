@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.power.holding import rule_holds
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import filled_by, parameter
 from service.domain.rules.rule import Clause, Comparison
@@ -55,7 +56,7 @@ def _parameter(use: Use, filled: Mapping[str, Any], name: str) -> Any:
 
 def asks_for_more(setting: Setting) -> bool:
     """True where better data never make the rule false: every clause asks for a bound, or a p, on the claim's side."""
-    good = -1 if setting.endpoint is not None and setting.endpoint.better == "lower" else 1
+    good = good_direction(setting.endpoint)
     return (
         bool(setting.clauses)
         and "not" not in setting.hypothesis.rule.split()

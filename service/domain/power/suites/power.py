@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from service.domain.decision.family import places
+from service.domain.decision.family import places, policy_of
 from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -173,7 +173,7 @@ class SuitePower:
             phrases.append("no cluster spans tasks")
         if not suite.right_or_wrong:
             phrases.append("differences are normal" if suite.paired else "scores follow a beta distribution")
-        policy = "none" if self.plan.multiplicity is None else self.plan.multiplicity.policy
+        policy = policy_of(self.plan)
         if policy == "holm" and self.setting.hypothesis.id in members(self.plan):
             phrases.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
         phrases.append(f"{self.n_sets} data sets per entry")
@@ -206,7 +206,7 @@ def suite_power(
     best = holding(setting, power.suite.best())
     if best is not None and not best.any() and asks_for_more(setting):
         return base.model_copy(update={"can_pass": False, "reason": NEVER})
-    policy = "none" if plan.multiplicity is None else plan.multiplicity.policy
+    policy = policy_of(plan)
     shared = setting.hypothesis.id in members(plan) and places(plan) > 1
     if setting.rule is not None and shared and p_clauses(setting.rule):
         if policy not in FAMILIES:

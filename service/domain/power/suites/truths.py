@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.power.holding import rule_holds
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import AnyOf, Clause, Comparison, Not, Rule
@@ -51,7 +52,7 @@ def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
 
 def asks_for_more(setting: Setting) -> bool:
     """True where better data never make the rule false: every clause asks for a bound, or a small p, on its side."""
-    good = -1 if setting.endpoint is not None and setting.endpoint.better == "lower" else 1
+    good = good_direction(setting.endpoint)
     return setting.rule is not None and _asks(setting, setting.rule, good)
 
 

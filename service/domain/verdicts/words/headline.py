@@ -16,7 +16,14 @@ from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of
-from service.domain.verdicts.words.numbers import amount, difference, percentage, points, score, times
+from service.domain.verdicts.words.numbers import (
+    amount,
+    coverage,
+    difference,
+    points,
+    score,
+    times,
+)
 from service.domain.verdicts.words.one_arm import (
     against,
     figures_of_one_arm,
@@ -199,7 +206,7 @@ class _Words:
         low, high = self._ends()
         if self.read is None or (low is None and high is None):
             return ""
-        level = _level(self.read.level)
+        level = coverage(self.read.level)
         if high is None:
             return message("headlines.ci_from", level=level, low=amount(low, self.facts))
         if low is None:
@@ -293,7 +300,7 @@ class _Words:
 def _cost(ratio: RatioShown) -> Message:
     interval: Value = ""
     if ratio.low is not None:
-        level, low = _level(ratio.level), times(ratio.low, *ratio.apart)
+        level, low = coverage(ratio.level), times(ratio.low, *ratio.apart)
         interval = message("headlines.ci_from", level=level, low=low)
         if ratio.high is not None:
             span = message("headlines.span", low=low, high=times(ratio.high, *ratio.apart))
@@ -301,10 +308,6 @@ def _cost(ratio: RatioShown) -> Message:
     return message(
         "headlines.cost", endpoint=ratio.endpoint, times=times(ratio.value, *ratio.apart), interval=interval
     )
-
-
-def _level(level: float | None) -> Value:
-    return "" if level is None else message("verdicts.level", level=percentage(level))
 
 
 def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Message]:

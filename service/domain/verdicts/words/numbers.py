@@ -47,6 +47,11 @@ def percentage(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
+def coverage(level: float | None) -> Value:
+    """How much an interval covers, before the word for it; nothing where that is not known."""
+    return "" if level is None else message("verdicts.level", level=percentage(level))
+
+
 def _format_apart(
     value: float,
     apart: list[float],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.domain.verdicts.parts import HeldAgainst
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
-from service.domain.verdicts.words.numbers import amount, percentage, points, score
+from service.domain.verdicts.words.numbers import amount, coverage, points, score
 from service.words import Message, Value, listed, message
 
 
@@ -51,12 +51,17 @@ def of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     if read is not None:
         low, high = (level(end, facts, *_apart(verdict)) for end in (read.ends.low, read.ends.high))
         says = message(f"verdicts.reference_{read.reading}", reference=reference)
-        level_text = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
         resting = (
             message("verdicts.resting", count=verdict.excluded.filled) if verdict.excluded.filled else ""
         )
         yield message(
-            "verdicts.interval", level=level_text, of=read.of, resting=resting, low=low, high=high, says=says
+            "verdicts.interval",
+            level=coverage(read.level),
+            of=read.of,
+            resting=resting,
+            low=low,
+            high=high,
+            says=says,
         )
     if verdict.outcome == "not_supported":
         beyond = "negative" if facts.good > 0 else "positive"
@@ -91,9 +96,8 @@ def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | No
         and read.ends.high is not None
     ):
         low, high = (level(end, facts, *_apart(verdict)) for end in (read.ends.low, read.ends.high))
-        level_text = "" if read.level is None else message("verdicts.level", level=percentage(read.level))
         interval = message(
-            "headlines.ci", level=level_text, span=message("headlines.span", low=low, high=high)
+            "headlines.ci", level=coverage(read.level), span=message("headlines.span", low=low, high=high)
         )
     mean = level(verdict.mean, facts, *_apart(verdict))
     return message(

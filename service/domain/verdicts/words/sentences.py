@@ -25,7 +25,7 @@ from service.domain.verdicts.words.facts import (
     facts_of,
 )
 from service.domain.verdicts.words.fallbacks import fallback_messages
-from service.domain.verdicts.words.numbers import amount, both_ways, percentage, probability, times
+from service.domain.verdicts.words.numbers import amount, both_ways, coverage, percentage, probability, times
 from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_arm
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.selection import selection_messages
@@ -179,7 +179,7 @@ def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
     if ratio.low is not None:
         key = "verdicts.open_interval" if ratio.high is None else "verdicts.closed_interval"
         high = "" if ratio.high is None else times(ratio.high, *ratio.apart)
-        interval = message(key, level=_level(ratio.level), low=times(ratio.low, *ratio.apart), high=high)
+        interval = message(key, level=coverage(ratio.level), low=times(ratio.low, *ratio.apart), high=high)
     return message(
         "verdicts.ratio",
         endpoint=ratio.endpoint,
@@ -189,10 +189,6 @@ def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
         interval=interval,
         n="" if ratio.n is None else message("verdicts.ratio_n", n=ratio.n),
     )
-
-
-def _level(level: float | None) -> Value:
-    return "" if level is None else message("verdicts.level", level=percentage(level))
 
 
 def _compared(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
@@ -228,7 +224,7 @@ def _resting(verdict: HypothesisVerdict) -> Value:
 def _interval(read: IntervalRead, verdict: HypothesisVerdict, facts: Facts) -> Message:
     return message(
         "verdicts.interval",
-        level=_level(read.level),
+        level=coverage(read.level),
         of=read.of,
         resting=_resting(verdict),
         low=amount(read.ends.low, facts),
@@ -269,7 +265,7 @@ def _margin(facts: Facts) -> Iterator[Message]:
     margin = facts.margin
     if margin is None:
         return
-    by = message("verdicts.by_interval", level=_level(margin.level), of=margin.by)
+    by = message("verdicts.by_interval", level=coverage(margin.level), of=margin.by)
     if margin.alpha is not None:
         by = message("verdicts.by_test", test=margin.by, alpha=f"{margin.alpha:g}")
     low, high = amount(margin.low, facts), amount(margin.high, facts)
