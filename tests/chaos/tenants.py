@@ -296,23 +296,26 @@ def pipelining(url: str, _key: str) -> None:
 _FILE = {"Content-Type": "application/octet-stream"}
 _JSON = {"Content-Type": "application/json"}
 ATTACKS: dict[str, Callable[[str, str], Any]] = {
-    attack.__name__: attack
-    for attack in (marks, nested, drips, uploads, bodies, jobs_without_end, calculations, pipelining)
+    attack.__name__: attack for attack in (marks, nested, drips, uploads, bodies, calculations, pipelining)
 }
+
+MEASURED = ATTACKS | {"jobs_without_end": jobs_without_end}
+"""With what is told and not bounded: a verdict waits until one of the jobs that hold every thread of the runner ends,
+which takes as long as such a job may. It comes last, for what it leaves in the queue."""
 
 
 def main(arguments: list[str]) -> None:
     """Attack, or print what every attack did to another project."""
     if arguments:
         name, url, key = arguments
-        ATTACKS[name](url, key)
+        MEASURED[name](url, key)
         return
     from benchmarks.servers import service
 
     with tempfile.TemporaryDirectory(prefix="fltenants") as directory:
         database = Database(f"sqlite:///{directory}/forelock.db")
         with service(settings=ALLOWED, data=Path(directory)) as served:
-            for name in ATTACKS:
+            for name in MEASURED:
                 sys.stdout.write(f"{measured(served, database, name)}\n")
                 sys.stdout.flush()
 

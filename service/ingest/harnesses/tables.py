@@ -71,13 +71,17 @@ class TableFile(Reader):
             reader = csv.reader(text, strict=True, delimiter=_separator(document))
             header = _name_columns(next(reader, []))
             if len(set(header)) != len(header):
-                raise unreadable("", "the header of the table names a column twice")
+                raise unreadable("", "the header of the table names a column twice; give one another name")
             for cells in reader:
                 if not cells:
                     continue
                 where = f"line {reader.line_num}"
                 if len(cells) != len(header):
-                    raise unreadable(where, f"has {len(cells)} cells where the header has {len(header)}")
+                    raise unreadable(
+                        where,
+                        f"has {len(cells)} cells where the header has {len(header)}; mend the row, and put a cell that "
+                        "holds the separator into quotes",
+                    )
                 yield where, dict(zip(header, cells, strict=True))
         except csv.Error:
             raise unreadable(
