@@ -25,9 +25,12 @@ def serving(directory: Path) -> Iterator[Path]:
     (directory / "do").write_text('#!/bin/sh\nexec "$@"\n')
     (directory / "do").chmod(0o755)
     command = [str(commands / "forelock"), "serve", "--port", "0"]
+    kept = os.environ | {"FORELOCK_ARTEFACTS": "directory"}
     with (
         (directory / "serve.log").open("w") as log,
-        subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=log, text=True) as server,
+        subprocess.Popen(
+            command, cwd=directory, env=kept, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as server,
     ):
         assert server.stdout is not None
         try:

@@ -183,6 +183,7 @@ def operations(desk: Path, _record: str) -> str:
         shutil.rmtree(desk / place, ignore_errors=True)
         (desk / place).mkdir()
     named = "".join(f"{name}={place}\n" for name, place in places.items())
+    named += "export FORELOCK_ARTEFACTS=directory\n"
     return f"{named}DIR=.forelock\nrmdir new\n" + script_of("docs/operations.md", DIR="fresh")
 
 
@@ -234,6 +235,19 @@ def imports(desk: Path, _record: str) -> str:
     return "\n".join([draft, check, locked, *after])
 
 
+def artefacts(desk: Path, _record: str) -> str:
+    """Both arms of a record are imported, and it is judged, before the page begins."""
+    shutil.rmtree(desk / "files", ignore_errors=True)
+    for value, arm in enumerate("AB"):
+        lines = [f"{each},{value}" for each in items(60)]
+        (desk / f"kept-{arm}.csv").write_text("\n".join(["item_id,value", *lines]) + "\n")
+    plan = locked_plan(desk, "kept", **{"import": {"format": "csv"}})
+    imported = "".join(f'forelock import "$ID" kept-{arm}.csv --arm {arm}\n' for arm in "AB")
+    judged = f'{imported}forelock verdict "$ID" --wait || [ $? -ge 10 ]\n'
+    page = script_of("docs/artefacts.md", ID="$ID").replace("$DIR_OF_COPIES", "files")
+    return f"export FORELOCK_ARTEFACTS=directory\n{plan}{judged}{page}"
+
+
 def client(desk: Path, record: str) -> str:
     """What a record of its own has: its plan, and a file of results for each arm."""
     plan = small_plan(20)
@@ -253,6 +267,7 @@ def client(desk: Path, record: str) -> str:
 SESSIONS: dict[str, Callable[[Path, str], str]] = {
     "client/README.md": client,
     "docs/arms.md": arms,
+    "docs/artefacts.md": artefacts,
     "docs/charts.md": charts,
     "docs/deployment.md": deployment,
     "docs/hooks.md": hooks,

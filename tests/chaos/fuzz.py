@@ -89,6 +89,7 @@ class Project:
             "population": "p",
             "batch": str(rng.randint(1, 3)),
             "index": str(rng.randint(0, 30)),
+            "number": str(rng.randint(1, 3)),
             "deviation": str(rng.randint(1, 3)),
             "version": str(rng.randint(1, 3)),
             "family_id": rng.choice(("none", uuid.uuid4().hex)),

@@ -224,6 +224,7 @@ class Comparison:
             "population": rng.choice(record.populations),
             "batch": str(rng.randint(1, 30)),
             "index": str(rng.randint(0, 30)),
+            "number": str(rng.randint(1, 3)),
             "deviation": str(rng.randint(1, 6)),
             "version": str(rng.randint(1, 3)),
             "family_id": "none",

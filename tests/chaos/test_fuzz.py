@@ -16,7 +16,7 @@ def project(client: httpx.Client, name: str) -> Any:
     ids = dict.fromkeys(("prereg_id", "job_id", "id", "family_id", "webhook_id", "delivery_id"), name) | {
         "population": "p"
     }
-    ids |= dict.fromkeys(("batch", "deviation", "version", "index", "run_id", "name"), "1")
+    ids |= dict.fromkeys(("batch", "deviation", "version", "index", "number", "run_id", "name"), "1")
     ids |= PICTURES
     return SimpleNamespace(
         client=client, id=name, secrets={name}, records=[], keys=[], jobs=[], webhooks=[],

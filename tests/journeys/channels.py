@@ -100,7 +100,7 @@ def seen(service: Service, prereg_id: str) -> dict[str, str]:
 def kept(service: Service, prereg_id: str) -> dict[str, str]:
     """Every answer to reading a record with a key of its project."""
     ids = {"prereg_id": prereg_id, "population": "p", "batch": "1", "deviation": "1", "version": "1"}
-    ids |= PICTURES
+    ids |= PICTURES | {"number": "1"}
     return {
         each.id: masked(service.client.get(each.url(ids)), prereg_id)
         for each in OPERATIONS

@@ -157,6 +157,7 @@ def _others(service: Service) -> list[dict[str, str]]:
     parts = {
         "population": "p",
         "batch": "1",
+        "number": "1",
         "deviation": "1",
         "version": "1",
         "arm": "B",
