@@ -136,7 +136,7 @@ def test_one_pair_has_the_paired_t_as_its_statistic():
     assert pair.t == pytest.approx(abs(stats.ttest_rel(one, other).statistic))
     assert pair.p_value == pytest.approx(stats.ttest_rel(one, other).pvalue, abs=0.02)
     low, high = stats.ttest_rel(other, one).confidence_interval()
-    assert (pair.ci.low, pair.ci.high) == (pytest.approx(low, abs=0.1), pytest.approx(high, abs=0.1))
+    assert pair.ci.low <= low < high <= pair.ci.high  # it knows of what was not seen as well
 
 
 def test_more_draws_come_closer_to_all_patterns():

@@ -10,7 +10,7 @@ from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.forms.figures import has_ends, in_brief
 from forelock.questions.forms.form import Form
-from forelock.questions.forms.headlines import of_noise
+from forelock.questions.forms.headlines import decides, figures_of, of_noise
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.tables.choices import Choices, Opened
@@ -192,13 +192,13 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
         answer=in_brief(
             "estimate",
             analysis["delta"],
-            analysis["ci"],
+            decides(analysis)[0],
             "pp" if reading.binary else "score",
             analysis["n"],
         )
         | {"se": analysis["se"]},
         picture=_picture(analysis, say),
-        more=[*_variances(analysis, say)],
+        more=[*_variances(analysis, say), *_by_t(analysis, points=reading.binary, say=say)],
         cautions=answer.get("warnings") or (),
         next=_next(analysis, say),
         status=say("exploratory"),
@@ -235,6 +235,13 @@ def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[str]:
             yield "  " + say("flips", arm=say(f"arm_{arm}"), n=flips["n_items"], **shares)
     errors = {"se": f"{analysis['se']:.3g}", "by_parts": f"{analysis['error']['se']:.3g}"}
     yield "  " + say("errors", **errors)
+
+
+def _by_t(analysis: Mapping[str, Any], *, points: bool, say: Say) -> Iterator[str]:
+    """The interval of that standard error alone, where another one decides."""
+    if analysis.get("ci_unseen") is not None and has_ends(analysis["ci"]):
+        figures = figures_of(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
+        yield "  " + say("by_t_alone", figures=figures)
 
 
 def _next(analysis: Mapping[str, Any], say: Say) -> str:

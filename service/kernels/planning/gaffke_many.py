@@ -60,12 +60,12 @@ def chances_of_blocks(
 ) -> Floats:
     """The chances (T,) that the weighted means of blocks lie at or below `means` (T,), none of them below `limit`.
 
-    `sums` (T, G) over `sizes` (G,) items; the block that was not seen has `unseen` items, of all rows or (T,) of each,
-    all of them at the limit.
+    `sums` (T, G) over `sizes` items, (G,) of all rows or (T, G) of each, 0 of a block that a row does not have; the
+    block that was not seen has `unseen` items, of all rows or (T,) of each, all of them at the limit.
     """
     largest = float(sizes.max())
     away, lost = (sums - means[:, None] * sizes) / largest, unseen / largest * (limit - means)
-    ones = np.ones((1, len(sizes)))
+    ones = np.atleast_2d(sizes > 0).astype(np.float64)
     below, above = _Sums.of(away, ones, lost), _Sums.of(-away, ones, -lost)
     chance = np.where(below.middle > 0, below.tail(0.0), 1 - above.tail(0.0))
     return np.where(away.max(axis=1) <= 0, 1.0, np.where(means <= limit, 0.0, chance))
@@ -76,7 +76,7 @@ def lower_ends_of_blocks(
 ) -> Floats:
     """The lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
     wanted = float(special.ndtri(alpha))
-    top = (sums / sizes).max(axis=1)
+    top = np.where(sizes > 0, sums / np.where(sizes > 0, sizes, 1.0), -np.inf).max(axis=1)
 
     def short(share: Floats) -> Floats:
         chance = chances_of_blocks(sums, sizes, limit, limit + share * (top - limit), unseen)

@@ -214,12 +214,19 @@ class MaxT:
     `adjusted` (P,): p of every pair, NaN where a difference does not vary. `critical`: of the largest |t| of all pairs;
     where pairs have gaps, on the scale of the normal law. `bars` (P,): the |t| that it is for each pair. A pair's p is
     below alpha just where its |t| is beyond its bar. Infinite where the replicates are too few. `count`: of replicates.
+    `greatest` (count,): the largest of all pairs in every replicate, on the scale of `critical`, rising.
     """
 
     adjusted: Floats
     critical: float
     bars: Floats
     count: int
+    greatest: Floats
+
+    def adjust(self, reached: Floats) -> Floats:
+        """Adjusted p of what pairs reach, on the scale of `critical`."""
+        beyond = self.count - np.searchsorted(self.greatest, reached)
+        return np.asarray((1 + beyond) / (1 + self.count))
 
 
 def max_t(arms: ManyArms, signed: Floats, alpha: float) -> MaxT:
@@ -230,8 +237,9 @@ def max_t(arms: ManyArms, signed: Floats, alpha: float) -> MaxT:
 
     O(replicates x pairs) time; memory of `CELLS` and replicates x arms.
     """
-    adjusted, critical = judged(np.abs(arms.t), arms.squares > 0, _greatest(arms, signed), alpha, TIE)
-    return MaxT(adjusted, critical, np.full(len(adjusted), critical), len(signed))
+    greatest = np.sort(_greatest(arms, signed))
+    adjusted, critical = judged(np.abs(arms.t), arms.squares > 0, greatest, alpha, TIE)
+    return MaxT(adjusted, critical, np.full(len(adjusted), critical), len(signed), greatest)
 
 
 def judged(
@@ -239,9 +247,8 @@ def judged(
 ) -> tuple[Floats, float]:
     """Adjusted p (P,), and the critical value, from what is `seen` of pairs that vary and every replicate's greatest.
 
-    `seen` (P,) and `greatest` (replicates,) are on one scale, on which a share of `tie` between two is rounding.
+    `seen` (P,) and `greatest` (replicates,), rising, are on one scale, on which a share of `tie` is rounding.
     """
-    greatest = np.sort(greatest)
     beyond = len(greatest) - np.searchsorted(greatest, seen[varies] * (1 - tie) - tie)
     adjusted = np.full(len(seen), np.nan)
     adjusted[varies] = (1 + beyond) / (1 + len(greatest))

@@ -273,14 +273,14 @@ class PartialArms:
         parts = [
             self._greatest(np.float32 if single else np.float64, signs) for signs in self._signs(seed, draws)
         ]
-        greatest = np.concatenate(parts)[:total]
+        greatest = np.sort(np.concatenate(parts)[:total])
         seen = np.full(len(df), np.nan)
         seen[varies] = to_normal(np.abs(self.t[varies]), df[varies])
         adjusted, critical = judged(seen, varies, greatest, self.alpha, TIE_IN_SINGLE if single else TIE)
         bars = np.full(len(df), np.inf)
         if math.isfinite(critical):
             bars[varies] = _from_normal(critical, df[varies])
-        return MaxT(adjusted, critical, bars, total)
+        return MaxT(adjusted, critical, bars, total, greatest)
 
     def _signs(self, seed: int, draws: int) -> Iterator[NDArray[np.floating[Any]]]:
         """Signs of every unit: all patterns that are not mirror images, or drawn ones, `HELD` at a time. (some, G)."""

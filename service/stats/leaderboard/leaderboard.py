@@ -165,7 +165,8 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
         """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
-        guard, units = guard_of(self.raw, self.codes, self.units, joint, self.alpha, tasks), self.units
+        units = self.units
+        guard = guard_of(self.raw, self.codes, units, joint, self.alpha, self.sign / self.size, tasks)
         if self.missing == "at_random" or not self.has_gaps or not isinstance(units, PartialArms):
             return guard
         weights = units.weights if isinstance(units, SuiteArms) else np.ones(1)
@@ -215,7 +216,7 @@ def _cost(request: LeaderboardRequest) -> float:
     else:
         drawn = boards.partial_seconds(n, units, k, 2 ** (units - 1) if listed else request.draws)
     in_tasks = 1e-7 * len(request.task_names) * k * k + 1.5e-7 * n * k * k * (request.tasks is not None)
-    weighed = guard_seconds(request.raw)
+    weighed = guard_seconds(request.raw, None if request.clusters is None else units)
     return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks + weighed
 
 
@@ -313,12 +314,16 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
     (CR1 with clusters). One random sign per item or cluster multiplies its whole vector of centred outcomes, which
     keeps all dependence between pairs; the largest |t| of all pairs sets the bar for every one.
 
-    Everything said follows from the simultaneous intervals: with chance 1 - alpha all of it is true at once. Of scores
-    a pair is told apart only where Gaffke's bounds, which know of outcomes too rare to have been seen, agree.
+    Everything said follows from the simultaneous intervals: with chance 1 - alpha all of it is true at once. Of scores,
+    and in clusters, a pair is told apart only where Gaffke's bounds, which know of outcomes too rare to have been seen
+    and of a cluster that was not, agree; in clusters every interval reaches as far as these at the pair's own level of
+    the common critical value, and is no narrower than CR2's of the pair alone. Two arms have the interval of a
+    comparison of two.
 
     Returns:
         pairs: adjusted two-sided p of every pair, family-wise over all pairs, add one; simultaneous intervals of
-            one common critical value, which exclude 0 just where p is below alpha.
+            one common critical value, or of the bounds where they reach further, which exclude 0 just where p is
+            below alpha.
         arms: ranks and the ranks that the intervals leave open; `gap` against the best of the others; `tier`.
         winner: a bound of the first arm's mean that holds whichever arm came first, at a level of its own.
         missing: items that pairs have in common, and arms that lack more than a tenth.

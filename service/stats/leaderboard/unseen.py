@@ -1,8 +1,9 @@
 """Pairs of arms with scores that are told apart: whether bounds that know of outcomes not seen tell them apart as well.
 
 Signs of what was seen know nothing of a loss that is rare and large: where one item in twenty loses a half and the rest
-gain a little, two arms alike were told apart 33 times in 100 on 20 items. Right and wrong need none of it: of two arms
-alike their differences are as often up as down, and as far.
+gain a little, two arms alike were told apart 33 times in 100 on 20 items. Right and wrong of independent items need
+none of it: of two arms alike their differences are as often up as down, and as far. In clusters they do (`clustered`),
+and two arms alone have the interval of a comparison (`two_arms`).
 
 Source: Gaffke (2005), Math Methods Statist 14:451; see `service.stats.shared.methods.bounded`.
 """
@@ -20,7 +21,9 @@ from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
 from service.kernels.suites.design import Design
 from service.kernels.suites.many_arms import SuiteArms
+from service.stats.leaderboard import clustered
 from service.stats.leaderboard.suites import ends_of
+from service.stats.leaderboard.two_arms import guard_of_two, guard_of_two_suites
 from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.bounded import Bounded
@@ -35,11 +38,15 @@ SECONDS = 1.5e-3, 3e-6
 """A pair's, and of every item more."""
 
 
-def seconds(raw: Floats) -> float:
-    """What the pairs take of outcomes (n, k), if as many as are looked at are told apart."""
+def seconds(raw: Floats, units: int | None) -> float:
+    """What the pairs take of outcomes (n, k), if as many as are looked at are told apart; of so many clusters."""
+    n, k = int(raw.shape[0]), int(raw.shape[1])
+    if k == 2:
+        return 0.05 + 1e-4 * n
+    if units is not None:
+        return clustered.seconds(n, units, k)
     if is_binary(raw[~np.isnan(raw)]):
         return 0.0
-    n, k = int(raw.shape[0]), int(raw.shape[1])
     return float(min(k * (k - 1) // 2, MOST_PAIRS) * (SECONDS[0] + SECONDS[1] * n))
 
 
@@ -58,15 +65,31 @@ def guard_of(
     units: ManyArms | PartialArms,
     joint: MaxT,
     alpha: float,
+    unit: float,
     tasks: NDArray[np.int64] | None = None,
 ) -> Guard | None:
-    """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong, and where no pair is told apart.
+    """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong of independent items, and where no
+    pair is told apart. `unit`: of the board, one of which is so many of the outcomes'.
 
-    A pair's p is Bonferroni's over all pairs, and its interval as much wider as that p asks: it holds 0 just where p
-    is not below alpha. Scores lie between 0 and 1 where all do, else between the least and the greatest seen. Of a
-    suite (`tasks` (n,), the task of each item) the bounds are those of its weighted mean, by task.
+    Of independent items a pair's p is Bonferroni's over all pairs, and its interval as much wider as that p asks: it
+    holds 0 just where p is not below alpha. Scores lie between 0 and 1 where all do, else between the least and the
+    greatest seen. Of a suite (`tasks` (n,), the task of each item) the bounds are those of its weighted mean, by task.
     """
     present = raw[~np.isnan(raw)]
+    limit = 1.0 if lies_in_unit(present) else float(np.ptp(present))
+    guard = None
+    if limit <= 0:
+        return None
+    if raw.shape[1] == 2 and isinstance(units, SuiteArms):
+        if tasks is not None:
+            guard = guard_of_two_suites(raw, codes, tasks, units, alpha)
+        return None if guard is None else guard.in_units(unit)
+    if raw.shape[1] == 2 and not (codes is None and is_binary(present)):
+        guard = guard_of_two(raw, codes, alpha)
+        return None if guard is None else guard.in_units(unit)
+    if codes is not None and not isinstance(units, SuiteArms):
+        guard = clustered.guard_of_clusters(raw, codes, units, joint, alpha, limit)
+        return None if guard is None else guard.in_units(unit)
     apart = np.flatnonzero(joint.adjusted < alpha)
     if is_binary(present) or not len(apart):
         return None
@@ -77,10 +100,9 @@ def guard_of(
             return _of_suite(raw[:, [first, second]], codes, tasks, weights, ends)
 
     else:
-        limit = 1.0 if lies_in_unit(present) else float(np.ptp(present))
 
         def bound(first: int, second: int) -> _Pair:
-            return _of_items(raw[:, first] - raw[:, second], codes, limit)
+            return _of_items(raw[:, first] - raw[:, second], limit)
 
     many = len(joint.adjusted)
     p_values, times = np.zeros(many), np.zeros(many)
@@ -94,14 +116,12 @@ def guard_of(
         # the gap lies so many standard errors of the bounds from 0; no difference lies beyond the limit
         farthest = 1 + bounded.farthest / abs(bounded.difference)
         times[pair] = min(needed / reached, farthest) if reached > 0 else farthest
-    return Guard(p_values, times)
+    return Guard.of_times(p_values, np.nan_to_num(units.differences), times)
 
 
-def _of_items(difference: Floats, codes: NDArray[np.int64] | None, limit: float) -> _Pair:
-    """Of differences (n,), NaN where an arm has none, that lie at most `limit` from 0."""
-    both = ~np.isnan(difference)
-    own = None if codes is None else codes_of(codes[both].tolist())
-    bounded = Bounded(difference[both], own, limit)
+def _of_items(difference: Floats, limit: float) -> _Pair:
+    """Of differences (n,) of independent items, NaN where an arm has none, that lie at most `limit` from 0."""
+    bounded = Bounded(difference[~np.isnan(difference)], None, limit)
     p = bounded.p_above(0.0) if bounded.delta > 0 else bounded.p_below(0.0)
     return _Pair(bounded.delta, p, limit)
 

@@ -47,7 +47,8 @@ def with_worst_cases(
     own = np.zeros(len(raw), dtype=np.int64) if tasks is None else tasks
     missing = np.isnan(raw)
     lacking = lacking_shares(~missing, own)[first, second] > MOST_LACKING
-    weighed = (joint.adjusted < alpha) & lacking & (gaps != 0)
+    told = joint.adjusted if guard is None or guard.alone is None else guard.p
+    weighed = (told < alpha) & lacking & (gaps != 0)
     if not weighed.any():
         return guard
     low, high, seen = ends_of(raw, own)
@@ -68,12 +69,14 @@ def with_worst_cases(
     # its interval reaches from the gap that was seen to the end of the worst case, which is not above 0
     times = np.where(open_, 1 - ends / np.where(gaps == 0, 1.0, np.abs(gaps)), 0.0)
     p = np.where(open_, 1.0, 0.0)
+    of_gaps = Guard.of_times(p, gaps, times, int(open_.sum()))
     if guard is None:
-        return Guard(p, times, int(open_.sum()))
+        return of_gaps
     return replace(
         guard,
         p=np.maximum(guard.p, p),
-        times=np.maximum(guard.times, times),
+        low=np.fmin(guard.low, of_gaps.low),
+        high=np.fmax(guard.high, of_gaps.high),
         by_gaps=int((open_ & (guard.p < alpha)).sum()),
     )
 

@@ -29,6 +29,7 @@ from service.stats.repeated.repeats import (
     flatten,
     flips,
 )
+from service.stats.repeated.sentences import say_difference
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring import shows
@@ -44,15 +45,17 @@ from service.stats.shared.declaring.fields import (
 )
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, difference_of, level_text
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import DEGENERATE, NEGATIVE_COMPONENT, define
+from service.stats.shared.methods.pair_interval import pair_interval
 from service.stats.shared.methods.resampling import first_seed
-from service.words import Message, listed, message, spoken
 
 NAMES = ("item", "item_by_arm", "run", "judge")
 BALANCED_DRAWS, UNBALANCED_DRAWS = 2_000, 200
 FEW_ITEMS = 20
+NO_BOUNDS = (
+    "nothing tells how far the difference may be off: all scores are alike, or the clusters are too few"
+)
 ALIKE = "every item, or every cluster, shows the same difference"
 INSTEAD = "randomization weighs such items by their number"
 
@@ -119,6 +122,13 @@ class RepeatedAnalysis(Analysis):
     )
     ci: Interval = Field(description="Interval of delta over items, or clusters (CR2), score units.")
     p_value: float | None = Field(description="Two-sided, of a difference of 0, by t on those errors.")
+    ci_unseen: Interval | None = Field(
+        description="Interval of delta that also knows of losses too rare to have been seen, and in clusters of one "
+        "that was not, score units: what a comparison of the items' means decides by."
+    )
+    p_unseen: float | None = Field(
+        description="Two-sided, of a difference of 0, by what that interval is made of."
+    )
     se: float = Field(description="Standard error of delta, score units.")
     df: float = Field(description="Degrees of freedom of the interval.")
     components: Components = Field(description="Where the variance comes from, with intervals.")
@@ -156,15 +166,17 @@ def _cost(request: RepeatedRequest) -> float:
         for runs in arm
         for run in runs
     }
+    unseen = 0.03 + 5e-5 * min(n, 2048)
     if len(counts) == 2:
-        return 0.008 + 1e-6 * values + (request.n_resamples or BALANCED_DRAWS) * (3e-6 + 3e-8 * n)
-    return 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
+        return unseen + 0.008 + 1e-6 * values + (request.n_resamples or BALANCED_DRAWS) * (3e-6 + 3e-8 * n)
+    return unseen + 0.05 + 1e-6 * values + (request.n_resamples or UNBALANCED_DRAWS) * (0.01 + 2e-5 * values)
 
 
 SHOWS: shows.Shows = {
     "delta": shows.Estimate(),
     "ci": shows.Covers(shows.by_level),
     "p_value": shows.PValue(shows.either_side),
+    **shows.no_meaning("ci_unseen", "ci_unseen.*", "p_unseen"),
     **shows.no_meaning("se", "df", "components.*", *(f"components.{name}.*" for name in NAMES)),
     **shows.no_meaning("flips_baseline.*", "flips_candidate.*", "error.*", "next_unit.*", "allocation.*"),
 }
@@ -235,6 +247,8 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
 
     Returns:
         delta, ci, p_value: t interval and test on item means; with clusters CR2 with its degrees of freedom.
+        ci_unseen, p_unseen: of a comparison of the items' means (Tango's score, or Gaffke's bounds, in clusters with a
+            part of one not seen beside CR2 and sign flips): the noise is the error by t, this is what it may hide.
         components: variances, by analysis of variance when all counts are equal (unbiased, perhaps below 0), else by
             restricted maximum likelihood (never below 0); percentile intervals over resampled items or clusters.
         error: 2 [item x arm / I + run / (I R) + judge / (I R J)], with the counts of each item where they differ.
@@ -311,10 +325,19 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     ci = Interval(low=low, high=high, level=request.level, method=method)
     if request.clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
+    own = None if request.clusters is None else codes
+    ends = pair_interval(before * size, after * size, own, 1 - request.level)
+    unseen = None
+    if ends is None:
+        reasons |= dict.fromkeys(("ci_unseen", "p_unseen"), NO_BOUNDS)
+    else:
+        unseen = Interval(low=ends.low, high=ends.high, level=request.level, method=ends.method)
     return RepeatedAnalysis(
         delta=delta * size,
         ci=ci,
         p_value=p,
+        ci_unseen=unseen,
+        p_unseen=None if ends is None else floored(ends.p, "p_unseen", bounds),
         se=se * size,
         df=robust.df,
         components=components,
@@ -337,7 +360,10 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         bounds=bounds,
         warnings=tuple(_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
         resampling=Resampling.drawn(draws, seed),
-        sentence=_sentence(request, delta * size, ci, p, bounds, error, nearest, binary=binary, n=n),
+        sentence=say_difference(
+            delta * size, ci, p, bounds, error, nearest, binary=binary, n=n, alpha=request.alpha,
+            n_clusters=None if request.clusters is None else groups.n_clusters,
+        ),
     )  # fmt: skip
 
 
@@ -451,48 +477,3 @@ def _warnings(
         if component.variance is not None and component.variance < 0:
             warnings.append(NEGATIVE_COMPONENT(name=name))
     return warnings
-
-
-def _sentence(
-    request: RepeatedRequest,
-    delta: float,
-    ci: Interval,
-    p: float | None,
-    bounds: dict[str, str],
-    error: ErrorParts,
-    nearest: NextUnit,
-    *,
-    binary: bool,
-    n: int,
-) -> str:
-    where = message("units.counted_items", n=n)
-    if request.clusters is not None:
-        where = message("boards.in_clusters", items=where, n=len(set(request.clusters)))
-    ends = [difference_of(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
-    interval, level = message("runs.no_interval"), level_text(request.level)
-    if ends:
-        interval = message("runs.interval", level=level, ends=listed(ends, "runs.between_ends"))
-    decided = message("runs.no_test")
-    if p is not None:
-        decided = decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value"))
-    difference = difference_of(delta, binary=binary)
-    differs = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
-    return listed([differs, _spend(error, nearest)], "lists.sentences").text(spoken())
-
-
-def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
-    """Where the variance of the difference comes from, and what lessens it most."""
-    parts = {"items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
-    whole = sum(part or 0.0 for part in parts.values())
-    if whole <= 0 or nearest.best is None:
-        return message("runs.nothing_varied")
-    shares = [
-        message("runs.part", share=float(part / whole), what=message(f"runs.of_{name}"))
-        for name, part in parts.items()
-        if part is not None
-    ]
-    hidden: Message | str = "" if error.run is not None else message("runs.hidden")
-    shares_text = listed(shares, "lists.comma")
-    return message(
-        "runs.shares", shares=shares_text, hidden=hidden, buys=message(f"runs.buys_{nearest.best}")
-    )

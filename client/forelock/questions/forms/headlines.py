@@ -52,9 +52,10 @@ def of_noise(
         points: outcomes are right and wrong.
         alpha: two-sided level.
     """
-    p = analysis["p_value"]
-    differs = p is not None and p < alpha
-    figures = figures_of(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
+    ci, p = decides(analysis)
+    holds = ci is not None and has_ends(ci) and ci["low"] <= 0 <= ci["high"]
+    differs = p is not None and p < alpha and not holds
+    figures = figures_of(analysis["delta"], ci, points=points, difference=True, say=say)
     arms = {"baseline": plain(names[0]), "candidate": plain(names[1])}
     line = say("runs_differ" if differs else "runs_alike", **arms, figures=figures)
     parts = {word: analysis["error"][name] or 0.0 for name, word in _SOURCES.items()}
@@ -67,6 +68,14 @@ def of_noise(
         ]
         line = say("error_from", line=line, shares=say("comma").join(shares))
     return line, say("open_ship" if differs else "open_equal")
+
+
+def decides(analysis: Json) -> tuple[Json, float | None]:
+    """The interval of the difference of runs and its p: a comparison's; of an older service, or without one, by t."""
+    ci = analysis.get("ci_unseen")
+    if ci is None:
+        return analysis["ci"], analysis["p_value"]
+    return ci, analysis["p_unseen"]
 
 
 def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, str]:

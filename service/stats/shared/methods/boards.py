@@ -200,7 +200,7 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
             yield WORST_CASE_OPEN(count=guard.by_gaps, apart=len(apart))
         if open_:
             yield UNSEEN_OUTCOMES(count=open_, apart=len(apart))
-        apart = apart[guard.times[apart] == 0]
+        apart = apart[~guard.weighed[apart]]
     shared = units.shared[apart]
     # Cochran (1977), 2.15: a mean of n values is near enough to normal from n = 25 G1^2 on.
     skewed = (shared >= LEAST_PARTS) & (shared < COCHRAN * units.skewness[apart] ** 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -68,21 +68,36 @@ class ComparedPair(Record):
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """What bounds that know of outcomes not seen leave of pairs that are told apart. Shapes (P,).
+    """What bounds that know of outcomes not seen leave of pairs. Shapes (P,).
 
-    `p`: adjusted p of every pair, 0 of those they have no say in. `times`: by how many times its difference a pair's
-    interval reaches to either side at the least, 0 likewise; below 1 just where `p` is below the level. `by_gaps`:
-    pairs left open by what is missing alone, a count.
+    `p`: adjusted p of every pair, 0 of those they have no say in. `low`, `high`: how far the interval of the first arm
+    over the second reaches at the least, in the board's units, NaN likewise; 0 lies between them just where `p` is not
+    below the level. `by_gaps`: pairs left open by what is missing alone, a count. `alone`: the method, where these
+    stand instead of the interval of signs.
     """
 
     p: Floats
-    times: Floats
+    low: Floats
+    high: Floats
     by_gaps: int = 0
+    alone: str | None = None
+
+    @classmethod
+    def of_times(cls, p: Floats, gaps: Floats, times: Floats, by_gaps: int = 0) -> Guard:
+        """Of intervals that reach so many times the gap to either side; 0: no say, as of no gap at all."""
+        with np.errstate(invalid="ignore"):
+            half = np.where((times > 0) & (gaps != 0), np.abs(gaps) * times, np.nan)
+        return cls(p, gaps - half, gaps + half, by_gaps)
+
+    def in_units(self, unit: float) -> Guard:
+        """Of ends in score units those in the board's, so many of which make one; below 0 where lower is better."""
+        low, high = (self.low, self.high) if unit > 0 else (self.high, self.low)
+        return replace(self, low=low * unit, high=high * unit)
 
     @property
-    def n_weighed(self) -> int:
-        """Pairs that they have a say in, a count."""
-        return int(np.count_nonzero(self.times))
+    def weighed(self) -> NDArray[np.bool_]:
+        """Which pairs they have a say in."""
+        return ~np.isnan(self.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +120,13 @@ class Standings:
     reasons: dict[str, str] = field(default_factory=dict)
     guard: Guard | None = None
 
+    @property
+    def _of_two(self) -> str | None:
+        """The method of two arms' own interval; None of more, and where too few units tell nothing apart."""
+        if self.guard is None or not math.isfinite(self.joint.critical) or not self.guard.weighed.all():
+            return None
+        return self.guard.alone
+
     @cached_property
     def order(self) -> list[int]:
         """Numbers of the arms, best mean first; an arm that is told apart from another and ahead stands before it."""
@@ -122,21 +144,24 @@ class Standings:
         half = np.where(varies, self.joint.bars, np.inf) * np.where(varies, self.units.errors, 1.0)
         single = np.where(varies, self.joint.adjusted, np.inf)
         gaps = np.nan_to_num(self.units.differences)
-        if self.guard is not None:
-            single = np.maximum(single, self.guard.p)
-            with np.errstate(
-                invalid="ignore"
-            ):  # a gap of 0 is told apart by nothing, whatever reaches how far
-                half = np.fmax(half, np.abs(gaps) * self.guard.times)
+        least, most = gaps - half, gaps + half
+        guard = self.guard
+        if guard is not None and self._of_two:
+            # the p of signs stands where it decides as the interval does
+            agree = (single < self.alpha) == (guard.p < self.alpha)
+            single, least, most = np.where(agree, single, guard.p), guard.low, guard.high
+        elif guard is not None and not guard.alone:
+            single = np.maximum(single, guard.p)
+            least, most = np.fmin(least, guard.low), np.fmax(most, guard.high)
         # of two equal arms the one that is ordered first
         leads = (gaps > 0) | ((gaps == 0) & (means[first] >= means[second]))
         p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
         ahead = np.where(leads, first, second), np.where(leads, second, first)
         p[ahead] = single
         # a t that rounding alone puts beyond the critical value is not beyond it
-        ends = np.abs(gaps) - half
+        ends = np.where(leads, least, -most)
         low[ahead] = np.where(single < self.alpha, ends, np.minimum(ends, 0.0))
-        low[ahead[::-1]] = -np.abs(gaps) - half
+        low[ahead[::-1]] = np.where(leads, -most, least)
         return *follow(p, low, self.alpha), low
 
     @cached_property
@@ -275,4 +300,5 @@ class Standings:
             ends[name] = None if math.isinf(end) else end * self.size
             if math.isinf(end):
                 self.reasons.setdefault(f"{path}.{name}", why or CONTRADICTION)
-        return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method="max_t")
+        method = self._of_two or "max_t"
+        return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method=method)

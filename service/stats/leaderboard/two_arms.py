@@ -1,0 +1,49 @@
+"""Two arms alone: the interval and p that a comparison of them gives, so that one pair has one interval.
+
+Of more arms intervals hold all at once and are wider. Right and wrong of independent items keep their exact signs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.kernels.numeric.clusters import codes_of
+from service.kernels.suites.design import Design
+from service.kernels.suites.many_arms import SuiteArms
+from service.stats.leaderboard.suites import ends_of
+from service.stats.shared.methods.pair_interval import pair_interval
+from service.stats.shared.methods.standings import Guard
+from service.stats.shared.methods.weighing import Weighed
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | None:
+    """Of columns (n, 2), NaN where an outcome is missing; None where the comparison has no interval either."""
+    both = ~np.isnan(columns).any(axis=1)
+    first, second = columns[both].T
+    own = None if codes is None else codes_of(codes[both].tolist())
+    ends = pair_interval(second, first, own, alpha)
+    if ends is None or not np.ptp(first - second) > 0:
+        return None
+    return Guard(np.array([ends.p]), np.array([ends.low]), np.array([ends.high]), alone=ends.method)
+
+
+def guard_of_two_suites(
+    columns: Floats, codes: Codes | None, tasks: Codes, units: SuiteArms, alpha: float
+) -> Guard | None:
+    """The same of a suite, by the mean of its tasks; None where nothing tells how far it may be off."""
+    both = ~np.isnan(columns).any(axis=1)
+    own = np.arange(np.count_nonzero(both)) if codes is None else codes_of(codes[both].tolist())
+    low, high, seen = ends_of(columns, tasks)
+    difference = columns[both, 0] - columns[both, 1]
+    weighed = Weighed(Design(tasks[both], own), difference, units.weights, low, high, paired=True, seen=seen)
+    bounds = weighed.bounds
+    if bounds is None or not bounds.se > 0:
+        return None
+    ends = bounds.ends(alpha / 2)
+    p = min(2 * min(bounds.p_above(0.0), bounds.p_below(0.0)), 1.0)
+    method = "furthest" if bounds.below else "cr2_t"
+    return Guard(np.array([p]), np.array([ends[0]]), np.array([ends[1]]), alone=method)
