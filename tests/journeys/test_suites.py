@@ -131,7 +131,10 @@ def test_from_markdown_to_the_bundle(
     assert "suite.ci.low" in report
     assert "large" in report
     for language in ("en", "zh"):
-        assert page.get(f"/preregistrations/{prereg_id}", params={"lang": language}).status_code == 200
+        shown = page.get(f"/preregistrations/{prereg_id}", params={"lang": language})
+        assert shown.status_code == 200
+        assert "charts/arms.svg" in shown.text
+        assert "charts/cumulative" not in shown.text  # which a suite does not have
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
     expected = 0 if set(outcomes) == {"supported"} else 10
     checked = verify(io.BytesIO(bundle), recompute=recompute)
