@@ -214,3 +214,31 @@ def test_check_by_the_service_says_the_same_as_here(
     there = forelock(*command), json.loads(capsys.readouterr().out)
     assert here == there
     assert here[1][0]["problem"]["errors"][0]["path"] == "import.values"
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ((folder("lm-eval") / "gsm_baseline", folder("lm-eval") / "gsm_candidate"), ("--arm", "A")),
+        ((folder("promptfoo") / "two_providers.results.jsonl",), ()),
+    ],
+)
+def test_files_of_other_harnesses_are_held_against_the_contents_that_a_plan_pins(
+    forelock: Run, tmp_path, monkeypatch, capsys, files, options
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert forelock("plan", "from", *map(str, files)) == 0
+    pinned = Path("plan.items.csv").read_text("utf-8").splitlines()
+    Path("other.csv").write_text("\n".join([*pinned[:2], f"{pinned[2][:-64]}{'0' * 64}", *pinned[3:]]) + "\n")
+    bare = [line.rpartition(",")[0] for line in pinned]
+    Path("bare.csv").write_text("\n".join(bare) + "\n", encoding="utf-8")
+    check = "import", "--check", "plan.json", str(files[0]), *options, "--items"
+    for items in ("plan.items.csv", "bare.csv"):
+        capsys.readouterr()
+        assert forelock(*check, items) == 0
+        assert "content" not in capsys.readouterr().out
+    assert forelock(*check, "other.csv") == 1
+    assert (
+        f"1 items are of other content than the plan pins: {bare[2].split(',')[0]}" in capsys.readouterr().out
+    )
+    assert forelock(*check, "other.csv", "--allow-different", "content") == 0
