@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tests.simulation.boards import GRADED, Body, Draw, arms, preferences, skewed_arms, tied_arms, with_gaps
+from tests.simulation.repeats import fixed_runs, judged_runs
 from tests.simulation.unpaired import conversations, graded, rarely_lost, with_covariate
 
 
@@ -51,25 +52,6 @@ def shuffled_pairs(n: int, discordant: float) -> Draw:
         difference = rng.choice([1, -1, 0], n, p=[b, c, 1 - b - c])
         base = np.where(difference == 1, 0, np.where(difference == -1, 1, rng.integers(0, 2, n)))
         return {**columns(base.astype(float), (base + difference).astype(float)), "order": "locked_seed"}
-
-    return draw
-
-
-def judged_runs(n: int, runs: int, judgements: int, sds: Sequence[float], per_cluster: int = 0) -> Draw:
-    """Two arms on `n` items: normal scores whose items, items by arm, runs and judgements have these SDs."""
-
-    def draw(rng: np.random.Generator, effect: float) -> Body:
-        item, by_arm, run, judge = sds
-        codes = np.arange(n) // (per_cluster or 1)
-        shared = rng.normal(0, by_arm if per_cluster else 0.0, codes[-1] + 1)[codes]
-        level = rng.normal(0, item, n)
-        arms = []
-        for shift in (0.0, effect + shared):
-            suits = level + shift + rng.normal(0, by_arm, n)
-            ran = suits[:, None] + rng.normal(0, run, (n, runs))
-            arms.append((ran[:, :, None] + rng.normal(0, judge, (n, runs, judgements))).tolist())
-        body: Body = {"baseline": arms[0], "candidate": arms[1]}
-        return {**body, "clusters": codes.tolist()} if per_cluster else body
 
     return draw
 
@@ -415,6 +397,17 @@ WORLDS = {
             "judged-runs-clusters", "Three runs judged twice on 120 items in 30 clusters",
             "The same with 120 items in clusters of four that suit the candidate more or less (SD 0.5).",
             judged_runs(120, 3, 2, (1.0, 0.5, 0.7, 0.4), 4), 0.4,
+        ),
+        World(
+            "fixed-rare", "Four runs of 50 fixed items that rarely fail",
+            "50 items, four runs in each arm: every item fails in 6% of its runs; with an effect the candidate in 2%.",
+            fixed_runs(50, 4, 0.06, 1.0), 0.04,
+        ),
+        World(
+            "fixed-mixed", "Three runs of 60 fixed items, most of which always end alike",
+            "60 items, three runs in each arm: a third is right in half of its runs, of the others two thirds always "
+            "and the rest never; with an effect the candidate is right in 80% of the runs of that third.",
+            fixed_runs(60, 3, 0.5, 1 / 3), 0.1,
         ),
         World(
             "labelled-pairs", "Sixty labelled items of 400",

@@ -398,6 +398,7 @@ CASES = {
         {"values": [1, 0] * 150, "method": "wilson"},
     ),
     "NO_RANGE": ("one-sample-mean", {"values": [1.0, 5.0]}, {"values": [1, 5], "range": {"low": 1, "high": 5}}),
+    "SEEN_RANGE": ("fixed-items", {"values": [[1, 5]]}, {"values": [[1, 5]], "range": {"low": 1, "high": 5}}),
     "BOUNDED_CHANCES": (
         "run-series", {"runs": [[0.12345, 2**0.5], [0.3, 0.7]]}, {"runs": [[0.12, 1.4], [0.3, 0.7]]},
     ),

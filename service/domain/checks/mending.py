@@ -19,7 +19,7 @@ from service.domain.rules.claims.claim import WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, denying, weighs_clusters
 from service.domain.rules.claims.margins import own_margin
 from service.domain.rules.claims.words import level, quantity, written
-from service.domain.rules.feeding import parameter, takes_clusters
+from service.domain.rules.feeding import of_these_items, parameter, takes_clusters
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule, sentence
 from service.domain.rules.settings import Setting, registered, resolve
@@ -191,6 +191,9 @@ def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
     if test.plan.arms not in ("either", 2 if setting.reference is None else 1):
         return False
     if test.plan.tasks != (setting.suite is not None):
+        return False
+    these = endpoint.estimand == "these_items"
+    if of_these_items(test) != these and (these is False or setting.reference is None):
         return False
     return endpoint.collapsed_kind in test.plan.endpoints and takes_clusters(test, population) == clustered
 

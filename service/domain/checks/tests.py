@@ -17,6 +17,7 @@ from service.domain.rules.feeding import (
     margin_for,
     of_one_arm,
     of_tasks,
+    of_these_items,
     parameter,
     parameters_model,
     read_parameters,
@@ -270,7 +271,7 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         request = build_request(
             use.test,
             use.use,
-            baseline=[step * (item % 2) for item in range(TRIAL_ITEMS)],
+            baseline=_trial_baseline(use, endpoint, step),
             candidate=_trial_candidate(use, endpoint, step, binary=binary),
             clusters=[str(item % TRIAL_CLUSTERS) for item in range(TRIAL_ITEMS)]
             if takes_clusters(use.test, setting.population)
@@ -298,12 +299,18 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         )
 
 
+def _trial_baseline(use: Use, endpoint: Endpoint, step: float) -> list[Any]:
+    """Values, or as many runs of each as the endpoint has where these very items are spoken of."""
+    values = [step * (item % 2) for item in range(TRIAL_ITEMS)]
+    return [[value] * endpoint.runs for value in values] if of_these_items(use.test) else values
+
+
 def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool) -> list[Any]:
     """Values, or as many runs of each as the endpoint has where a test of one arm reads them."""
     if of_one_arm(use.test) and endpoint.counts_runs:
         return [[float(item % 2)] * endpoint.runs for item in range(TRIAL_ITEMS)]
     values = [step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)]
-    if of_one_arm(use.test) and takes_runs(use.test):
+    if (of_one_arm(use.test) and takes_runs(use.test)) or of_these_items(use.test):
         return [[min(value, 1.0)] * endpoint.runs for value in values]
     return values
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.plan import Plan
-from service.domain.rules.feeding import parameter
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.rules.feeding import of_these_items, parameter
 from service.domain.rules.settings import Setting
 from service.words import say
 
@@ -19,16 +20,14 @@ def items_findings(plan: Plan) -> Iterator[Finding]:
         path = f"endpoints[{index}].estimand"
         if endpoint.runs < 2:
             yield error("ESTIMAND", path, say("findings.estimand_one_run", name=endpoint.id))
-        elif not endpoint.counts_runs and _asks_means(plan, endpoint.id):
-            yield error("ESTIMAND", path, say("findings.estimand_counts", name=endpoint.id))
+        elif endpoint.collapse not in (None, "mean") and _asks_means(plan, endpoint.id):
+            yield error("ESTIMAND", path, say("findings.estimand_collapse", name=endpoint.id))
 
 
 def _asks_means(plan: Plan, endpoint_id: str) -> bool:
-    """A claim about one arm's mean rests on it."""
+    """A claim about means rests on it."""
     return any(
-        hypothesis.endpoint == endpoint_id
-        and hypothesis.claim == "at_least"
-        and hypothesis.about in (None, "mean")
+        hypothesis.endpoint == endpoint_id and hypothesis.about in (None, "mean")
         for hypothesis in plan.hypotheses or ()
     )
 
@@ -36,6 +35,7 @@ def _asks_means(plan: Plan, endpoint_id: str) -> bool:
 def estimand_findings(setting: Setting) -> Iterator[Finding]:
     """Claims, and tests of their rules, that speak of other items than the endpoint says."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
+    yield from _fixed_elsewhere(setting)
     if endpoint is None or endpoint.estimand is None:
         return
     about = hypothesis.about or "mean"
@@ -44,25 +44,51 @@ def estimand_findings(setting: Setting) -> Iterator[Finding]:
             yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_every_item"))
         return
     if hypothesis.claim != "at_least":
-        yield error(
-            "ESTIMAND",
-            f"{setting.path}.endpoint",
-            say("findings.estimand_two_arms", name=hypothesis.id, endpoint=endpoint.id),
-        )
+        yield from _of_two_arms(setting, endpoint)
     elif about == "pass_hat_k":
         yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_pass_hat_k"))
-    elif about == "mean" and endpoint.counts_runs:
-        for clause in setting.clauses:
-            use = setting.use_of(clause)
-            if use is None or use.test.plan is None:
-                continue
-            if not use.test.plan.of_runs:
-                yield error(
-                    "ESTIMAND",
-                    f"{setting.path}.rule",
-                    say("findings.estimand_test", test=use.use.id, endpoint=endpoint.id),
-                )
-            elif parameter(use.use, "method") != "clopper-pearson":
-                yield error(
-                    "ESTIMAND", f"{setting.path}.rule", say("findings.estimand_method", test=use.use.id)
-                )
+    elif about == "mean":
+        yield from _of_one_mean(setting, endpoint)
+
+
+def _fixed_elsewhere(setting: Setting) -> Iterator[Finding]:
+    """Tests that speak of these items alone, on endpoints that do not say so."""
+    for use in setting.uses.values():
+        endpoint = setting.endpoint_of(use)
+        if of_these_items(use.test) and endpoint is not None and endpoint.estimand != "these_items":
+            message = say("findings.estimand_unsaid", test=use.use.id, endpoint=endpoint.id)
+            yield error("ESTIMAND", f"{setting.path}.rule", message)
+
+
+def _of_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
+    hypothesis = setting.hypothesis
+    if hypothesis.about not in (None, "mean"):
+        yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_about", name=hypothesis.id))
+    if hypothesis.equivalence is not None:
+        yield error(
+            "ESTIMAND",
+            f"{setting.path}.equivalence",
+            say("findings.estimand_equivalence", test=hypothesis.equivalence, endpoint=endpoint.id),
+        )
+    for clause in setting.clauses:
+        use = setting.use_of(clause)
+        if use is not None and not use.beside and not of_these_items(use.test):
+            message = say("findings.estimand_difference", test=use.use.id, endpoint=endpoint.id)
+            yield error("ESTIMAND", f"{setting.path}.rule", message)
+
+
+def _of_one_mean(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
+    """Right runs are counted, or the spread of runs is what the error comes from."""
+    if endpoint.runs < 2 or endpoint.collapse not in (None, "mean"):
+        return  # the endpoint is refused
+    for clause in setting.clauses:
+        use = setting.use_of(clause)
+        if use is None or use.beside or use.test.plan is None or of_these_items(use.test):
+            continue
+        names = {"test": use.use.id, "endpoint": endpoint.id}
+        if not endpoint.counts_runs:
+            yield error("ESTIMAND", f"{setting.path}.rule", say("findings.estimand_difference", **names))
+        elif not use.test.plan.of_runs:
+            yield error("ESTIMAND", f"{setting.path}.rule", say("findings.estimand_test", **names))
+        elif parameter(use.use, "method") != "clopper-pearson":
+            yield error("ESTIMAND", f"{setting.path}.rule", say("findings.estimand_method", test=use.use.id))

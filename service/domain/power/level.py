@@ -17,6 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, asks_amounts
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
+from service.domain.power.fixed_items import asks_these_items, these_items_level
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.least_p import size_of
 from service.domain.power.level_bound import bounded_level
@@ -94,12 +95,16 @@ def _level(
     if setting.suite is not None:
         return _of_suite(base, plan, facts, setting)
     if setting.reference is not None:
+        if asks_these_items(setting):
+            return these_items_level(base, plan, facts, setting, (0.0,))
         return one_arm_level(base, plan, facts, setting)
     if other_endpoints(setting) or asks_amounts(setting):
         return _of_several(base, plan, facts, setting)
     truths = tuple(_truths(setting))
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
+    if asks_these_items(setting):
+        return these_items_level(base, plan, facts, setting, truths)
     size, sesoi = size_of(population, facts), (plan.sesoi or {}).get(endpoint.id)
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return sequential_level(base, plan, facts, setting, truths, shapes)

@@ -24,6 +24,7 @@ from service.domain.power.effects import detectable, required
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
+from service.domain.power.fixed_items import asks_these_items, these_items_power
 from service.domain.power.hypothesis import HypothesisPower
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
 from service.domain.power.lead import asked_of_the_observed
@@ -146,9 +147,11 @@ def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
         sesoi=None if sesoi is None else float(sesoi.exact()),
         least_p=tuple(_least(setting, size)) if whole else (),
     )
-    if setting.suite is not None or setting.reference is not None:
+    if setting.suite is not None or setting.reference is not None or asks_these_items(setting):
         if request.refused:
             return base.model_copy(update={"reason": REFUSED})
+        if setting.suite is None and asks_these_items(setting):
+            return these_items_power(base, plan, facts, setting, whole=whole)
         of_rule = one_arm_power if setting.suite is None else suite_power
         return of_rule(base, plan, facts, setting, whole=whole)
     changes: dict[str, object] = {}

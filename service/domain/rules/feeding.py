@@ -133,6 +133,11 @@ def of_one_arm(test: StatTest[Any, Any]) -> bool:
     return test.plan is not None and test.plan.arms == 1
 
 
+def of_these_items(test: StatTest[Any, Any]) -> bool:
+    """True for a test that speaks of the very items it is given, whatever else it is asked."""
+    return test.plan is not None and test.plan.of_fixed is not None
+
+
 def takes_one_arm(test: StatTest[Any, Any]) -> bool:
     """True for a test that a claim about one arm may ask."""
     return test.plan is not None and test.plan.arms in (1, "either")
@@ -176,12 +181,13 @@ def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
 def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:
     """Every item's runs from shape (items, replicates), each a value, or a list of its judgements.
 
-    Tests of one arm tell no judgement from another: a run has the mean of its own.
+    Tests of one arm, and of these items, tell no judgement from another: a run has the mean of its own.
     """
     if endpoint.judgements is None:
         return list(values.tolist())
     runs = values.reshape(len(values), endpoint.runs, endpoint.judgements)
-    return list((runs.mean(axis=2) if of_one_arm(test) else runs).tolist())
+    means = of_one_arm(test) or of_these_items(test)
+    return list((runs.mean(axis=2) if means else runs).tolist())
 
 
 def _takes_margin(test: StatTest[Any, Any], use: TestUse, one_arm: bool) -> bool:

@@ -31,6 +31,18 @@ def one_arm(
     return {"populations.0.n": 20, "endpoints.0": endpoint, "hypotheses.0": hypothesis, "tests": tests}
 
 
+def two_arms(rule: str, test: str = "fixed-items", estimand: str = "these_items", **more: Any) -> Any:
+    """Changes of the sample: two arms on its items, each with five runs."""
+    endpoint = RUNS | {"estimand": estimand} | more.pop("endpoint", {})
+    name = "fixed" if "fixed." in rule else test
+    hypothesis = {"rule": rule} | more
+    return {
+        "endpoints.0": endpoint,
+        **{f"hypotheses.0.{field}": value for field, value in hypothesis.items()},
+        "tests": [{"id": name, "test": test, "version": 1}],
+    }
+
+
 def codes(changes: Any) -> list[str]:
     plan = sample.plan(changes)
     findings = [
@@ -45,10 +57,10 @@ def codes(changes: Any) -> list[str]:
     ("changes", "said"),
     [
         (one_arm("these_items", endpoint={"replicates": 1}), "has one run of each"),
-        (one_arm("these_items", endpoint={"collapse": "majority"}), "only right runs of these items"),
+        (one_arm("these_items", endpoint={"collapse": "majority"}), "collapses runs otherwise"),
         (
             one_arm("these_items", endpoint={"replicates": 6, "judgements": 2}),
-            "only right runs of these items",
+            "ask `fixed-items`",
         ),
         (one_arm("these_items", parameters={"method": "wilson"}), "`clopper-pearson` alone"),
         (
@@ -69,7 +81,15 @@ def codes(changes: Any) -> list[str]:
             ),
             "write `these_items`",
         ),
-        ({"endpoints.0": RUNS | {"estimand": "these_items"}}, "no test of two arms"),
+        (two_arms("mcnemar.p_value < 0.05", "mcnemar"), "ask `fixed-items`"),
+        (
+            two_arms("fixed.ci.low > 0", estimand="items_like_these"),
+            "give the endpoint `estimand: these_items`",
+        ),
+        (two_arms("fixed.ci.low > 0", equivalence="fixed"), "leave `equivalence` out"),
+        (two_arms("fixed.ci.low > 0", about="median"), "compared by their means alone"),
+        (two_arms("fixed.ci.low > 0", endpoint={"collapse": "majority"}), "collapses runs otherwise"),
+        (one_arm("these_items", endpoint={"kind": "continuous"}), "ask `fixed-items`"),
     ],
 )
 def test_what_contradicts_the_estimand_is_said_before_the_lock(changes: Any, said: str) -> None:
@@ -85,6 +105,10 @@ def test_what_contradicts_the_estimand_is_said_before_the_lock(changes: Any, sai
         one_arm(None),
         one_arm("these_items", "score.least_low >= 70%", "reliability", hypothesis={"about": "every_item"}),
         {"endpoints.0": RUNS | {"estimand": "items_like_these"}},
+        two_arms("fixed.ci.low > 0"),
+        two_arms("delta >= 2 pp and fixed.p_value < 0.05", endpoint={"replicates": 6, "judgements": 2}),
+        one_arm("these_items", "score.ci.low >= 70%", "fixed-items"),
+        one_arm("these_items", "score.ci.low >= 0.7", "fixed-items", endpoint={"kind": "continuous"}),
     ],
 )
 def test_what_goes_with_it_is_not(changes: Any) -> None:

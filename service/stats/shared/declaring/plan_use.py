@@ -17,6 +17,7 @@ from scipy import special
 from service.stats.shared.declaring.shows import Effect, Parameter, Path, Shows, Side, of_means
 
 if TYPE_CHECKING:
+    from service.kernels.repeats.fixed_items import RunSets
     from service.stats.shared.declaring.cells import CellFields
     from service.stats.shared.declaring.one_arm import Floats, OneArmSets
     from service.stats.shared.declaring.simulated import Simulated
@@ -192,6 +193,9 @@ class PlanUse:
     outcomes are right or wrong."""
     of_runs: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its request by which it speaks of these very items, of which every run is counted; empty: it cannot."""
+    of_fixed: Callable[[RunSets, Parameter, Path], Floats | tuple[Floats, Floats] | None] | None = None
+    """Of a test that speaks of these very items whatever it is asked: its fields on many data sets, an interval whole;
+    None for a field that is not known so. It judges endpoints that say `these_items`, and no others."""
     of_sets: Callable[[OneArmSets, Parameter, Path, float], Floats | None] | None = None
     """Fields on many data sets of one arm, for power and level: (T,) numbers that lie on the field's side of a limit.
     None for a field that is not known so."""

@@ -1,0 +1,341 @@
+"""Power and level of rules on these items alone, of which runs vary: items have chances of their own that stay.
+
+Right and wrong: the items' chances are the quantiles of a beta distribution with the mean that is true, and runs are
+drawn from them. Scores: runs of an item are normal around its mean. What items differ in has no part in either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from service.domain.decision.family import places, policy_of
+from service.domain.decision.members import members, p_clauses
+from service.domain.plans.manifest import ManifestFacts
+from service.domain.plans.plan import Plan
+from service.domain.plans.sections.assumptions import Assumed, missing_rates
+from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.power.divided import divided
+from service.domain.power.holding import rule_holds
+from service.domain.power.least_p import size_of
+from service.domain.power.level_records import RuleLevel
+from service.domain.power.procedure.procedure import sign_of
+from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
+from service.domain.power.worlds import LEADS, Corner
+from service.domain.rules.claims.claim import good_direction
+from service.domain.rules.feeding import of_these_items, parameter
+from service.domain.rules.rule import Clause
+from service.domain.rules.settings import Setting
+from service.domain.rules.truth import HIGH, Sets, compared, comparisons, join_truths, sides_of
+from service.domain.verdicts.worst_case import extremes
+from service.kernels.repeats.fixed_items import Cells, RunSets, cells_of_counts
+from service.stats.shared.declaring.shows import TIE
+
+Floats = NDArray[np.float64]
+
+NOT_SIMULATED = "the rule has a field that is not simulated of these items"
+NO_FILLING = "what is filled in for missing runs of these items is not simulated"
+BETWEEN: Mapping[Corner, float] = {"low": 0.0, "reference": 0.5, "high": 0.9}
+"""Share of the variance of a run that is between items."""
+SHARES_OF_SCALE: Mapping[Corner, float] = {"low": 0.2, "reference": 0.1, "high": 0.05}
+SPREADS: Mapping[Corner, float] = {"low": 5.0, "reference": 2.5, "high": 1.0}
+"""SD of the runs of an item in units of the scale's length, or of the SESOI where the scale has no ends."""
+LEVEL_MEANS, LEVEL_BETWEEN = (0.5, 0.9, 0.98), (0.0, 0.8)
+SETS, LEVEL_SETS, FEWEST_SETS, MOST_CELLS = 400, 2000, 200, 1_500_000
+SEEN_LENGTH = 6.0
+"""SDs of a run that the scores seen span, where the scale has no ends."""
+SEED = 20_270_107
+
+
+def asks_these_items(setting: Setting) -> bool:
+    """True where a rule asks a test that speaks of these items alone."""
+    return any(of_these_items(use.test) and not use.beside for use in setting.uses.values())
+
+
+@dataclass(frozen=True)
+class FixedRule:
+    """A hypothesis on these items."""
+
+    setting: Setting
+    endpoint: Endpoint
+    n: int
+    assumed: Assumed
+    whole: bool = field(default=True, repr=False)
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Of the scale."""
+        ends = extremes(self.endpoint)
+        return None if ends is None else (ends.low, ends.high)
+
+    @property
+    def binary(self) -> bool:
+        """Runs are right or wrong, each by itself."""
+        return self.endpoint.kind == "binary" and self.endpoint.judgements is None
+
+    @property
+    def reference(self) -> float | None:
+        """What one arm is held against; None where two are compared."""
+        known = self.setting.reference
+        return None if known is None else float(known)
+
+    @property
+    def sesoi(self) -> float | None:
+        """In outcome units."""
+        known = self.setting.sesoi
+        return None if known is None else float(known.exact())
+
+    @property
+    def lead(self) -> tuple[LeadEffect, float] | None:
+        """The true difference, or distance from the reference, at which the claim should come out."""
+        effect = self.assumed.effect
+        assumed = None if effect is None else effect.for_endpoint(binary=self.endpoint.kind == "binary")
+        if self.reference is None:
+            if self.sesoi is None:
+                return None
+            name, times = LEADS[self.setting.hypothesis.claim]
+            if assumed is not None and name != "sesoi":
+                return "assumed", assumed
+            return name, times * self.sesoi * sign_of(self.setting)
+        good = good_direction(self.endpoint)
+        if assumed is not None:
+            return "assumed", assumed
+        if self.ends is not None:
+            room = (self.ends[1] if good > 0 else self.ends[0]) - self.reference
+            if self.sesoi is None or self.sesoi > abs(room):
+                return "halfway", room / 2
+        return None if self.sesoi is None else ("sesoi", good * self.sesoi)
+
+    def at(self, truth: float, corner: Corner = "reference") -> PowerAt:
+        """The chance that the rule holds where this is true."""
+        mean = self._means(truth)
+        where = PowerAt(
+            discordance=self.discordance(truth, mean, BETWEEN[corner]),
+            spread=None if self.binary else self.spread(corner),
+            truth=truth,
+            mean=None if self.reference is None else self.reference + truth,
+            power=None,
+        )
+        sets = int(min(SETS, max(MOST_CELLS // (2 * self.n), 40)))
+        held = self.holds(
+            self.draw(np.random.default_rng([SEED, 1]), sets, truth, self._means(truth), corner)
+        )
+        if held is None:
+            return where.model_copy(update={"reason": NOT_SIMULATED})
+        share = float(held.mean())
+        error = math.sqrt(max(share * (1 - share), 1 / sets) / sets)
+        return where.model_copy(update={"power": share, "standard_error": error})
+
+    def discordance(self, truth: float, mean: float, between: float) -> float | None:
+        """How often a run of either arm ends unlike, of an item; None of scores and of one arm."""
+        if not self.binary or self.reference is not None:
+            return None
+        before, after = (_chances(self.n, one, between) for one in (mean, mean + truth))
+        return float((before * (1 - after) + after * (1 - before)).mean())
+
+    def spread(self, corner: Corner) -> float:
+        """SD of the runs of an item; of two arms of the difference of a run of either."""
+        return self._sd(corner) * (1.0 if self.reference is not None else math.sqrt(2))
+
+    def _means(self, truth: float) -> float:
+        """The baseline's mean, with room for the difference."""
+        low, high = self.ends or (0.0, 0.0)
+        mean = self.assumed.baseline_mean
+        mean = (low + high) / 2 if mean is None else mean
+        return min(max(mean, low, low - truth), high, high - truth)
+
+    def draw(
+        self,
+        generator: np.random.Generator,
+        n_sets: int,
+        truth: float,
+        mean: float,
+        corner: Corner,
+        between: float | None = None,
+    ) -> RunSets:
+        """Data sets in which the arm, or the arms from this mean of the baseline on, differ by the truth."""
+        means = [mean, mean + truth] if self.reference is None else [self.reference + truth]
+        runs = self.endpoint.runs
+        if not self.binary:
+            sd = self._sd(corner)
+            low, high = self.ends or (0.0, SEEN_LENGTH * sd)
+            arms = tuple(_scores(generator, (n_sets, self.n), one, sd, runs) for one in means)
+            return RunSets(arms, low, high)
+        share = BETWEEN[corner] if between is None else between
+        counts = [generator.binomial(runs, _chances(self.n, one, share), (n_sets, self.n)) for one in means]
+        return RunSets(tuple(cells_of_counts(right, runs) for right in counts), 0.0, 1.0)
+
+    def _sd(self, corner: Corner) -> float:
+        """Of the runs of an item."""
+        if self.assumed.sd is not None:
+            return self.assumed.sd / math.sqrt(2)
+        if self.ends is not None:
+            return SHARES_OF_SCALE[corner] * (self.ends[1] - self.ends[0])
+        return SPREADS[corner] * (self.sesoi or 1.0)
+
+    def holds(self, sets: RunSets) -> NDArray[np.bool_] | None:
+        """Where the rule holds, (T,); None where one of its fields is not known on such data."""
+        return rule_holds(self.setting, lambda clause: self._truth(clause, sets))
+
+    def _truth(self, clause: Clause, sets: RunSets) -> Sets | None:
+        use = self.setting.use_of(clause)
+        path = clause.field.path
+        end = path[-1] if path and path[-1] in ("low", "high") else None
+        value: Floats | tuple[Floats, Floats] | None
+        if clause.field.test is None:
+            value = None if self.reference is not None else sets.estimate
+        elif use is None or use.beside or use.test.plan is None or use.test.plan.of_fixed is None:
+            return None
+        else:
+            of_fixed = use.test.plan.of_fixed
+            value = of_fixed(sets, lambda name: parameter(use.use, name), path if end is None else path[:-1])
+        if value is None:
+            return None
+        sides: list[Sets] = []
+        for which, limit, operator in comparisons(clause):
+            number = value
+            if isinstance(number, tuple):
+                number = number[(end or ("high" if which == HIGH else "low")) == "high"]
+            tie = 0.0 if path and path[-1] == "p_value" else TIE
+            sides.append(compared(sides_of(number, limit, tie), operator))
+        return join_truths(clause, sides)
+
+
+def _chances(n: int, mean: float, between: float) -> Floats:
+    """Of n items to be right, with this mean: quantiles of a beta distribution."""
+    mean = min(max(mean, 0.0), 1.0)
+    if between <= 0 or not 0 < mean < 1:
+        return np.full(n, mean)
+    total = (1 - between) / between
+    chances = special.betaincinv(mean * total, (1 - mean) * total, (np.arange(n) + 0.5) / n)
+    seen = float(chances.mean())
+    return np.asarray(chances * mean / seen if seen > mean else 1 - (1 - chances) * (1 - mean) / (1 - seen))
+
+
+def _scores(
+    generator: np.random.Generator, shape: tuple[int, int], mean: float, sd: float, runs: int
+) -> Cells:
+    means = mean + generator.standard_normal(shape) * sd / math.sqrt(runs)
+    variances = sd**2 * generator.chisquare(runs - 1, shape) / (runs - 1) / runs
+    return Cells(means, variances, np.full(shape[1], float(runs)))
+
+
+def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> FixedRule | str:
+    population, endpoint = setting.population, setting.endpoint
+    if population is None or endpoint is None or endpoint.runs < 2:
+        return NOT_SIMULATED
+    rule, policy = setting.rule, policy_of(plan)
+    if rule is not None and policy != "none" and setting.hypothesis.id in members(plan) and places(plan) > 1:
+        if p_clauses(rule) and policy != "bonferroni":
+            return f"p-values of these items are not simulated in a family that `{policy}` adjusts"
+        setting = replace(setting, rule=divided(rule, places(plan)))
+    assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
+    lacking = missing_rates(assumed) or (0.0, 0.0)
+    if plan.missing == "worst_case" and any(lacking):
+        return NO_FILLING
+    n = size_of(population, facts).n
+    if plan.missing == "exclude_pair":
+        n = max(round(n * (1 - lacking[0]) * (1 - lacking[1])), 1)
+    return FixedRule(setting, endpoint, n, assumed)
+
+
+def these_items_power(
+    base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
+) -> RulePower:
+    """What the rule of a hypothesis on these items can show."""
+    rule = _of(plan, facts, setting)
+    if isinstance(rule, str):
+        return base.model_copy(update={"reason": rule})
+    lead = rule.lead
+    if lead is None:
+        return base.model_copy(update={"reason": "power needs a SESOI: give the endpoint one"})
+    effect, truth = lead
+    reference = rule.at(truth)
+    changes: dict[str, object] = {"reference": reference, "reason": reference.reason}
+    if reference.power is None:
+        return base.model_copy(update={**changes, "lead": LeadPower(effect=effect, reference=reference)})
+    ends = sorted(
+        (rule.at(truth, "low"), rule.at(truth, "high"), reference), key=lambda row: row.power or 0.0
+    )
+    curve = tuple(rule.at(other) for other in _truths(rule, truth))
+    changes |= {"method": "simulated", "low": ends[0], "high": ends[-1], "stated": False}
+    changes["lead"] = LeadPower(effect=effect, reference=reference, low=ends[0], high=ends[-1], curve=curve)
+    if whole:
+        changes["power"] = tuple(sorted((reference, *curve), key=lambda at: at.truth))
+        changes["assumptions"] = (
+            "these items alone: runs of an item and arm are independent, and items differ in their chance by half of "
+            "the variance of a run (none to nine tenths)"
+            if rule.binary
+            else "these items alone: runs of an item and arm are normal around its own mean"
+        )
+    return base.model_copy(update=changes)
+
+
+def _truths(rule: FixedRule, lead: float) -> Iterator[float]:
+    """Where else power is told: none, one and two SESOIs; of one arm the reference and twice as far."""
+    unit = (
+        rule.sesoi * (1 if lead >= 0 else -1) if rule.reference is None and rule.sesoi is not None else lead
+    )
+    ends = rule.ends
+    for times in (0, 1, 2):
+        truth = times * unit
+        if rule.reference is not None and ends is not None:
+            truth = min(max(truth, ends[0] - rule.reference), ends[1] - rule.reference)
+        if abs(truth - lead) > TIE:
+            yield truth
+
+
+def these_items_level(
+    base: RuleLevel,
+    plan: Plan,
+    facts: Mapping[str, ManifestFacts],
+    setting: Setting,
+    truths: tuple[float, ...],
+) -> RuleLevel:
+    """The greatest chance that the rule holds where its claim only just fails, over what may be true of the items."""
+    rule = _of(plan, facts, setting)
+    if isinstance(rule, str):
+        return base.model_copy(update={"reason": rule})
+    # by itself, as it is written, with all results in
+    rule = replace(rule, setting=setting, assumed=Assumed())
+    sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n), FEWEST_SETS)))
+    best: tuple[float, float, tuple[float, float | None, Corner]] | None = None
+    for truth in truths:
+        for world in _level_worlds(rule, truth):
+            mean, between, corner = world
+            held = rule.holds(rule.draw(np.random.default_rng([SEED, 2]), sets, truth, mean, corner, between))
+            if held is None:
+                return base.model_copy(update={"reason": NOT_SIMULATED})
+            level = float(held.mean())
+            if best is None or level > best[0]:
+                best = level, truth, world
+    assert best is not None  # noqa: S101 - there is a truth
+    level, truth, (mean, between, corner) = best
+    error = math.sqrt(max(level * (1 - level), 1 / sets) / sets)
+    return base.model_copy(
+        update={
+            "level": level,
+            "method": "simulated",
+            "standard_error": error,
+            "truth": truth,
+            "mean": rule.reference,
+            "discordance": rule.discordance(truth, mean, between or 0.0),
+            "spread": None if rule.binary else rule.spread(corner),
+        }
+    )
+
+
+def _level_worlds(rule: FixedRule, truth: float) -> Iterator[tuple[float, float | None, Corner]]:
+    """Means of the baseline, shares of variance between items, and spreads of scores."""
+    if not rule.binary:
+        yield from ((0.0, None, corner) for corner in ("low", "high"))
+        return
+    means = LEVEL_MEANS if rule.reference is None else (rule.reference,)
+    for mean in means:
+        room = min(max(mean, -truth), 1 - truth) if rule.reference is None else mean
+        yield from ((room, between, "reference") for between in LEVEL_BETWEEN)

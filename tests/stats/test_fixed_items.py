@@ -1,0 +1,201 @@
+"""These items alone: by definition, against the sums themselves, by the law of rare failures, and on odd data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from service.errors import InvalidData
+from service.kernels.repeats.fixed_items import RunSets, cells_of_counts
+from service.stats.shared.declaring import registry
+from tests.drawing import draws
+from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
+from tests.stats.cases import Cases
+from tests.stats.oracle import analyse, ask
+from tests.stats.soundness import sound
+
+NAME = "fixed-items"
+RUNS = st.lists(st.integers(0, 1), min_size=3, max_size=3)
+PAIRS = st.lists(st.tuples(RUNS, RUNS), min_size=2, max_size=8)
+
+
+def body(pairs):
+    return {"baseline": [list(one) for one, _ in pairs], "candidate": [list(other) for _, other in pairs]}
+
+
+def test_by_definition_the_error_is_that_of_repeats():
+    rng = np.random.default_rng(1)
+    before, after = rng.normal(0, 1, (7, 4)), rng.normal(0.5, 2, (7, 3))
+    found = analyse(
+        NAME, {"baseline": before.tolist(), "candidate": after.tolist(), "range": {"low": -20, "high": 20}}
+    )
+    parts = np.concatenate([before.var(axis=1, ddof=1) / 4, after.var(axis=1, ddof=1) / 3])
+    runs = np.repeat([4, 3], 7)
+    assert found.delta == pytest.approx(after.mean() - before.mean())
+    assert found.se == pytest.approx(math.sqrt(parts.sum()) / 7)
+    welch = parts.sum() ** 2 / (parts**2 / (runs - 1)).sum()
+    assert found.df == pytest.approx(min(welch, 2 * parts.sum() ** 2 / (parts**2).sum()))
+    t, step = stats.t.ppf(0.975, found.df), 40 / (7 * 3)
+    assert found.step == pytest.approx(step)
+    half = t * found.se + (2 * t**2 + 1) / 6 * step
+    assert (found.ci.low, found.ci.high) == pytest.approx((found.delta - half, found.delta + half))
+
+
+def test_the_example_is_the_one_of_its_page():
+    found = ask(NAME, registry.find(NAME).example).analysis
+    assert (found.delta, found.se, found.df) == pytest.approx((6 / 18, 1 / 9, 8))
+    assert (found.n, found.n_runs, found.n_varying) == (6, 36, 4)
+    assert stats.t.ppf(0.975, 8) / 9 == pytest.approx(0.256, abs=5e-4)
+
+
+def test_one_item_of_two_runs_is_welch():
+    """Of a single item the error and its degrees of freedom are those of two samples."""
+    one, other = [0.1, 0.4, 0.35, 0.2, 0.3], [0.6, 0.8, 0.55]
+    found = analyse(NAME, {"baseline": [one], "candidate": [other]})
+    welch = stats.ttest_ind(other, one, equal_var=False)
+    assert found.delta / found.se == pytest.approx(welch.statistic)
+    assert found.df == pytest.approx(min(welch.df, found.df))
+    assert found.p_value > welch.pvalue  # by what skewness could do
+
+
+@given(PAIRS, st.sampled_from(["two-sided", "greater", "less"]))
+@settings(deadline=None, max_examples=draws(30))
+def test_interval_and_p_never_disagree_and_arms_change_places(pairs, alternative):
+    sent = body(pairs)
+    found = analyse(NAME, sent, alternative=alternative)
+    turned = {"two-sided": "two-sided", "greater": "less", "less": "greater"}[alternative]
+    other = analyse(NAME, {"baseline": sent["candidate"], "candidate": sent["baseline"]}, alternative=turned)
+    assert other.delta == pytest.approx(-found.delta, abs=1e-12)
+    assert (other.ci.low, other.ci.high) == pytest.approx((-found.ci.high, -found.ci.low), abs=1e-9)
+    assert other.p_value == pytest.approx(found.p_value, rel=1e-6)
+    tail = found.p_value / (2 if alternative == "two-sided" else 1)
+    if tail < 0.49:
+        at = analyse(NAME, sent, level=1 - 2 * tail)
+        up = found.delta > 0 if alternative == "two-sided" else alternative == "greater"
+        assert (at.ci.low if up else at.ci.high) == pytest.approx(0, abs=1e-7)
+    assert found.ci.low <= found.delta <= found.ci.high
+    # whatever order runs and items have
+    again = analyse(
+        NAME, body([(one[::-1], two[::-1]) for one, two in reversed(pairs)]), alternative=alternative
+    )
+    assert (again.p_value, again.se) == pytest.approx((found.p_value, found.se), rel=1e-9)
+
+
+def test_where_no_run_differs_sums_bound_each_arm():
+    found = analyse(NAME, {"baseline": [[1, 1], [0, 0]] * 5, "candidate": [[1, 1]] * 10})
+    low_of_all = 0.0125 ** (1 / 20)
+    most = stats.beta.ppf(1 - 0.0125, 11, 10)
+    assert (found.se, found.df, found.ci.method) == (0.0, None, "clopper-pearson")
+    assert found.ci.low == pytest.approx(low_of_all - most)
+    assert found.ci.high == pytest.approx(1 - stats.beta.ppf(0.0125, 10, 11))
+    assert 0 < found.p_value < 0.05
+    alone = analyse(NAME, {"values": [[1, 1]] * 10})
+    assert (alone.mean, alone.ci.low, alone.ci.high) == (1.0, pytest.approx(0.025 ** (1 / 20)), 1.0)
+    assert alone.p_value is None
+    scores = analyse(NAME, {"baseline": [[7, 7]], "candidate": [[9, 9]]})
+    assert (scores.ci.low, scores.p_value) == (None, None)
+    assert [warning.code for warning in scores.warnings] == ["SEEN_RANGE"]
+
+
+@pytest.mark.parametrize(("n", "runs"), [(1, 6), (2, 4), (3, 3), (4, 2)])
+def test_by_every_outcome_it_errs_no_more_than_it_says(n, runs):
+    """All data sets of few items, weighed by the binomial law: arms alike, far apart, and one that never fails."""
+    counts = np.array(list(itertools.product(range(runs + 1), repeat=n)))
+    low, high = np.repeat(counts, len(counts), axis=0), np.tile(counts, (len(counts), 1))
+    items = RunSets((cells_of_counts(low, runs), cells_of_counts(high, runs)), 0.0, 1.0)
+    ends = items.ends(0.025)
+    for before, after in ((0.5, 0.5), (1.0, 0.8), (1.0, 0.98), (0.9, 0.95), (0.3, 0.7), (0.99, 0.01)):
+        chances = [
+            np.linspace(max(p - 0.05, 0), min(p + 0.05, 1), n) if n > 1 else np.array([p])
+            for p in (before, after)
+        ]
+        weight = stats.binom.pmf(low, runs, chances[0]).prod(axis=1) * stats.binom.pmf(
+            high, runs, chances[1]
+        ).prod(axis=1)
+        truth = chances[1].mean() - chances[0].mean()
+        assert weight.sum() == pytest.approx(1)
+        assert weight[ends[0] > truth + 1e-9].sum() <= 0.025
+        assert weight[ends[1] < truth - 1e-9].sum() <= 0.025
+
+
+@pytest.mark.parametrize("mean", [0.5, 3.0, 4.0, 8.0, 12.0, 20.0, 40.0])
+def test_of_rare_failures_of_one_arm_it_errs_no_more_than_it_says(mean):
+    """A baseline that never fails, and a candidate that rarely does, nowhere twice: failures follow Poisson's law.
+
+    Student's t alone would miss more often.
+    """
+    n, runs = 400, 3
+    failures = np.arange(100)
+    right = np.full((len(failures), n), runs) - (np.arange(n) < failures[:, None])
+    sure = np.full_like(right, runs)
+    items = RunSets((cells_of_counts(sure, runs), cells_of_counts(right, runs)), 0.0, 1.0)
+    low, high = items.ends(0.025)
+    law, truth = stats.poisson.pmf(failures, mean), -mean / (n * runs)
+    assert law[low > truth].sum() <= 0.025
+    assert law[high < truth].sum() <= 0.025
+    if mean == 20:
+        t = special_t(items)
+        assert law[items.estimate - t > truth].sum() > 0.03
+
+
+def special_t(items):
+    return np.where(items.se > 0, stats.t.ppf(0.975, np.where(items.se > 0, items.df, 1)) * items.se, 0)
+
+
+@pytest.mark.parametrize(("sent", "field"), [
+    ({"baseline": [[1, 0], [1]], "candidate": [[1, 0], [1, 1]]}, "baseline.1"),
+    ({"values": [[1]]}, "values.0"),
+    ({"baseline": [[1, 0]], "candidate": [[1, 0], [1, 1]]}, "candidate"),
+    ({"baseline": [[1, 0]]}, "values"),
+    ({"values": [[1, 0]], "candidate": [[1, 0]]}, "values"),
+    ({"values": [[1, 0]], "range": {"low": 0, "high": 0.5}}, "range"),
+])  # fmt: skip
+def test_what_is_no_repeat_is_refused(sent, field):
+    with pytest.raises(InvalidData) as refused:
+        ask(NAME, sent)
+    assert refused.value.faults[0].path == field
+
+
+def bodies():
+    """One item, no spread, far values, tiny ones, unlike numbers of runs, and what is none."""
+    for one, other in (
+        ([[1, 1]], [[1, 1]]), ([[0, 1]], [[1, 0]]), ([[0, 0]] * 3, [[1, 1]] * 3),
+        ([[0.1 + 0.2, 0.3]] * 4, [[0.3, 0.3]] * 4),
+        ([[1e140, -1e140]], [[3, 4]]), ([[5e-324, 0.0]], [[0.0, 1e-323]]), ([], []), ([[]], [[]]),
+        ([[1, 2], [3, 4, 5]], [[1, 1, 1], [2, 2]]), ([[1, 0]] * 2, [[1, 0]]), ([[0, 1] * 20] * 2, [[1, 1]] * 2),
+    ):  # fmt: skip
+        yield {"baseline": one, "candidate": other}
+        yield {"values": other}
+        yield {"baseline": one, "candidate": other, "clusters": list(range(len(one)))}
+
+
+@pytest.mark.parametrize("place", range(33))
+def test_hostile_data_stay_sound(place):
+    try:
+        answer = ask(NAME, list(bodies())[place])
+    except (InvalidData, ValueError) as refused:
+        assert str(refused)
+        return
+    sound(answer)
+
+
+def simulated():
+    """Level, coverage and power where failures are rare, and where most items always end alike."""
+    reads = (Read("type I error", "p_value", ALPHA), Read("coverage", "ci", LEVEL))
+    for name in ("fixed-rare", "fixed-mixed"):
+        yield Batch(name, NAME, reads)
+
+
+CASES = Cases(
+    degenerate=bodies,
+    growing=[lambda k: {"baseline": [[0.1, 0.4]] * (500 * k), "candidate": [[0.2, 0.3]] * (500 * k)}],
+    unmirrored="its arms are nested lists: its own tests turn them around",
+    simulated=simulated,
+    varied={"level": [0.95, 0.9], "alternative": ["two-sided", "greater", "less"]},
+)
