@@ -26,6 +26,7 @@ from service.config import Settings, read_settings
 from service.domain.access import SCOPES, Key, Project, new_secret, secret_prefix, secret_sha256
 from service.errors import Conflict
 from service.keyring.keyring import Keyring
+from service.operation.objects import require_usable
 from service.operation.sign_in import require_projects, sign_in_of
 from service.operation.starting import (
     CannotStart,
@@ -401,6 +402,7 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
     # a setting that cannot be used is told before anything starts
+    require_usable(settings)
     sign_in = None if runner else sign_in_of(settings)
     created = prepare_embedded(settings, runner=runner)
     if sign_in is not None:

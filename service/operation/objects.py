@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
@@ -45,16 +46,25 @@ def keeping_of(settings: Settings, keyring: Keyring) -> Keeping | None:
     )
 
 
-def _objects_of(settings: Settings, keyring: Keyring) -> Objects:
-    if settings.artefacts == "directory":
-        return Directory(settings.data_dir / "artefacts")
-    try:
-        from service.objects.bucket import bucket_of
-    except ModuleNotFoundError as error:
+def require_usable(settings: Settings) -> None:
+    """Refuse a bucket where nothing speaks to one, before anything starts.
+
+    Raises:
+        CannotStart: naming the package.
+    """
+    if settings.artefacts.startswith("s3://") and find_spec("obstore") is None:
         raise CannotStart(
             "FORELOCK_ARTEFACTS names a bucket, and the package that speaks to one is not installed: install "
             "forelock-server[s3], or set FORELOCK_ARTEFACTS=directory"
-        ) from error
+        )
+
+
+def _objects_of(settings: Settings, keyring: Keyring) -> Objects:
+    if settings.artefacts == "directory":
+        return Directory(settings.data_dir / "artefacts")
+    require_usable(settings)
+    from service.objects.bucket import bucket_of
+
     place = urlsplit(settings.artefacts)
     # A folder of this deployment's own: two that share a bucket neither read nor sweep each other's.
     own = keyring.fingerprint("artefacts")[:16]

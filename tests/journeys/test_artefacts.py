@@ -355,18 +355,9 @@ def test_in_a_bucket_it_is_the_same(
 
 @only_sqlite
 def test_what_does_not_fit_is_refused_at_the_start(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    import builtins
-
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "service.objects.bucket":
-            raise ModuleNotFoundError(name)
-        return real(name, *rest)
-
     keyring = service.keyring
     assert objects.keeping_of(_at(service, artefacts="off"), keyring) is None
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(objects, "find_spec", lambda _name: None)
     with pytest.raises(CannotStart, match=r"forelock-server\[s3\]"):
         objects.keeping_of(_at(service, artefacts=f"s3://{BUCKET}"), keyring)
     with pytest.raises(CannotStart, match="is off"):
