@@ -85,6 +85,9 @@ def test_from_markdown_to_the_bundle(
         drawn = service.client.get(f"{RECORDS}/{prereg_id}/charts/{name}.json")
         assert drawn.status_code == 200, (name, drawn.text)
     assert "80" in service.client.get(f"{RECORDS}/{prereg_id}/charts/power.json").text
+    intervals = str(service.client.get(f"{RECORDS}/{prereg_id}/charts/forest.json").json())
+    assert "mean minus reference (pp)" in intervals
+    assert "candidate − baseline" not in intervals
     evidence = service.client.get(f"{RECORDS}/{prereg_id}/evidence").json()
     assert evidence["score"] >= evidence["most"] - 2, evidence["pieces"]
     for path in ("report.md", "report.html", "report.tex", "prereg.md", "evidence.md", "multiverse"):

@@ -26,6 +26,8 @@ class Panel:
     sesoi: float | None
     rows: tuple[Row, ...]
     """`label`, `delta`, `low`, `high` (null: open), `level`, `method`, `read`: the verdict reads this one."""
+    what: str = "difference"
+    """What the intervals are of, by its code: `mean_over_reference` where every claim is about one arm."""
 
 
 def rows_of(
@@ -86,7 +88,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
         "condition": {"test": "datum.read", "value": style.BLUE},
         "value": style.INK if read else style.BLUE,
     }
-    axis = panel.unit.axis(language)
+    axis = panel.unit.axis(language, panel.what)
     lines = [style.ruler("x", 0.0)]
     if sesoi is not None:
         lines.insert(0, _band(sesoi))

@@ -33,7 +33,9 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
             )
         ]
         if rows:
-            yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows))
+            alone = all(hypothesis.baseline is None for hypothesis in verdict.hypotheses)
+            what = "mean_over_reference" if alone else "difference"
+            yield Panel(endpoint, unit_of(plan, endpoint), sesoi_of(plan, endpoint), tuple(rows), what)
 
 
 def _name_rows(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:

@@ -19,8 +19,7 @@ class Unit:
     def axis(self, language: Language, what: str = "difference") -> dict[str, Any]:
         """The axis of these values, with its title."""
         if self.binary:
-            sign = "+" if what == "difference" else ""
-            unit = "pp" if what == "difference" else "%"
+            sign, unit = ("+", "pp") if what in ("difference", "mean_over_reference") else ("", "%")
             return {
                 "title": f"{say(what, language)} ({unit})",
                 "labelExpr": f"datum.value == 0 ? '0' : format(100 * datum.value, '{sign}.4~g')",
