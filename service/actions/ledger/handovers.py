@@ -59,12 +59,12 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
     remembered = signer.state.read()
     if known is not None:
         remembered = max(
-            filter(None, (remembered, _opened(signer, known))),
+            filter(None, (remembered, _open(signer, known))),
             key=lambda candidate: candidate.checkpoint.size,
         )
     with signer.turn() as turn, turn.write() as session:
         head = ledger.head(session, for_update=True)
-        lost = _lost(signer, session, remembered)
+        lost = _find_lost(signer, session, remembered)
         signers = ledger_signers.every(session)
         if origin in {lost.checkpoint.origin, *(signer.origin for signer in signers)}:
             raise InvalidData.field("origin", "is the name of a log before this one", "choose another")
@@ -98,7 +98,7 @@ def _succeed(session: Session, kind: Kind, handover: Handover, note: str) -> Non
     )
 
 
-def _lost(signer: Signer, session: Session, remembered: Remembered | None) -> Remembered:
+def _find_lost(signer: Signer, session: Session, remembered: Remembered | None) -> Remembered:
     """The newest checkpoint that the log here does not go on from."""
     if remembered is None:
         raise Conflict(
@@ -135,7 +135,7 @@ def _same_key(signer: Signer, lost: Remembered, origin: str) -> tuple[NoteSigner
     )
 
 
-def _opened(signer: Signer, known: str) -> Remembered:
+def _open(signer: Signer, known: str) -> Remembered:
     """A checkpoint that somebody kept, if a key that is here signed it."""
     try:
         name = read_checkpoint(known).origin

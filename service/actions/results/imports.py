@@ -92,12 +92,12 @@ def fit(
     for rows in file.rows:  # named after the file was read: what it says was held against nothing
         require_named(terms.plan, named_arms(terms.plan), rows.arm)
     return [
-        _fitted(rows, terms, mapping, manifest, population, run, on_duplicate, complete, "content" in allowed)
+        _fit(rows, terms, mapping, manifest, population, run, on_duplicate, complete, "content" in allowed)
         for rows in file.rows
     ]
 
 
-def _fitted(
+def _fit(
     rows: ImportedRows,
     terms: Terms,
     mapping: Readable,
@@ -148,7 +148,7 @@ def _fitted(
         on_duplicate=on_duplicate,
     )
     if complete:
-        batch = _completed(batch, manifest, absent)
+        batch = _complete(batch, manifest, absent)
     distinct = dict.fromkeys(manifest.item_ids[position] for position in absent[: SHOWN * 2, 0])
     return Fitted(
         batch=batch,
@@ -164,7 +164,7 @@ def _fitted(
     )
 
 
-def _completed(batch: ReceivedBatch, manifest: Manifest, absent: NDArray[np.intp]) -> ReceivedBatch:
+def _complete(batch: ReceivedBatch, manifest: Manifest, absent: NDArray[np.intp]) -> ReceivedBatch:
     """With a row of status `missing` for every cell that the file has none of."""
     n, rows = len(absent), batch.rows
     times = rows.observed_at

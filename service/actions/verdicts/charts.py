@@ -95,7 +95,9 @@ def of_verdict(
         return forest
     judged = chosen(verdict, hypothesis)
     binary = unit_of(record.plan, judged.endpoint).binary
-    subtitle = f"{judged.id}: {_compared(judged, binary=binary)}, {judged.endpoint}, {judged.population}"
+    subtitle = (
+        f"{judged.id}: {_describe_comparison(judged, binary=binary)}, {judged.endpoint}, {judged.population}"
+    )
     if name == "discordance":
         counts = counts_of(record.plan, judged)
         if counts is None or judged.baseline is None:
@@ -121,7 +123,7 @@ def of_verdict(
     return _pareto(open_rows(session, record), judged, language)
 
 
-def _compared(judged: HypothesisVerdict, *, binary: bool) -> str:
+def _describe_comparison(judged: HypothesisVerdict, *, binary: bool) -> str:
     """What is subtracted from what."""
     if judged.reference is None:
         return f"{judged.candidate} − {judged.baseline}"

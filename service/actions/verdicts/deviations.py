@@ -81,7 +81,7 @@ def prepare(session: Session, caller: Key, prereg_id: str, filing: Filing) -> Pr
     record.require(*OPEN, action="filing a deviation")
     require_person(caller, "filing a deviation")
     check(record.plan, filing.change, manifests_of(session, record))
-    return Prepared(prereg_id, filing, _measured(session, record, filing))
+    return Prepared(prereg_id, filing, _measure(session, record, filing))
 
 
 def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> Filed:
@@ -213,7 +213,7 @@ def _person(session: Session, name: str, key_id: str | None) -> Person:
     return Person(name, key_id, makers)
 
 
-def _measured(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
+def _measure(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
     """What leaving the items out does to each difference; None before the verdict or for other changes."""
     if record.state != "judged" or not isinstance(filing.change, ExcludedItems | ExcludedClusters):
         return None

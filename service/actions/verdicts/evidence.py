@@ -33,7 +33,7 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
         Known(
             record=record,
             received=sum(count.received for count in coverage.counts(session, record.id)),
-            expected=_expected(record),
+            expected=_count_expected(record),
             lock_sequence=locks[-1].sequence if locks else None,
             first_batch_sequence=received[0].sequence if received else None,
             first_result_at=first,
@@ -76,5 +76,5 @@ def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
     }
 
 
-def _expected(record: Preregistration) -> int:
+def _count_expected(record: Preregistration) -> int:
     return 0 if record.state == "draft" else expected_total(record.plan)

@@ -45,7 +45,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         sentences=evidence.in_words(session, record, verdict),
         card=evidence.card(session, record),
         summaries=_summaries(session, record, verdict),
-        deviations=_filed(session, record),
+        deviations=_list_filed(session, record),
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
         happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
@@ -54,12 +54,12 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
 
 def decided_deviations(session: Session, record: Preregistration) -> tuple[list[DeviationLine], int]:
     """Deviations that a reviewer has decided about, and how many more are filed."""
-    filed = _filed(session, record)
+    filed = _list_filed(session, record)
     lines = [deviation_line(deviation, decisions) for deviation, decisions in filed if decisions]
     return lines, len(filed) - len(lines)
 
 
-def _filed(session: Session, record: Preregistration) -> list[tuple[Deviation, tuple[Decision, ...]]]:
+def _list_filed(session: Session, record: Preregistration) -> list[tuple[Deviation, tuple[Decision, ...]]]:
     """Every deviation, each with what was decided about it."""
     filed = deviations.every(session, record.id)
     decided = deviations.decisions(session, record.id, [one.number for one in filed])

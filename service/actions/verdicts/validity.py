@@ -34,7 +34,7 @@ def marks(
     Args:
         observed: the earliest time of a row by run, once rows are open.
     """
-    possible = [_unblinded(session, record), _closed(session, record)]
+    possible = [_mark_unblinding(session, record), _mark_close(session, record)]
     return (
         *(mark for mark in possible if mark is not None),
         *_runs(session, record, observed or {}),
@@ -42,7 +42,7 @@ def marks(
     )
 
 
-def _unblinded(session: Session, record: Preregistration) -> Mark | None:
+def _mark_unblinding(session: Session, record: Preregistration) -> Mark | None:
     """Outcomes were opened; batches that count and stand after that in the ledger came too late, and so did a close."""
     openings = ledger.entries(session, record.id, "unblinding")
     if not openings:
@@ -100,7 +100,7 @@ def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
         yield of_criterion(card, named.get(arm), resting_on(record.plan, arm))
 
 
-def _closed(session: Session, record: Preregistration) -> Mark | None:
+def _mark_close(session: Session, record: Preregistration) -> Mark | None:
     """The collection was closed before the planned n."""
     closing = ledger.entries(session, record.id, "close")
     if not closing:

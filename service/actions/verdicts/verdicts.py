@@ -35,7 +35,7 @@ def inputs(
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
     outcomes, voided = opened(session, record, seal_private=seal_private)
-    if not _stopped(session, record):
+    if not _is_stopped(session, record):
         outcomes.require_complete()
     return Inputs(
         preregistration_id=prereg_id,
@@ -49,7 +49,7 @@ def inputs(
     )
 
 
-def _stopped(session: Session, record: Preregistration) -> bool:
+def _is_stopped(session: Session, record: Preregistration) -> bool:
     """A look or a reading that is on record has ended it before every result was in."""
     looks = (
         *ledger.bodies(session, record.id, kind="look"),

@@ -59,11 +59,11 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
     scale, slices = answer.scale, answer.slices
     changes: dict[str, Any] = {
         "delta": _minus(answer.delta),
-        "ci": _mirrored(answer.ci),
+        "ci": _mirror(answer.ci),
         "baseline_mean": level(answer.baseline_mean),
         "candidate_mean": level(answer.candidate_mean),
         "tests": tuple(
-            test.model_copy(update={"ci": None if test.ci is None else _mirrored(test.ci)})
+            test.model_copy(update={"ci": None if test.ci is None else _mirror(test.ci)})
             for test in answer.tests
         ),
         "more": tuple(more.model_copy(update={"truth": _minus(more.truth)}) for more in answer.more),
@@ -95,7 +95,7 @@ def _suite_turned(suite: SuiteFacts, level: Callable[[float | None], float | Non
         changes: dict[str, Any] = {"estimate": _minus(task.estimate)}
         for name in ("ci", "simultaneous"):
             interval = getattr(task, name)
-            changes[name] = None if interval is None else _mirrored(interval)
+            changes[name] = None if interval is None else _mirror(interval)
         if arms is not None:
             means = {name: level(getattr(arms, name)) for name in ("baseline_mean", "candidate_mean")}
             changes["arms"] = arms.model_copy(update=means)
@@ -105,15 +105,15 @@ def _suite_turned(suite: SuiteFacts, level: Callable[[float | None], float | Non
     changes["item_weighted"] = _minus(suite.item_weighted)
     unlike = suite.heterogeneity
     if unlike is not None and unlike.prediction is not None:
-        changes["heterogeneity"] = unlike.model_copy(update={"prediction": _mirrored(unlike.prediction)})
+        changes["heterogeneity"] = unlike.model_copy(update={"prediction": _mirror(unlike.prediction)})
     return suite.model_copy(update=changes)
 
 
 def _of_slice(result: SliceResult) -> SliceResult:
-    return result.model_copy(update={"delta": _minus(result.delta), "ci": _mirrored(result.ci)})
+    return result.model_copy(update={"delta": _minus(result.delta), "ci": _mirror(result.ci)})
 
 
-def _mirrored(interval: Interval) -> Interval:
+def _mirror(interval: Interval) -> Interval:
     return interval.model_copy(update={"low": _minus(interval.high), "high": _minus(interval.low)})
 
 

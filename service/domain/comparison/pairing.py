@@ -206,7 +206,7 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
     before = group_by_item(request.baseline, "baseline.", faults)
     after = group_by_item(request.candidate, "candidate.", faults)
     every = list(dict.fromkeys([*before.values, *after.values]))
-    labels = {kind: _agreed(kind, every, (before, after), faults) for kind in _LABELS}
+    labels = {kind: _agree(kind, every, (before, after), faults) for kind in _LABELS}
     faults.raise_if_any()
     require_tasks(every, labels["tasks"], "baseline.")
     everything = Everything(every, (before, after), **labels)
@@ -214,10 +214,12 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
     if fail:
         everything.require_zero_worst(request.range, lower=lower)
     pairs = everything.pairs(everything.known if fail else everything.paired, fail=fail)
-    return pairs, _unpaired(everything, before, after, fail=fail), everything
+    return pairs, _describe_unpaired(everything, before, after, fail=fail), everything
 
 
-def _unpaired(everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool) -> Unpaired:
+def _describe_unpaired(
+    everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool
+) -> Unpaired:
     """What became of the items that are not in both arms."""
     paired, known = set(everything.paired), set(everything.known)
     lone = [
@@ -280,7 +282,7 @@ def require_tasks(items: Sequence[str], tasks: Mapping[str, str], path: str) -> 
         raise InvalidData.field(f"{path}tasks", message, "name a task for every item, or for no item")
 
 
-def _agreed(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
+def _agree(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
     """Each item's cluster or slice: either arm may say it, and both have to agree."""
     labels_by_arm = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}

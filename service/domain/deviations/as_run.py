@@ -114,7 +114,7 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
             gone = excluded(change, rows.manifests[change.population])
             left_out[change.population] = left_out.get(change.population, np.zeros_like(gone)) | gone
         else:
-            plan = _changed(plan, change)
+            plan = _change(plan, change)
     rows = replace(rows, resolved=resolve(plan))
     for population, gone in left_out.items():
         rows = _keep(rows, population, ~gone)
@@ -204,7 +204,7 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
     return total
 
 
-def _changed(plan: Plan, change: Change) -> Plan:
+def _change(plan: Plan, change: Change) -> Plan:
     match change:
         case MissingPolicyChange():
             return plan.model_copy(update={"missing": change.missing})

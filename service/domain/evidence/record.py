@@ -146,7 +146,7 @@ def _is_primary(setting: Setting) -> bool:
     return setting.endpoint is not None and setting.endpoint.role == "primary"
 
 
-def _locked(known: Known) -> Check:
+def _check_lock(known: Known) -> Check:
     return yes(known.record.state != "draft", message("evidence.locked"))
 
 
@@ -168,7 +168,7 @@ def _preregistration(known: Known) -> Piece:
     return piece(
         "preregistration",
         [
-            _locked(known),
+            _check_lock(known),
             yes(before, ledger),
             yes(primary, message("evidence.primary_named")),
             _blind(known),
@@ -182,7 +182,7 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
     return piece(
         "paired_test",
         [
-            _locked(known),
+            _check_lock(known),
             yes(
                 named,
                 message("evidence.paired_p"),
@@ -191,7 +191,7 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
                 bool(primary) and all(asserts_claim(setting) for setting in primary),
                 message("evidence.claim_borne_out"),
             ),
-            _computed(
+            _check_computed(
                 known,
                 [
                     (setting, _tested(setting), {use.use.id for use in _p_tests(setting)})
@@ -240,7 +240,7 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     return piece(
         "equivalence",
         [
-            _locked(known),
+            _check_lock(known),
             yes(margins, message("evidence.margin_locked")),
             yes(
                 bool(primary) and all(tests.values()),
@@ -250,7 +250,9 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 all(asserts_claim(setting) for setting in primary if WANTED[setting.hypothesis.claim]),
                 message("evidence.margin_shown"),
             ),
-            _computed(known, [(setting, _tested(setting), tests[setting.index]) for setting in primary]),
+            _check_computed(
+                known, [(setting, _tested(setting), tests[setting.index]) for setting in primary]
+            ),
         ],
         least=3,
     )
@@ -280,13 +282,13 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
     return piece(
         "clustered_interval",
         [
-            _locked(known),
+            _check_lock(known),
             declared,
             yes(
                 bool(primary) and all(suited.values()),
                 message("evidence.interval_named"),
             ),
-            _computed(
+            _check_computed(
                 known,
                 [
                     (setting, "ci" if setting.reference is None else _tested(setting), suited[setting.index])
@@ -311,7 +313,7 @@ def _no_optional_stopping(known: Known) -> Piece:
     complete = known.received >= known.expected > 0
     worst = max(known.standing, key=STRICTNESS.index, default="accept")
     checks = [
-        _locked(known),
+        _check_lock(known),
         yes(known.record.plan.stopping is not None, message("evidence.stopping_locked")),
         _blind(known),
         yes(
@@ -328,7 +330,7 @@ def _no_optional_stopping(known: Known) -> Piece:
     return piece("no_optional_stopping", checks, least=4)
 
 
-def _computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
+def _check_computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
     """Whether the verdict holds these fields of one of the tests; null before the verdict."""
     if known.verdict is None:
         return yes(None, message("evidence.computed_later"))

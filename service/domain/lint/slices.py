@@ -118,7 +118,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
             say(
                 "findings.slice_never_passes",
                 name=name,
-                slices=_listed(never, size),
+                slices=_list(never, size),
                 alpha=f"{slices.alpha:g}",
                 best=best,
                 least=least,
@@ -143,11 +143,11 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         yield warning(
             "SLICE_SMALL",
             "slices",
-            say("findings.slice_small", name=name, slices=_listed(small, size), alike=alike),
+            say("findings.slice_small", name=name, slices=_list(small, size), alike=alike),
         )
 
 
-def _listed(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
+def _list(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
     quoted = [f"'{stratum.stratum[:60]}' ({size(stratum)})" for stratum in strata[:NAMED]]
     rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
     names = f"{', '.join(quoted)}{rest}"

@@ -103,7 +103,7 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
     lacking = {
         hypothesis.id: hypothesis
         for hypothesis in here.plan.hypotheses or ()
-        if not _measured(here.plan, hypothesis)
+        if not _is_measured(here.plan, hypothesis)
     }
     judged = verdicts_of(here)
     return Universe(
@@ -120,7 +120,7 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
     )
 
 
-def _measured(plan: Plan, hypothesis: Hypothesis) -> bool:
+def _is_measured(plan: Plan, hypothesis: Hypothesis) -> bool:
     return has_results(plan, hypothesis.population, hypothesis.endpoint)
 
 

@@ -176,7 +176,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
     if verdict.outcome in ("supported", "not_supported") and not (
         verdict.claim == "equivalence" and verdict.delta == 0
     ):
-        yield from _repeated(plan, verdict, spread, facts)
+        yield from _describe_repetition(plan, verdict, spread, facts)
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
@@ -193,7 +193,9 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
     )
 
 
-def _repeated(plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Facts) -> Iterator[Message]:
+def _describe_repetition(
+    plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Facts
+) -> Iterator[Message]:
     """The size at which the rule would hold, if the truth is what was seen."""
     bounds = bounds_of(verdict)
     if not bounds or verdict.delta is None:
@@ -204,14 +206,14 @@ def _repeated(plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Fac
         seen = message("notes.with_filled", amount=delta, count=count)
     size = needed(bounds, spread, verdict.delta)
     if size is not None:
-        words = _size(plan, verdict, spread, _refined(plan, verdict, spread, size))
+        words = _size(plan, verdict, spread, _refine(plan, verdict, spread, size))
         yield message("notes.rule_holds", size=words, seen=seen, given=_describe_spread(spread))
     else:
         ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
         yield message(f"notes.never_holds{ending}", seen=seen)
 
 
-def _refined(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> int:
+def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> int:
     """A small size by the rule's exact power, where every outcome can be weighed."""
     if (
         spread.discordance is None
@@ -309,7 +311,7 @@ def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -
             if z is not None:  # the low end above a value asks for the difference above it by z errors
                 yield Bound(side, at, z if (path[-1] == "low") == (side > 0) else -z)
         elif asks_small_p(clause) and 0 < at < 1:
-            yield from _tested(analysis, at * _share(judged), path, up)
+            yield from _bounds_of_test(analysis, at * _share(judged), path, up)
     elif isinstance(clause, Excludes) and (z := _z(analysis, path)) is not None:
         at = float(clause.value.exact())
         yield Bound(1 if (verdict.delta or 0) >= at else -1, at, z)
@@ -322,7 +324,7 @@ def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -
         yield from _bounds_of_truth(analysis, path)
 
 
-def _tested(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
+def _bounds_of_test(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
     alternative, margin = analysis.text("alternative"), analysis.number("margin")
     if "p_lower" in analysis and margin is not None:
         if path == ("p_value",):

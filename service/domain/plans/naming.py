@@ -141,12 +141,12 @@ def as_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
     if not namings:
         return plan
     cards = tuple(
-        _merged(card, namings[card.id]) if card.id in namings else card for card in plan.arm_cards or ()
+        _merge(card, namings[card.id]) if card.id in namings else card for card in plan.arm_cards or ()
     )
     return plan.model_copy(update={"arm_cards": cards})
 
 
-def _merged(card: ArmCard, named: Described) -> ArmCard:
+def _merge(card: ArmCard, named: Described) -> ArmCard:
     """What is locked and what was named of one arm."""
     locked = card.model_dump(mode="json", exclude_none=True)
     named_fields = named.model_dump(mode="json", exclude_none=True)

@@ -111,11 +111,11 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return required.model_copy(update={"reason": "not possible together"})
     if power.enumerable(world) and not power.beside:
-        return _computed(power, required, truth, target)
-    return _simulated(power, required, truth, target)
+        return _compute(power, required, truth, target)
+    return _simulate(power, required, truth, target)
 
 
-def _computed(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
+def _compute(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
     world = power.own.at("reference", truth)
 
     def weighed(n: int) -> float:
@@ -136,7 +136,7 @@ def _computed(power: HypothesisPower, required: RequiredN, truth: float, target:
     return required.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
 
 
-def _simulated(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
+def _simulate(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
     """In units, items or clusters of the planned sizes; other populations stay as they are."""
     population = power.setting.population
     if population is None:
@@ -148,7 +148,7 @@ def _simulated(power: HypothesisPower, required: RequiredN, truth: float, target
 
     def at(units: int) -> float:
         nonlocal reached
-        grown = _grown(power, population, max(units, 2))
+        grown = _grow(power, population, max(units, 2))
         entry = grown.at("reference", truth=truth, n_sets=power.search_sets)
         if entry.power is None:
             raise OverBudgetError
@@ -182,7 +182,7 @@ def _items(power: HypothesisPower, units: int) -> int:
     return round(power.n * units / population.clusters.n)
 
 
-def _grown(power: HypothesisPower, population: Population, units: int) -> HypothesisPower:
+def _grow(power: HypothesisPower, population: Population, units: int) -> HypothesisPower:
     """The same plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
     known = power.facts.get(population.id)
     update: dict[str, object] = {"n": units}

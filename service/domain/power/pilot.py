@@ -98,14 +98,14 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
     stated = plan.assumptions or Assumptions()
     names = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     if len(estimates) == 1 and set(estimates[0].hypotheses) == names:
-        update: dict[str, Any] = _assumed(estimates[0], plan)
+        update: dict[str, Any] = _assume(estimates[0], plan)
         own = {name: _without(assumed, update) for name, assumed in (stated.hypotheses or {}).items()}
         kept = {name: assumed for name, assumed in own.items() if assumed != Assumed()}
         return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), estimates
     each_own = dict(stated.hypotheses or {})
     for one in estimates:
         for name in one.hypotheses:
-            each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assumed(one, plan))
+            each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assume(one, plan))
     return _with(plan, stated.model_copy(update={"hypotheses": each_own})), estimates
 
 
@@ -272,25 +272,25 @@ def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
     return Estimate(estimate=icc(ratio), upper=icc(bound))
 
 
-def _assumed(estimates: PilotEstimates, plan: Plan) -> dict[str, Any]:
+def _assume(estimates: PilotEstimates, plan: Plan) -> dict[str, Any]:
     """The fields of the section, rounded to what a pilot can tell: upper ends for spread, the estimate for the ICC."""
     hypothesis = plan.hypothesis(estimates.hypotheses[0])
     population = None if hypothesis is None else plan.population(hypothesis.population)
-    assumed: dict[str, Any] = {"source": estimates.source, "baseline_mean": _rounded(estimates.baseline_mean)}
+    assumed: dict[str, Any] = {"source": estimates.source, "baseline_mean": _round(estimates.baseline_mean)}
     if estimates.discordance is not None:
         assumed["discordance"] = min(
-            _rounded(estimates.discordance.upper or estimates.discordance.estimate), 1.0
+            _round(estimates.discordance.upper or estimates.discordance.estimate), 1.0
         )
     elif (sd := estimates.sd.upper or estimates.sd.estimate) > 0:
-        assumed["sd"] = _rounded(sd)
+        assumed["sd"] = _round(sd)
     if estimates.icc is not None and population is not None and population.clusters is not None:
-        assumed["icc"] = _rounded(estimates.icc.estimate)
+        assumed["icc"] = _round(estimates.icc.estimate)
     rates = estimates.missing
-    assumed["missing"] = MissingByArm(baseline=_rounded(rates.baseline), candidate=_rounded(rates.candidate))
+    assumed["missing"] = MissingByArm(baseline=_round(rates.baseline), candidate=_round(rates.candidate))
     return assumed
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.4g}")
 
 

@@ -149,13 +149,13 @@ def fingerprint_parts(batch: ReceivedBatch) -> bytes:
     parts = bytearray(json.dumps(scalars).encode() + b"\n[")
     # The text of all ids at once would take as much again as what is made of it here.
     for start in range(0, len(batch.item_ids), AT_ONCE):
-        parts += b", " * (start > 0) + _listed_as_json(batch.item_ids[start : start + AT_ONCE])
+        parts += b", " * (start > 0) + _list_as_json(batch.item_ids[start : start + AT_ONCE])
     parts += b"]\n"
     parts += batch.replicates.astype("<u2", copy=False).data
     return bytes(parts)
 
 
-def _listed_as_json(ids: Sequence[str]) -> bytes:
+def _list_as_json(ids: Sequence[str]) -> bytes:
     """The inside of `json.dumps(ids)`, which needs a fifth of the time where no letter has to be escaped."""
     text = '", "'.join(ids).encode(errors="surrogatepass")
     # What is left are quotes, those between the ids alone, when every letter stands for itself in JSON.

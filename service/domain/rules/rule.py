@@ -163,16 +163,16 @@ def sentence(rule: Rule) -> str:
     """The rule's canonical sentence: lower-case words, single spaces, only needed parentheses."""
     match rule:
         case All():
-            return " and ".join(_grouped(part, AnyOf) for part in rule.parts)
+            return " and ".join(_group(part, AnyOf) for part in rule.parts)
         case AnyOf():
-            return " or ".join(_grouped(part, All) for part in rule.parts)
+            return " or ".join(_group(part, All) for part in rule.parts)
         case Not():
-            return f"not {_grouped(rule.part, All, AnyOf)}"
+            return f"not {_group(rule.part, All, AnyOf)}"
         case _:
             return str(rule)
 
 
-def _grouped(rule: Rule, *in_parentheses: type[Record]) -> str:
+def _group(rule: Rule, *in_parentheses: type[Record]) -> str:
     text = sentence(rule)
     return f"({text})" if isinstance(rule, in_parentheses) else text
 

@@ -216,7 +216,7 @@ def parts_of(setting: Setting) -> Parts | None:
             return None
         parts.setdefault(about.pop(), []).append(part)
     own = parts.pop(None, [])
-    return Parts(_joined(own) if own else None, {str(name): _joined(group) for name, group in parts.items()})
+    return Parts(_join(own) if own else None, {str(name): _join(group) for name, group in parts.items()})
 
 
 def _endpoint(setting: Setting, clause: Clause) -> str | None:
@@ -224,13 +224,13 @@ def _endpoint(setting: Setting, clause: Clause) -> str | None:
     return use.use.endpoint if use is not None and use.beside else None
 
 
-def _joined(parts: list[Rule]) -> Rule:
+def _join(parts: list[Rule]) -> Rule:
     return parts[0] if len(parts) == 1 else All(parts=tuple(parts))
 
 
 def own_part(setting: Setting, rule: Rule) -> Setting:
     """The hypothesis with only this part of its rule, in a plan that has it so."""
-    return _changed(setting, {"rule": sentence(rule)})
+    return _change(setting, {"rule": sentence(rule)})
 
 
 def on_endpoint(setting: Setting, endpoint: str) -> Setting:
@@ -240,7 +240,7 @@ def on_endpoint(setting: Setting, endpoint: str) -> Setting:
     """
     parts = parts_of(setting)
     rule = None if parts is None else parts.others.get(endpoint)
-    return _changed(
+    return _change(
         setting,
         {
             "endpoint": endpoint,
@@ -252,7 +252,7 @@ def on_endpoint(setting: Setting, endpoint: str) -> Setting:
     )
 
 
-def _changed(setting: Setting, update: Mapping[str, object]) -> Setting:
+def _change(setting: Setting, update: Mapping[str, object]) -> Setting:
     plan, hypothesis = setting.plan, setting.hypothesis.model_copy(update=update)
     hypotheses = tuple(hypothesis if one.id == hypothesis.id else one for one in plan.hypotheses or ())
     return resolve(plan.model_copy(update={"hypotheses": hypotheses})).settings[setting.index]

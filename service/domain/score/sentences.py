@@ -24,7 +24,9 @@ def sentence(score: Score, name: str) -> str:
     )
     parts = [_opening(score, text), _more(score), _clusters(score)]
     parts += [] if score.against is not None else [_runs(score)]
-    return listed([part for part in [*parts, _pooled(score)] if part], "lists.sentences").text(spoken())
+    return listed([part for part in [*parts, _describe_pooled(score)] if part], "lists.sentences").text(
+        spoken()
+    )
 
 
 def _opening(score: Score, text: Message) -> Message:
@@ -138,7 +140,7 @@ def _clusters(score: Score) -> Message | None:
     )
 
 
-def _pooled(score: Score) -> Message | None:
+def _describe_pooled(score: Score) -> Message | None:
     """What is not the suite's mean, though it is often printed under its name."""
     if score.suite is None:
         return None

@@ -57,7 +57,7 @@ def read_interval(
             # drawn ends are read wherever they may lie
             every = [ends, *(corner for corner in seen.corners if isinstance(corner, Ends))]
             within = None if bound is None else all(_inside(one, bound) for one in every)
-            readings = {_read(_counted_from(one, reference), within) for one in every}
+            readings = {_read(_count_from(one, reference), within) for one in every}
             reading = readings.pop() if len(readings) == 1 else "inconclusive"
             stated = answer.analysis.interval(*path)
             level, method = (None, None) if stated is None else (stated.level, stated.method)
@@ -88,7 +88,7 @@ def _covers(setting: Setting, clause: Clause) -> bool:
     )
 
 
-def _counted_from(ends: Ends, reference: float | None) -> Ends:
+def _count_from(ends: Ends, reference: float | None) -> Ends:
     if reference is None:
         return ends
     return Ends(*(None if end is None else end - reference for end in (ends.low, ends.high)))

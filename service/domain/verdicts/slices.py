@@ -122,12 +122,12 @@ def by_slice(section: Slices, paired: Paired, favoured: Paired | None = None) ->
         inside = of_item == name
         # numbered anew: a number that only another slice has would be a cluster without items
         codes = codes_of(of_cluster[inside].tolist() if of_cluster is not None else range(int(inside.sum())))
-        weighed, leaning = _weighed(
+        weighed, leaning = _weigh(
             _differences(paired, inside) * good, codes, margin, section.alpha, score, limit
         )
         if favoured is not None:
             best = _differences(favoured, inside) * good
-            other, towards = _weighed(best, codes, margin, section.alpha, score, limit)
+            other, towards = _weigh(best, codes, margin, section.alpha, score, limit)
             weighed, leaning = _both(weighed, other), _lean(leaning, towards)
         evidence.append(weighed)
         leans.append(leaning)
@@ -149,7 +149,7 @@ def by_slice(section: Slices, paired: Paired, favoured: Paired | None = None) ->
         method=None if reason else "tango" if score else "cr2_t",
         outcome=overall([slice_.outcome for slice_ in slices]),
         slices=slices,
-        reversal=_turned_reversal(reversal_of(leans, section.alpha, spans=spans), good),
+        reversal=_turn_reversal(reversal_of(leans, section.alpha, spans=spans), good),
         reason=reason,
     )
 
@@ -158,7 +158,7 @@ def _differences(paired: Paired, inside: NDArray[np.bool_]) -> NDArray[np.float6
     return paired_differences(paired.baseline[inside], paired.candidate[inside])
 
 
-def _weighed(
+def _weigh(
     difference: NDArray[np.float64],
     codes: NDArray[np.int64],
     margin: float,
@@ -189,7 +189,7 @@ def _lean(against: Lean | None, best: Lean | None) -> Lean | None:
     return None if against is None or best is None else Lean(against.above, best.below)
 
 
-def _turned_reversal(reversal: Reversal, good: int) -> Reversal:
+def _turn_reversal(reversal: Reversal, good: int) -> Reversal:
     """With the candidate's values as they are, not as they are good."""
     if good > 0:
         return reversal
@@ -212,10 +212,10 @@ def _slice(
         n_clusters=count[1],
         delta=None if evidence.better is None else good * evidence.better,
         ci=None if evidence.p is None else Span(low=low, high=high),
-        p_value=_floored_p(evidence.p),
-        p_holm=_floored_p(p_holm),
-        p_loss=_floored_p(evidence.p_loss),
-        p_loss_holm=_floored_p(p_loss_holm),
+        p_value=_floor_p(evidence.p),
+        p_holm=_floor_p(p_holm),
+        p_loss=_floor_p(evidence.p_loss),
+        p_loss_holm=_floor_p(p_loss_holm),
         reason=evidence.reason,
     )
 
@@ -224,7 +224,7 @@ def _negate(end: float | None) -> float | None:
     return None if end is None else -end
 
 
-def _floored_p(p: float | None) -> float | None:
+def _floor_p(p: float | None) -> float | None:
     return None if p is None else floored(min(max(p, 0.0), 1.0), "p_value", {})
 
 

@@ -34,7 +34,7 @@ def by_stratum(paired: Paired) -> Strata | None:
     labels = paired.manifest.strata
     if labels is None:
         return None
-    paired = _rescaled(paired)
+    paired = _rescale(paired)
     names = tuple(dict.fromkeys(labels))
     binary = is_binary(paired.baseline, paired.candidate) and paired.endpoint.collapsed_kind == "binary"
     by_score = binary and paired.population.clusters is None
@@ -56,7 +56,7 @@ def by_stratum(paired: Paired) -> Strata | None:
     )
 
 
-def _rescaled(paired: Paired) -> Paired:
+def _rescale(paired: Paired) -> Paired:
     """On the scale of a suite, whose tasks may have one each; the reference of one arm is on it already."""
     tasks = paired.tasks
     if tasks is None or tasks.suite.rescale is None:

@@ -96,6 +96,7 @@ def cluster_sums(difference: Floats, codes: NDArray[np.int64], noise: float = 0.
     """Sums and sizes per cluster. O(n). A sum that is zero but for rounding (`noise` of a difference) is zero."""
     sums: Floats = np.bincount(codes, weights=difference).astype(np.float64)
     dust = 1e-14 * np.bincount(codes, weights=np.abs(difference))
+    # Differences that cancel leave rounding behind, some units in the last place of what was summed: below 1e-14 of it.
     sums[np.abs(sums) <= np.maximum(dust, noise)] = 0.0
     return ClusterSums(sums, np.bincount(codes).astype(np.float64), noise)
 
@@ -110,7 +111,7 @@ def intraclass_correlation(difference: Floats, codes: NDArray[np.int64]) -> floa
 
     Source: Donner (1986), Int Stat Rev 54:67.
     """
-    difference = difference / largest(difference)
+    difference = difference / largest(difference)  # the ratio has no unit, and squares stay in range
     groups = cluster_sums(difference, codes)
     g, n = groups.n_clusters, groups.n
     if g < 2 or n <= g:
@@ -165,7 +166,10 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
 
 
 def design_effect(difference: Floats, groups: ClusterSums) -> float | None:
-    """CR1 variance over the variance that independent items would give; None when nothing varies."""
+    """CR1 variance over the variance that independent items would give; None when nothing varies.
+
+    Source: Kish (1965), Survey Sampling: the design effect.
+    """
     n = groups.n
     centred = difference - groups.item_weighted
     unit = largest(centred)

@@ -126,7 +126,7 @@ def _cut(
         clause: np.full(len(b), possible, dtype=np.uint8) for clause, possible in fixed.items()
     }
     for clause in once:
-        sets[clause] = _joined(clause, [look.truths(m, row, b) for look in looks[clause]], len(b))
+        sets[clause] = _join(clause, [look.truths(m, row, b) for look in looks[clause]], len(b))
     truths[row, piece] = combine_sets(rule, sets)
     return Region(n, m, cuts, truths)
 
@@ -137,10 +137,10 @@ def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
         compared(side.sides(b, m, limit, LEVELS[operator]), operator)
         for side, limit, operator in _parts(clause, line)
     ]
-    return _joined(clause, truths, len(b))
+    return _join(clause, truths, len(b))
 
 
-def _joined(clause: Clause, truths: list[Sets], count: int) -> Sets:
+def _join(clause: Clause, truths: list[Sets], count: int) -> Sets:
     return join_truths(clause, truths) if truths else np.full(count, FREE, dtype=np.uint8)
 
 

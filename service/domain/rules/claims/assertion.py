@@ -138,7 +138,7 @@ def states_seen(rule: Rule, facts_of: FactsOf, truths: Mapping[Clause, Truth]) -
             holding = [part for part in rule.parts if combine(part, truths)]
             return _every([states_seen(part, facts_of, truths) for part in holding])
         case Not():
-            return states_seen(_pushed(rule.part), facts_of, truths) if _compound(rule.part) else _denied(
+            return states_seen(_push_negation(rule.part), facts_of, truths) if _compound(rule.part) else _denied(
                 rule.part, facts_of
             )  # fmt: skip
         case _:
@@ -149,27 +149,28 @@ def _compound(rule: Rule) -> bool:
     return isinstance(rule, (All, AnyOf, Not))
 
 
-def _pushed(rule: Rule) -> Rule:
+def _push_negation(rule: Rule) -> Rule:
     """`not` of a compound rule, with the negation on its parts."""
+    # De Morgan's laws, which hold of three truths in Kleene's strong logic as they do of two.
     match rule:
         case All():
-            return _built(AnyOf, [Not(part=part) for part in rule.parts])
+            return _build(AnyOf, [Not(part=part) for part in rule.parts])
         case AnyOf():
-            return _built(All, [Not(part=part) for part in rule.parts])
+            return _build(All, [Not(part=part) for part in rule.parts])
         case Not():
             return rule.part
         case _:
             return Not(part=rule)
 
 
-def _built(kind: type[All] | type[AnyOf], parts: list[Rule]) -> Rule:
+def _build(kind: type[All] | type[AnyOf], parts: list[Rule]) -> Rule:
     return kind(parts=tuple(parts))
 
 
 def _denied(rule: Rule, facts_of: FactsOf) -> States:
     """The states in which the rule is false, which is more than not true."""
     if _compound(rule):
-        return states(_pushed(rule), facts_of)
+        return states(_push_negation(rule), facts_of)
     match rule:
         case Comparison():
             return facts_of(rule.model_copy(update={"operator": OPPOSITE[rule.operator]}))
@@ -180,6 +181,8 @@ def _denied(rule: Rule, facts_of: FactsOf) -> States:
             outside = ((below, rule.low), (above, rule.high))
             return _some([facts_of(_compare(rule, operator, limit)) for operator, limit in outside])
         case _:
+            # An interval that does not exclude a value, or lies not within bounds, shows nothing of its own: it may be
+            # wide, or lie on either side.
             return (Facts(),)
 
 
@@ -188,16 +191,18 @@ def _compare(clause: Within, operator: str, value: object) -> Comparison:
 
 
 def _every(parts: Iterable[States]) -> States:
-    return reduce(lambda left, right: _bounded(a.meet(b) for a in left for b in right), parts, (Facts(),))
+    # `and` over `or` multiplies out, one state for every choice of a part from each: kept few after every step.
+    return reduce(lambda left, right: _bound(a.meet(b) for a in left for b in right), parts, (Facts(),))
 
 
 def _some(parts: Iterable[States]) -> States:
-    return _bounded(state for part in parts for state in part)
+    return _bound(state for part in parts for state in part)
 
 
-def _bounded(facts: Iterable[Facts]) -> States:
-    kept = tuple(dict.fromkeys(fact for fact in facts if not fact.impossible))
-    return kept if len(kept) <= MOST_STATES else (reduce(Facts.join, kept),)
+def _bound(facts: Iterable[Facts]) -> States:
+    possible = tuple(dict.fromkeys(fact for fact in facts if not fact.impossible))
+    # What all of too many states have in common is still true in each: less is known, nothing wrong.
+    return possible if len(possible) <= MOST_STATES else (reduce(Facts.join, possible),)
 
 
 def _tightest(one: Limit | None, other: Limit | None, side: Side) -> Limit | None:

@@ -85,6 +85,7 @@ class Target:
         if not all(any(True for _ in self._showing(mine, side, k)) for side, k in WANTED[self.claim]):
             return "bound"
         low = mine.low
+        # In this order, as reasons are given: what shows no bound at all is not said to show too small a size.
         if self.claim == "superiority" and (low is None or low.at < 0 or (low.at == 0 and not low.strict)):
             return "direction"
         if self.size is not None and (low is None or low.at < self.size):
@@ -95,6 +96,7 @@ class Target:
         """The same of a claim about medians, quantiles or ranks, which the difference of means says nothing of."""
         if self.denied_by(facts):
             return "opposite"
+        # Superiority wants no bound of the difference of means; of a median or of ranks it wants one above 0.
         wanted = WANTED[self.claim] or ABOVE_ZERO
         if not all(any(True for _ in self._showing(mine, side, k)) for side, k in wanted):
             return "bound"

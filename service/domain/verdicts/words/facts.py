@@ -164,7 +164,7 @@ def facts_of(setting: Setting, verdict: HypothesisVerdict) -> Facts:
     endpoint = plan.endpoint(verdict.endpoint)
     parsed = [(parse(clause.text), clause) for clause in verdict.clauses]
     clauses = [(clause, judged) for clause, judged in parsed if isinstance(clause, Comparison | Within | Is)]
-    compared = tuple(_compared(verdict, clauses))
+    compared = tuple(_compare_p_values(verdict, clauses))
     others = {test for test in verdict.analyses if plan.reads(test, verdict.endpoint) != verdict.endpoint}
     own = [(clause, judged) for clause, judged in clauses if clause.field.test not in others]
     own_p = tuple(p_value for p_value in compared if p_value.field.partition(".")[0] not in others)
@@ -272,7 +272,9 @@ def _ratios(
         )
 
 
-def _compared(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> Iterator[ComparedP]:
+def _compare_p_values(
+    verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
+) -> Iterator[ComparedP]:
     for clause, judged in clauses:
         known = isinstance(judged.observed, float | int) and not isinstance(judged.observed, bool)
         if not asks_small_p(clause) or judged.holds is None or not known:

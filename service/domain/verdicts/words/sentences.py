@@ -95,7 +95,7 @@ def _messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Ite
     if verdict.delta is not None:
         yield from suite_messages(setting, verdict, facts)
     for p_value in facts.p_values:
-        yield _compared(p_value, verdict, facts)
+        yield _describe_p(p_value, verdict, facts)
     if facts.estimand is not None and verdict.delta is not None:
         yield message(f"verdicts.{facts.estimand}", n=verdict.n)
     if verdict.reference is not None:
@@ -191,7 +191,7 @@ def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
     )
 
 
-def _compared(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
+def _describe_p(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
     p: Value = probability(compared.p, compared.threshold)
     adjusted: Value = ""
     if compared.unadjusted is not None:
