@@ -403,7 +403,7 @@ def _prepared(given: str, report: int, *, runner: bool) -> Settings:
     settings = settings_of(json.loads(given))
     # a setting that cannot be used is told before anything starts
     require_usable(settings)
-    sign_in = None if runner else sign_in_of(settings)
+    sign_in = sign_in_of(settings)
     created = prepare_embedded(settings, runner=runner)
     if sign_in is not None:
         with _database(settings.url) as database:

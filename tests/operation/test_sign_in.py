@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import json
 from pathlib import Path
 
 import pytest
 
+import service.main as service
 from service.config import Settings, UnusableSetting, read_settings
 from service.operation.sign_in import read_grants, require_projects, sign_in_of
 from service.operation.starting import CannotStart
@@ -123,3 +125,18 @@ def test_a_project_that_is_not_there_is_named(tmp_path: Path, sqlite_template: P
             require_projects(sign_in, database)
     finally:
         database.dispose()
+
+
+@pytest.mark.parametrize("runner", [True, False])
+def test_serving_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, runner: bool
+) -> None:
+    names = ("oidc_issuer", "oidc_client_id", "oidc_grants_file", "public_url")
+    usable = settings(tmp_path)
+    for name in names:
+        monkeypatch.setenv(f"FORELOCK_{name.upper()}", str(getattr(usable, name)))
+    monkeypatch.setenv("FORELOCK_OIDC_ISSUER", "http://id.example.org")
+    data = tmp_path / "data"
+    with pytest.raises(CannotStart, match="FORELOCK_OIDC_ISSUER"):
+        service._prepared(json.dumps({"data_dir": str(data)}), -1, runner=runner)
+    assert not data.exists()
