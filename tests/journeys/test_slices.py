@@ -77,7 +77,7 @@ def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
         table = shown.partition('<table class="slices">')[2]
         row = f'<th scope="row">math</th><td><span class="truth holds">{told[0]}</span></td><td>150</td>'
         assert row in re.sub(
-            r"<td><svg.*?</svg>\s*</td>", "", table.partition("</table>")[0], flags=re.DOTALL
+            r"<td class=\"drawn\"><svg.*?</svg>\s*</td>", "", table.partition("</table>")[0], flags=re.DOTALL
         )
         assert told[1] in table.partition("</table>")[2][:300]
     bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
