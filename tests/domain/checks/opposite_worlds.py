@@ -183,6 +183,8 @@ def draw(rng: np.random.Generator) -> Drawn:
         endpoint["positive"] = True
     if kind == "runs":
         endpoint["replicates"] = 2
+        if any(use["test"] == "fixed-items" for use in tests):
+            endpoint["estimand"] = "these_items"
     if kind == "labelled":
         endpoint["judge"] = {"model": "j"}
         labels = {"n": LABELS, "seed": 1}
