@@ -184,7 +184,7 @@ def draw(rng: np.random.Generator) -> Drawn:
     if kind == "runs":
         endpoint["replicates"] = 2
         if any(use["test"] == "fixed-items" for use in tests):
-            endpoint["estimand"] = "these_items"
+            endpoint |= {"estimand": "these_items", "bounds": {"low": -0.1, "high": 1.1}}
     if kind == "labelled":
         endpoint["judge"] = {"model": "j"}
         labels = {"n": LABELS, "seed": 1}
