@@ -131,7 +131,9 @@ def _lay_out(ref: str) -> Path:
             subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=file, check=True)
             file.seek(0)
             with tarfile.open(fileobj=file) as archive:
-                archive.extractall(place, filter="data")
+                # 3.11.2, which Debian 12 has, knows no filters; the archive is of our own files
+                archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+                archive.extractall(place)
     return place
 
 

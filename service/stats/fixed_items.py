@@ -265,12 +265,12 @@ def fixed_items(request: FixedItemsRequest) -> FixedItemsAnalysis:
 
 
 def _warnings(request: FixedItemsRequest) -> list[StatWarning]:
-    found: list[StatWarning] = []
+    warnings: list[StatWarning] = []
     if request.known is None:
-        found.append(SEEN_RANGE())
+        warnings.append(SEEN_RANGE())
     if request.items.se[0] > 0 and request.items.df[0] < LEAST_DF:
-        found.append(LOW_DF(df=float(request.items.df[0])))
-    return found
+        warnings.append(LOW_DF(df=float(request.items.df[0])))
+    return warnings
 
 
 def _sentence(

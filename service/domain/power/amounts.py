@@ -31,6 +31,7 @@ from service.domain.rules.feeding import parameter
 from service.domain.rules.fields import RATIO
 from service.domain.rules.rule import Clause, Comparison, Excludes, Within
 from service.domain.rules.settings import Parts, Setting, on_endpoint, own_part
+from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.simulated import Units
 
 Floats = NDArray[np.float64]
@@ -207,8 +208,7 @@ class Amounts:
         held = rule_holds(self.setting, sets.truths)
         if held is None:
             return Chance(None, reason=NOT_SIMULATED.format(self.endpoint))
-        power = float(held.mean())
-        return Chance(power, math.sqrt(max(power * (1 - power), 1 / n_sets) / n_sets))
+        return Chance(*simulated_power(held))
 
     def _units(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
         """Sizes of the units, and every item's cluster where there are clusters."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from service.domain.decision.family import policy_of
-from service.domain.decision.members import asks_small_p, members
+from service.domain.decision.family import places, policy_of
+from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.plan import Plan
 from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rule
 from service.domain.rules.settings import Setting
@@ -23,6 +24,19 @@ def divided(rule: Rule, by: int) -> Rule:
             return rule.model_copy(update={"value": Quantity(text=f"{float(share):.18f}")})
         case _:
             return rule
+
+
+def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
+    """The hypothesis with its share of the family's error; a sentence where that needs the others' p-values.
+
+    Bonferroni's share is the same whatever the others show. `what` the p-values are of stands in the sentence.
+    """
+    rule, policy = setting.rule, policy_of(plan)
+    if rule is None or policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) == 1:
+        return setting
+    if p_clauses(rule) and policy != "bonferroni":
+        return f"p-values of {what} are not simulated in a family that `{policy}` adjusts"
+    return replace(setting, rule=divided(rule, places(plan)))
 
 
 def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.domain.decision.family import places, policy_of
-from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, missing_rates
 from service.domain.plans.sections.endpoint import Endpoint
-from service.domain.power.divided import divided
+from service.domain.power.divided import within_family
 from service.domain.power.holding import rule_holds
 from service.domain.power.least_p import size_of
 from service.domain.power.level_records import RuleLevel
@@ -33,6 +31,7 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import HIGH, Sets, compared, comparisons, join_truths, sides_of
 from service.domain.verdicts.worst_case import extremes
+from service.kernels.planning.cluster_power import simulated_power
 from service.kernels.repeats.fixed_items import Cells, RunSets, cells_of_counts
 from service.stats.shared.declaring.shows import TIE
 
@@ -65,7 +64,6 @@ class FixedRule:
     endpoint: Endpoint
     n: int
     assumed: Assumed
-    whole: bool = field(default=True, repr=False)
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -122,13 +120,10 @@ class FixedRule:
             power=None,
         )
         sets = int(min(SETS, max(MOST_CELLS // (2 * self.n), 40)))
-        held = self.holds(
-            self.draw(np.random.default_rng([SEED, 1]), sets, truth, self._means(truth), corner)
-        )
+        held = self.holds(self.draw(np.random.default_rng([SEED, 1]), sets, truth, mean, corner))
         if held is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
-        share = float(held.mean())
-        error = math.sqrt(max(share * (1 - share), 1 / sets) / sets)
+        share, error = simulated_power(held)
         return where.model_copy(update={"power": share, "standard_error": error})
 
     def discordance(self, truth: float, mean: float, between: float) -> float | None:
@@ -229,11 +224,9 @@ def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Fix
     population, endpoint = setting.population, setting.endpoint
     if population is None or endpoint is None or endpoint.runs < 2:
         return NOT_SIMULATED
-    rule, policy = setting.rule, policy_of(plan)
-    if rule is not None and policy != "none" and setting.hypothesis.id in members(plan) and places(plan) > 1:
-        if p_clauses(rule) and policy != "bonferroni":
-            return f"p-values of these items are not simulated in a family that `{policy}` adjusts"
-        setting = replace(setting, rule=divided(rule, places(plan)))
+    within = within_family(plan, setting, "these items")
+    if isinstance(within, str):
+        return within
     assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
     lacking = missing_rates(assumed) or (0.0, 0.0)
     if plan.missing == "worst_case" and any(lacking):
@@ -241,7 +234,7 @@ def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Fix
     n = size_of(population, facts).n
     if plan.missing == "exclude_pair":
         n = max(round(n * (1 - lacking[0]) * (1 - lacking[1])), 1)
-    return FixedRule(setting, endpoint, n, assumed)
+    return FixedRule(within, endpoint, n, assumed)
 
 
 def these_items_power(
@@ -304,19 +297,18 @@ def these_items_level(
     # by itself, as it is written, with all results in
     rule = replace(rule, setting=setting, assumed=Assumed())
     sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n), FEWEST_SETS)))
-    best: tuple[float, float, tuple[float, float | None, Corner]] | None = None
+    best: tuple[float, float, float, tuple[float, float | None, Corner]] | None = None
     for truth in truths:
         for world in _level_worlds(rule, truth):
             mean, between, corner = world
             held = rule.holds(rule.draw(np.random.default_rng([SEED, 2]), sets, truth, mean, corner, between))
             if held is None:
                 return base.model_copy(update={"reason": NOT_SIMULATED})
-            level = float(held.mean())
+            level, error = simulated_power(held)
             if best is None or level > best[0]:
-                best = level, truth, world
+                best = level, error, truth, world
     assert best is not None  # noqa: S101 - there is a truth
-    level, truth, (mean, between, corner) = best
-    error = math.sqrt(max(level * (1 - level), 1 / sets) / sets)
+    level, error, truth, (mean, between, corner) = best
     return base.model_copy(
         update={
             "level": level,

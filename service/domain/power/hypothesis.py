@@ -33,6 +33,7 @@ from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule
 from service.domain.rules.settings import Setting, resolve
+from service.kernels.planning.cluster_power import simulated_power
 from service.kernels.planning.simulated_pairs import RESAMPLES
 from service.stats.shared.declaring.common import Margin
 
@@ -291,8 +292,7 @@ class HypothesisPower:
         world = worlds[self.name]
         items = float(simulated.items.mean())
         intact = intact_chance(world, items, self.plan.missing)
-        held, n_sets = float(simulated.held.mean()), len(simulated.held)
-        error = math.sqrt(max(held * (1 - held), 1 / n_sets) / n_sets)
+        held, error = simulated_power(simulated.held)
         changes: dict[str, object] = {
             "power": intact * held,
             "standard_error": intact * error,

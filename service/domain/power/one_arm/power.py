@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from service.domain.decision.family import places, policy_of
-from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
-from service.domain.power.divided import divided
+from service.domain.power.divided import within_family
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
@@ -27,6 +25,7 @@ from service.domain.power.records import LeadEffect, LeadPower, PowerAt, Require
 from service.domain.power.search import MOST_ITEMS, first_reached, steady
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting
+from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.one_arm import OneArmSets
 
 NOT_SIMULATED = "the rule has a field that is not simulated of one arm"
@@ -82,8 +81,7 @@ class OneArmPower:
         held_at = holding(self.setting, self._fill_missing(generator, drawn))
         if held_at is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
-        share = float(held_at.mean())
-        error = math.sqrt(max(share * (1 - share), 1 / n_sets) / n_sets)
+        share, error = simulated_power(held_at)
         return where.model_copy(update={"power": intact * share, "standard_error": intact * error})
 
     def _holds_by_count(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
@@ -171,13 +169,11 @@ def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> One
     arm = Arm.of(setting, facts)
     if arm is None or arm.n < 1 or (arm.sizes is not None and (len(arm.sizes) < 2 or arm.sizes.min() < 1)):
         return NO_ENDS if arm is None else "fewer than two clusters with items"
-    rule, policy = setting.rule, policy_of(plan)
-    if rule is not None and policy != "none" and setting.hypothesis.id in members(plan) and places(plan) > 1:
-        if p_clauses(rule) and policy != "bonferroni":
-            return f"p-values of one arm are not simulated in a family that `{policy}` adjusts"
-        setting = replace(setting, rule=divided(rule, places(plan)))
+    within = within_family(plan, setting, "one arm")
+    if isinstance(within, str):
+        return within
     assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
-    return OneArmPower(plan, facts, setting, arm, assumed)
+    return OneArmPower(plan, facts, within, arm, assumed)
 
 
 def one_arm_power(
@@ -291,7 +287,7 @@ def one_arm_level(
 def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
     arm = power.arm
     n_sets = int(min(LEVEL_SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 200)))
-    best: tuple[float, float | None, float | None] | None = None
+    best: tuple[float, float, float | None, float | None] | None = None
     for icc in LEVEL_ICCS if arm.sizes is not None else (None,):
         for spread in (0.9, 0.5) if not arm.right_or_wrong else (None,):
             generator = np.random.default_rng([SEED, 2])
@@ -300,12 +296,11 @@ def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
             )
             if held is None:
                 return base.model_copy(update={"reason": NOT_SIMULATED})
-            level = float(held.mean())
+            level, error = simulated_power(held)
             if best is None or level > best[0]:
-                best = level, icc, spread
+                best = level, error, icc, spread
     assert best is not None  # noqa: S101 - there is a world
-    level, icc, spread = best
-    error = math.sqrt(max(level * (1 - level), 1 / n_sets) / n_sets)
+    level, error, icc, spread = best
     return base.model_copy(
         update={
             "level": level,

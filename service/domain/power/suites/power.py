@@ -27,6 +27,7 @@ from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import asks_for_more, holding
 from service.domain.power.worlds import ICCS, Corner, Worlds, worlds_of
 from service.domain.rules.settings import Setting
+from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.suite_sets import SuiteSets
 
 NOT_SIMULATED = "the rule has a field that is not simulated of suites"
@@ -113,7 +114,7 @@ class SuitePower:
         held = holding(self.setting, draw(generator, self.n_sets, truths, icc or 0.0, scale))
         if held is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
-        share, error = _share(held)
+        share, error = simulated_power(held)
         return where.model_copy(update={"power": intact * share, "standard_error": intact * error})
 
     def _scale(self, corner: Corner, truth: float) -> float:
@@ -178,11 +179,6 @@ class SuitePower:
             phrases.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
         phrases.append(f"{self.n_sets} data sets per entry")
         return "; ".join(phrases)
-
-
-def _share(held: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[float, float]:
-    share, n = float(held.mean()), len(held)
-    return share, math.sqrt(max(share * (1 - share), 1 / n) / n)
 
 
 def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
@@ -274,11 +270,11 @@ def suite_level(
         held = holding(setting, _draw(suite, null, few, 0))
         if held is None:
             return base.model_copy(update={"reason": NOT_SIMULATED})
-        known.append((_share(held), null))
+        known.append((simulated_power(held), null))
     known.sort(key=lambda row: row[0][0], reverse=True)
     if few < n_sets:  # the worst anew, so that the level that is told is not the luckiest of many
         anew = [(holding(setting, _draw(suite, null, n_sets, 1)), null) for _, null in known[:ANEW]]
-        known = [(_share(held), null) for held, null in anew if held is not None]
+        known = [(simulated_power(held), null) for held, null in anew if held is not None]
     (level, error), null = max(known, key=lambda row: row[0][0])
     paired = suite.paired
     spread = null.scale if paired else null.scale * power._room(null.truth)
