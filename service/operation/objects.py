@@ -143,8 +143,7 @@ def back_up(settings: Settings, directory: Path) -> list[str]:
     """
     target = Directory(directory)
     with _opened(settings) as (database, objects):
-        with database.read() as session:
-            names = [row.object_sha256 for row in artefacts.every(session)]
+        names = _names(database)
         copied, lost = _copy(objects, target, names)
     if lost:
         raise BackupFailed(
@@ -163,14 +162,19 @@ def restore(settings: Settings, directory: Path) -> list[str]:
         raise BackupFailed(f"{directory} is no directory: name what `forelock backup artefacts` wrote")
     source = Directory(directory)
     with _opened(settings) as (database, objects):
-        with database.read() as session:
-            names = [row.object_sha256 for row in artefacts.every(session)]
+        names = _names(database)
         copied, lost = _copy(source, objects, names)
     if lost:
         raise BackupFailed(
             f"{directory} lacks {len(lost)} files that the database names; the others are back"
         )
     return [f"artefacts   {len(names)} files are there, {copied} of them put back"]
+
+
+def _names(database: Database) -> list[str]:
+    """Of every object that the database names."""
+    with database.read() as session:
+        return [row.object_sha256 for row in artefacts.every(session)]
 
 
 def _copy(source: Objects, target: Objects, names: list[str]) -> tuple[int, list[str]]:
