@@ -46,6 +46,8 @@ class Call:
 
     function: Callable[..., Any]
     arguments: tuple[object, ...] = field(repr=False)
+    long: bool = False
+    """Whether it may take as long as a computation is allowed to, and no record waits for it."""
 
 
 @dataclass(slots=True)
@@ -73,10 +75,10 @@ class Attempt:
         self._flying: dict[Future[Any], _Flight] = {}
         self._looked = self._beaten = time.monotonic()
 
-    def compute(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Run one function in the pool and return its value; raises what `each` raises."""
+    def compute(self, function: Callable[..., Any], *arguments: object, long: bool = False) -> Any:
+        """Run one function in the pool and return its value; raises what `run_all` raises."""
         values: list[Any] = []
-        self.run_all([Call(function, arguments)], lambda _call, value: values.append(value))
+        self.run_all([Call(function, arguments, long)], lambda _call, value: values.append(value))
         return values[0]
 
     def run_all(
@@ -99,7 +101,7 @@ class Attempt:
                 leaving = leaving or (landed > 0 and bool(waiting) and put_back())
                 if leaving and not self._flying:
                     raise PutBack
-                while waiting and not leaving and self._take():
+                while waiting and not leaving and self._take(waiting[0]):
                     self._start(waiting)
                 for future in self._wait_for_any():
                     flight = self._land(future)
@@ -125,16 +127,20 @@ class Attempt:
             if not store(session):
                 raise LeaseLost
 
-    def _take(self) -> bool:
+    def _take(self, call: Call) -> bool:
         """A permit: waited for when nothing is in flight, else only if there is one."""
-        return self._slots.take(self.job.project_id, 0 if self._flying else TICK_SECONDS)
+        patience = 0 if self._flying else TICK_SECONDS
+        return self._slots.take(self.job.project_id, patience, long=call.long)
+
+    def _give(self, call: Call) -> None:
+        self._slots.give(self.job.project_id, long=call.long)
 
     def _start(self, waiting: deque[Call]) -> None:
         call = waiting.popleft()
         try:
             future = self._submit(call)
         except BaseException:
-            self._slots.give(self.job.project_id)
+            self._give(call)
             raise
         self._flying[future] = _Flight(call, time.monotonic())
 
@@ -152,8 +158,9 @@ class Attempt:
         return handed.result()
 
     def _land(self, future: Future[Any]) -> _Flight:
-        self._slots.give(self.job.project_id)
-        return self._flying.pop(future)
+        flight = self._flying.pop(future)
+        self._give(flight.call)
+        return flight
 
     def _wait_for_any(self) -> Iterable[Future[Any]]:
         done = wait(self._flying, TICK_SECONDS, FIRST_COMPLETED).done if self._flying else set()

@@ -12,9 +12,8 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +24,7 @@ from service.jobs.absence import Absence
 from service.jobs.attempt import TICK_SECONDS, Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
+from service.jobs.lanes import Lanes
 from service.jobs.looks import LookJob
 from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
@@ -86,8 +86,7 @@ class Runner:
         self._name = uuid.uuid4().hex
         self._stopping = threading.Event()
         self._slots = Slots(pool.workers)
-        self._threads = settings.runner_threads or pool.workers + 2
-        self._busy, self._count = 0, threading.Lock()
+        self._lanes = Lanes(settings.runner_threads or pool.workers + 2)
         self._tidied = time.monotonic()
         self._watch = watch or job_leases.Watch()
         self._tracing = tracing
@@ -112,7 +111,7 @@ class Runner:
             )
             outgoing.start()
         try:
-            with ThreadPoolExecutor(self._threads, thread_name_prefix="job") as threads:
+            with ThreadPoolExecutor(self._lanes.threads, thread_name_prefix="job") as threads:
                 while not self._stopping.is_set():
                     try:
                         started = self._start(threads)
@@ -142,27 +141,19 @@ class Runner:
         job = self._claim()
         if job is None:
             return False
-        with self._holding():
-            self._attempt(job)
-        return True
-
-    @contextmanager
-    def _holding(self) -> Iterator[None]:
-        """One thread more holds a job."""
-        with self._count:
-            self._busy += 1
+        self._lanes.enter(job)
         try:
-            yield
+            self._attempt(job)
         finally:
-            with self._count:
-                self._busy -= 1
+            self._lanes.leave(job)
+        return True
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Hand a job to a free thread; False when either is missing."""
-        if self._busy >= self._threads or (job := self._claim(self._have_pool)) is None:
+        job = self._claim(self._have_pool)
+        if job is None:
             return False
-        with self._count:
-            self._busy += 1
+        self._lanes.enter(job)
         threads.submit(self._hold, job)
         return True
 
@@ -177,8 +168,7 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - the lease runs out, and the thread goes on
             log.error("job %s: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
         finally:
-            with self._count:
-                self._busy -= 1
+            self._lanes.leave(job)
             self._alarm.ring()
 
     def _have_pool(self) -> None:
@@ -198,10 +188,12 @@ class Runner:
             pass
 
     def _claim(self, prepare: Callable[[], None] = lambda: None) -> Job | None:
-        kinds = tuple(self._handlers)
+        kinds, full = self._lanes.open_kinds(self._handlers), self._lanes.full()
+        if not kinds:
+            return None
         with self._database.read() as session:
             abandoned = self._watch.abandoned(session)
-            if not job_leases.claimable(session, kinds, abandoned):
+            if not job_leases.claimable(session, kinds, abandoned, full):
                 return None
         prepare()
         if self._stopping.is_set():
@@ -214,6 +206,7 @@ class Runner:
                 kinds=kinds,
                 max_attempts=self._settings.job_max_attempts,
                 abandoned=abandoned,
+                full=full,
             )
 
     def _attempt(self, job: Job) -> None:
@@ -260,11 +253,15 @@ class Runner:
         return "succeeded"
 
     def _is_outranked(self, job: Job) -> bool:
-        """True when every thread is busy and another project's turn has come."""
-        if self._busy < self._threads:
+        """True when another project's turn has come, or that of a record of its own, and no thread is free for it."""
+        opened = self._lanes.open_kinds(self._handlers)
+        closed = tuple(kind for kind in self._handlers if kind not in opened)
+        if not closed and job.project_id not in self._lanes.full().jobs:
             return False
         with self._database.read() as session:
-            return job_leases.outranked(session, job, tuple(self._handlers))
+            return job_leases.record_waits(session, job) or (
+                bool(closed) and job_leases.outranked(session, job, closed)
+            )
 
     def _put_back(self, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> None:
         with self._database.write() as session:

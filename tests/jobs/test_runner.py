@@ -14,6 +14,7 @@ from service.jobs.attempt import Attempt
 from service.jobs.computations import cuts
 from service.jobs.pool import PoolLost, WorkerDied
 from service.jobs.verdicts import VerdictJob
+from service.processes.wake import Alarm
 from service.store.jobs import job_leases, job_work, jobs
 from service.store.jobs.job_work import Shard
 from tests.pools import InlinePool, StuckPool, ThreadPool
@@ -269,6 +270,48 @@ def test_a_verdict_that_is_due_waits_for_one_shard_of_its_project_s_tests(world,
     assert world.read(under_way).state == "queued"
     runner.step()
     assert judged_after == [3]
+
+
+def test_tests_that_never_end_keep_no_other_project_s_verdict_waiting(world, monkeypatch):
+    """As many whole tests as one project may ask for, none of which ever answers: another's verdict begins."""
+    judged, asked, rest = threading.Event(), threading.Event(), Alarm.wait
+
+    def ask(session, project, number, kind, **more):
+        at = datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
+        job = {"params": {"version": 1, "blocks": 0, "seconds": 1.0}, "created_at": at, **more}
+        jobs.enqueue(
+            session, jobs.NewJob(id=f"{kind}{number}", project_id=world.projects[project], kind=kind, **job)
+        )
+
+    def flood(session):
+        for number in range(20):
+            ask(session, "one", number, "dice")
+            job_work.put_input(session, f"dice{number}", b"{}")
+
+    def due(session):
+        ask(session, "two", 99, "verdict", subject="r")
+
+    def judge(_self, attempt, _outranked):
+        attempt.write(lambda session: job_leases.finish(session, attempt.job, {}))
+        judged.set()
+
+    def wait(alarm, seconds):
+        if not asked.is_set():  # the runner has taken all that it takes
+            asked.set()
+            world.change(due)
+        return rest(alarm, min(seconds, 0.1))
+
+    monkeypatch.setattr(VerdictJob, "run", judge)
+    monkeypatch.setattr(Alarm, "wait", wait)
+    world.change(flood)
+    runner = world.runner(StuckPool(workers=2))
+    running = threading.Thread(target=runner.run)
+    running.start()
+    try:
+        assert judged.wait(60)
+    finally:
+        runner.stop()
+        running.join()
 
 
 def test_equal_requests_of_a_project_share_a_job_and_its_answer(world):

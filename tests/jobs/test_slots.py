@@ -47,3 +47,30 @@ def test_who_gave_up_waiting_holds_nobody_up():
     assert not slots.take("b", 0.01)
     slots.give("a")
     assert slots.take("a", 0)
+
+
+def test_long_calls_leave_one_to_short_ones():
+    slots = Slots(3)
+    assert slots.take("a", 0, long=True)
+    assert slots.take("b", 0, long=True)
+    assert not slots.take("c", 0, long=True)
+    assert slots.take("a", 0)
+    slots.give("a")
+    slots.give("b", long=True)
+    assert slots.take("c", 0, long=True)
+
+
+def test_short_calls_that_never_end_keep_no_long_one_out():
+    slots = Slots(2)
+    assert slots.take("a", 0)
+    assert slots.take("b", 0, long=True)
+    slots.give("b", long=True)
+    assert slots.take("b", 0, long=True)
+
+
+def test_where_there_is_one_a_long_call_may_have_it():
+    slots = Slots(1)
+    assert slots.take("a", 0, long=True)
+    assert not slots.take("b", 0)
+    slots.give("a", long=True)
+    assert slots.take("b", 0)

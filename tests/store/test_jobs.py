@@ -88,13 +88,32 @@ def test_a_test_makes_room_for_its_own_project_s_record_and_a_record_for_no_test
         enqueue(world, session, 1, kind="mcnemar")
         test = claim(session)
         enqueue(world, session, 2, kind="mcnemar")
-        assert not job_leases.outranked(session, test)
+        assert not job_leases.record_waits(session, test)
         enqueue(world, session, 3, subject="r")
-        assert job_leases.outranked(session, test)
+        assert job_leases.record_waits(session, test)
+        assert not job_leases.outranked(session, test)
         verdict = claim(session)
         assert verdict.kind == "verdict"
-        assert not job_leases.outranked(session, test)
-        assert not job_leases.outranked(session, verdict)
+        assert not job_leases.record_waits(session, test)
+        enqueue(world, session, 4, subject="s")
+        assert not job_leases.record_waits(session, verdict)
+
+
+def test_a_project_that_is_full_is_passed_over_of_everything_or_of_tests(world):
+    with world.database.write() as session:
+        enqueue(world, session, 1, kind="mcnemar")
+        enqueue(world, session, 2, subject="r")
+        everything, tests = (
+            job_leases.Full(frozenset({"project"})),
+            job_leases.Full(tests=frozenset({"project"})),
+        )
+        assert not job_leases.claimable(session, full=everything)
+        assert claim(session, full=everything) is None
+        assert job_leases.claimable(session, full=tests)
+        assert claim(session, full=tests).id == "j2"
+        assert not job_leases.claimable(session, full=tests)
+        assert claim(session, full=tests) is None
+        assert claim(session, full=job_leases.Full(frozenset({"other"}), frozenset({"other"}))).id == "j1"
 
 
 def test_a_runner_takes_only_kinds_it_knows(world):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -47,6 +48,16 @@ Lease = tuple[str, datetime]
 """The token of a lease, and when it was extended to last: together they change with every sign of life."""
 
 
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Projects that hold as much of a runner as one may."""
+
+    jobs: frozenset[str] = frozenset()
+    """No job of theirs is taken."""
+    tests: frozenset[str] = frozenset()
+    """None is taken but those that a record waits for."""
+
+
 class Watch:
     """The leases that other runners hold, and for how long each has stayed as it is."""
 
@@ -75,14 +86,15 @@ def claim(
     kinds: Collection[str] | None = None,
     max_attempts: int = MAX_ATTEMPTS,
     abandoned: Collection[Lease] = (),
+    full: Full | None = None,
 ) -> Job | None:
-    """Take a job that waits, or one of those whose lease is abandoned.
+    """Take a job that waits, or one of those whose lease is abandoned, but none that `full` projects may not have.
 
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
     ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
     """
     now, wanted = clock.now(session), _sort_kinds(kinds)
-    left = _bind_abandoned(abandoned)
+    left = _bind_free(abandoned, full)
     _bury(session, now, max_attempts, left)
     values = {
         **left,
@@ -102,10 +114,14 @@ def claim(
 
 
 def claimable(
-    session: Session, kinds: Collection[str] | None = None, abandoned: Collection[Lease] = ()
+    session: Session,
+    kinds: Collection[str] | None = None,
+    abandoned: Collection[Lease] = (),
+    full: Full | None = None,
 ) -> bool:
     """Whether there is anything to claim: a look that keeps no writer waiting."""
-    return session.execute(_any_free(_sort_kinds(kinds)), _bind_abandoned(abandoned)).first() is not None
+    free = session.execute(_any_free(_sort_kinds(kinds)), _bind_free(abandoned, full))
+    return free.first() is not None
 
 
 # Statements of a claim are made once: an idle runner and a busy one ask them several times for every job,
@@ -121,8 +137,10 @@ _ABANDONED = sa.and_(
 )
 
 
-def _bind_abandoned(abandoned: Collection[Lease]) -> dict[str, Any]:
-    return {"abandoned": list(abandoned)}
+def _bind_free(abandoned: Collection[Lease], full: Full | None = None) -> dict[str, Any]:
+    """What every statement about free jobs binds."""
+    full = full or Full()
+    return {"abandoned": list(abandoned), "full": sorted(full.jobs), "full_of_tests": sorted(full.tests)}
 
 
 def _sort_kinds(kinds: Collection[str] | None) -> Kinds:
@@ -179,14 +197,16 @@ def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
     )
 
 
+def record_waits(session: Session, job: Job) -> bool:
+    """True when the job is a test and a record of its own project waits for a runner."""
+    if job.kind in OF_RECORDS:
+        return False
+    record = sa.select(jobs.c.id).where(_free(None), jobs.c.project_id == job.project_id, _of_records())
+    return session.execute(record.limit(1), _bind_free(())).first() is not None
+
+
 def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
-    """True when a project with fewer running jobs than this one's waits for a runner, or one of its own records."""
-    if job.kind not in OF_RECORDS:
-        record = sa.select(jobs.c.id).where(
-            _free(_sort_kinds(kinds)), jobs.c.project_id == job.project_id, _of_records()
-        )
-        if session.execute(record.limit(1), _bind_abandoned(())).first() is not None:
-            return True
+    """True when a project with fewer running jobs than this one's waits for a runner, with a job of these kinds."""
     waiting = (
         sa.select(jobs.c.project_id)
         .where(_free(_sort_kinds(kinds)), jobs.c.project_id != job.project_id)
@@ -195,7 +215,7 @@ def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) 
     )
     ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id)))) or 0
     fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id) < ours).limit(1)
-    return session.execute(fewer, _bind_abandoned(())).first() is not None
+    return session.execute(fewer, _bind_free(())).first() is not None
 
 
 def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
@@ -241,7 +261,14 @@ def _of_records() -> sa.ColumnElement[bool]:
 
 
 def _free(kinds: Kinds) -> sa.ColumnElement[bool]:
-    free = sa.or_(jobs.c.state == "queued", _ABANDONED)
+    free = sa.and_(
+        sa.or_(jobs.c.state == "queued", _ABANDONED),
+        jobs.c.project_id.not_in(sa.bindparam("full", expanding=True)),
+        sa.or_(
+            jobs.c.kind.in_(OF_RECORDS),
+            jobs.c.project_id.not_in(sa.bindparam("full_of_tests", expanding=True)),
+        ),
+    )
     return free if kinds is None else sa.and_(free, jobs.c.kind.in_(kinds))
 
 
