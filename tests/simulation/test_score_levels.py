@@ -36,6 +36,7 @@ TESTS: list[tuple[str, dict[str, list[Any]]]] = [
 ]
 NAMES = (
     "normal", "skewed_left", "skewed_right", "heavy", "rare_losses", "rare_gains", "ties", "steps", "bounded",
+    "unseen_losses", "unseen_gains",
 )  # fmt: skip
 SKEW = math.sqrt((math.e - 1) * math.e)
 
@@ -67,7 +68,13 @@ def placed(name: str, sd: float, truth: float, span: float | None, effect: str) 
     many = shape(np.random.default_rng(5), name, 200_000)
     many = many - many.mean() if name not in ("ties", "rare_losses", "rare_gains", "steps") else many
     scale = sd if span is None else min(sd, span / 2)
-    if effect != "means" and name in ("ties", "rare_losses", "rare_gains", "steps", "bounded"):
+    if effect not in ("means", "equivalent") and name in (
+        "ties",
+        "rare_losses",
+        "rare_gains",
+        "steps",
+        "bounded",
+    ):
         return scale, 0.0
     low, high = -4.0, 4.0
     for _ in range(40):
@@ -79,7 +86,7 @@ def placed(name: str, sd: float, truth: float, span: float | None, effect: str) 
 
 def located(values: NDArray[np.float64], effect: str, scale: float) -> float:
     """The effect that a rule's tests are about."""
-    if effect == "means":
+    if effect in ("means", "equivalent"):
         return float(values.mean())
     if effect == "ranks":
         return float(np.median((values + values[::-1]) / 2))
@@ -90,7 +97,9 @@ def located(values: NDArray[np.float64], effect: str, scale: float) -> float:
 
 
 def effect_of(changes: dict[str, Any]) -> str:
-    """Of all tests of the rule where they are about one other than means."""
+    """Of all tests of the rule where they are about one other than means, or about means that are alike."""
+    if "equivalent is true" in changes["hypotheses.0.rule"]:
+        return "equivalent"
     kinds = {"wilcoxon": "ranks", "mann-whitney": "shift"}
     effects = {
         str(each["parameters"]["q"]) if "q" in each["parameters"] else kinds.get(each["test"], "means")
@@ -105,9 +114,23 @@ def move(values: NDArray[np.float64], name: str, by: float, span: float | None) 
     return moved if span is None else np.clip(moved, -span, span)
 
 
+def unseen(
+    rng: np.random.Generator, name: str, truth: float, span: float | None, n: int, effect: str
+) -> NDArray[np.float64]:
+    """Everything lost by as few items as the truth takes; the rest gains little, or a SESOI where none fails."""
+    side = 1 if name == "unseen_losses" else -1
+    at = side * truth
+    gain = SESOI / 100 if at < 0 else at + 1.02 * SESOI
+    gain = SESOI / 2 if effect == "equivalent" and at >= 0 else gain
+    share, lost = (0.05, (0.95 * gain - at) / 0.05) if span is None else ((gain - at) / (span + gain), span)
+    return side * np.where(rng.random(n) < share, -lost, gain * rng.uniform(0.99, 1.01, n))
+
+
 def differences(
     rng: np.random.Generator, name: str, sd: float, truth: float, span: float | None, n: int, effect: str
 ) -> NDArray[np.float64]:
+    if name in ("unseen_losses", "unseen_gains"):
+        return unseen(rng, name, truth, span, n, effect)
     scale, by = placed(name, sd, truth, span, effect)
     return move(shape(rng, name, n) * scale, name, by, span)
 
@@ -181,7 +204,7 @@ def realised(
     span = 1.0 if "endpoints.0.bounds" in changes else None
     free = {key: value for key, value in changes.items() if key != "endpoints.0.bounds"}
     # What items differ by in either arm is the shape's own: of the data drawn it would shrink with the losses not seen.
-    items = 0.5 * placed(name, sd, truth, span, effect_of(changes))[0]
+    items = 0.0 if name.startswith("unseen") else 0.5 * placed(name, sd, truth, span, effect_of(changes))[0]
     held, (first, low, high) = 0, clear
     for drawn_sets in range(sets):
         if first and drawn_sets == first and low <= held / first <= high:

@@ -7,6 +7,7 @@ the state asks can make it rarer alone. So nothing has to be drawn, and nothing 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +17,7 @@ from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import Clause
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, Use
 
 
 def bounded_level(
@@ -30,22 +31,42 @@ def bounded_level(
     # of clusters of one size whole clusters are independent values alike; of others nothing is proven
     if setting.rule is None or (setting.clustered and not _of_one_size(setting, known_facts)):
         return None
-    read = Reader.of(setting)
-
-    def known(clause: Clause) -> States:
-        """What the clause says; what it shows only where its test keeps its level."""
-        use = setting.use_of(clause)
-        keeps = use is not None and use.test.plan is not None and use.test.plan.keeps_level
-        facts_of_clause = read(clause)
-        if use is not None and keeps and keeps(partial(parameter, use.use), setting.clustered):
-            return facts_of_clause
-        return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in facts_of_clause)
-
-    ways = states(setting.rule, known)
+    ways = _ways_shown(setting, lambda use: _keeps(use, clustered=setting.clustered))
     level, truth = max((sum(_error(facts, truth) for facts in ways), truth) for truth in truths)
     if exceeds(level, None, limit_of(base.alpha)):
         return None
     return base.model_copy(update={"level": level, "method": "bound", "truth": truth, "reason": None})
+
+
+def reckons_with_items(setting: Setting) -> bool:
+    """True where every way of a rule to hold shows something by bounds that know of single items unseen.
+
+    In clusters such bounds leave out clusters that are lost as a whole, and say so.
+    """
+    ways = _ways_shown(setting, lambda use: _takes_range(use) and not _keeps(use, clustered=True))
+    return all(facts.shown for facts in ways)
+
+
+def _ways_shown(setting: Setting, counts: Callable[[Use], bool]) -> States:
+    """The states in which the rule holds, of which what tests show stands only where the test counts."""
+    assert setting.rule is not None  # noqa: S101 - callers have one
+    read = Reader.of(setting)
+
+    def known(clause: Clause) -> States:
+        use, facts_of_clause = setting.use_of(clause), read(clause)
+        if use is not None and counts(use):
+            return facts_of_clause
+        return tuple(replace(facts, shown=frozenset(), may=frozenset()) for facts in facts_of_clause)
+
+    return states(setting.rule, known)
+
+
+def _keeps(use: Use, *, clustered: bool) -> bool:
+    return use.test.plan is not None and use.test.plan.keeps_level(partial(parameter, use.use), clustered)
+
+
+def _takes_range(use: Use) -> bool:
+    return use.test.plan is not None and use.test.plan.takes_range(partial(parameter, use.use))
 
 
 def _error(facts: Facts, truth: float) -> float:

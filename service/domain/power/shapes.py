@@ -12,6 +12,7 @@ told over all of these and the worst counts. Why each stands here:
 - `ties`: on most items the arms answer alike, as with a tool that few tasks need; what is left is normal.
 - `steps`: a scale of a few steps, uneven: ties, and medians that do not move.
 - `bounded`: all or nothing, the ends of a bounded scale, even.
+- `unseen_losses`, `unseen_gains`: all that can be lost at once, by as few items as that takes (`unseen`).
 - `pilot`: the differences of the pilot, where one is sent.
 
 The mean of each is exactly 0 (or the effect that the claim is about is, where it is not the mean), its SD 1. A scale
@@ -42,6 +43,8 @@ ShapeName = Literal[
     "ties",
     "steps",
     "bounded",
+    "unseen_losses",
+    "unseen_gains",
     "pilot",
 ]
 

@@ -19,6 +19,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.holding import rule_holds
 from service.domain.power.least_p import Size
+from service.domain.power.level_bound import reckons_with_items
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
 from service.domain.power.procedure.data import Block, Side, World, draw
@@ -28,6 +29,7 @@ from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.shapes import Centre, Shape, by_mean, every_shape, sums_of
+from service.domain.power.unseen import Unseen, unseen_worlds
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import Target
@@ -43,6 +45,9 @@ from service.stats.shared.declaring.shows import Effect, PValue, Share
 from service.stats.shared.declaring.simulated import Units
 
 ICCS = (0.05, 0.2)
+WHOLE_CLUSTERS = 1.0
+"""Items of a cluster are alike: it is lost as a whole, or not at all."""
+
 SPREADS = (2.0, 10.0)
 """SD of the item differences in units of the SESOI."""
 
@@ -81,8 +86,13 @@ class Null:
     """A world in which the claim only just fails."""
 
     world: World
-    shape: Shape | None = None
+    shape: Shape | Unseen | None = None
     """Of the differences of scores, in place: its centre is the truth."""
+
+    @property
+    def baseline_sd(self) -> float:
+        """Of the baseline's items, for tests that see two arms."""
+        return self.shape.baseline_sd if isinstance(self.shape, Unseen) else OF_ITEMS * self.world.scale
 
 
 def fixed_level(
@@ -139,7 +149,7 @@ def fixed_level(
         else:
             sums = null.shape.draw_sums(generator, each_sets, sizes, null.world.icc)
             if arms:
-                before = generator.standard_normal(sums.shape) * null.shape.sd * OF_ITEMS
+                before = generator.standard_normal(sums.shape) * null.baseline_sd
                 sides = before, before + sums
         units = Units(sizes, sums, won, clustered, SEED, shared, sides, values)
         return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
@@ -221,6 +231,21 @@ def _nulls(
     for shape, spread, icc, truth in product(chosen or every_shape()[:1], spreads, iccs, truths):
         placed = shape.at(truth, spread * unit, span, centre)
         yield Null(World(truth, placed.sd, icc), placed)
+    if shapes is None and centre is by_mean:
+        yield from _unseen(setting, unit, truths, span, iccs)
+
+
+def _unseen(
+    setting: Setting, unit: float, truths: Truths, span: float | None, iccs: tuple[float, ...]
+) -> Iterator[Null]:
+    """Losses too rare to be seen; clusters lost as a whole too, but where every way reckons with single items."""
+    assert setting.rule is not None  # noqa: S101 - callers have one
+    ways = states(setting.rule, Reader(setting.uses, Fraction(repr(unit))))
+    if setting.clustered and not reckons_with_items(setting):
+        iccs = (*iccs, WHOLE_CLUSTERS)
+    for truth, icc in product(truths, iccs):
+        for world in unseen_worlds(ways, truth, unit, span):
+            yield Null(World(truth, world.sd, icc), world)
 
 
 def centre_of(setting: Setting, unit: float) -> Centre:
