@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from service.domain.power.level import level_of
+from service.domain.power.level_bound import reckons_with_items
 from service.domain.power.unseen import unseen_worlds
 from service.domain.rules.claims.assertion import Facts, Limit, Shown
 from service.domain.rules.settings import resolve
@@ -151,3 +152,34 @@ def test_equivalence_is_told_over_what_is_lost_and_what_is_gained():
     found = told("t.equivalent is true", "equivalence", 41, parameters, claim="equivalence")
     assert found.level > 0.95**41 * 0.97 - 4 * found.standard_error
     assert {found.worlds["unseen_losses"] > 0.05, found.worlds["unseen_gains"] > 0.05} == {True}
+
+
+CLUSTERS = {"populations.0.independence": None, "populations.0.clusters": {"key": "c", "n": 20}}
+
+
+def test_clusters_are_lost_as_a_whole_and_none_of_them_seen():
+    """Told before of 20 clusters: 0; a twentieth of them is lost, and none is seen with a chance of .36."""
+    found = told("t.p_value < 0.05 and delta > 0", "randomization", 203, {"n_resamples": 999}, **CLUSTERS)
+    assert found.level > (1 - 0.0505) ** 20 - 4 * found.standard_error
+    assert (found.world, found.icc) == ("unseen_losses", 1.0)
+
+
+def test_bounds_of_single_items_are_told_of_what_they_reckon_with():
+    """They leave out clusters that are lost as a whole, and say so; a rule with a way around them is told those."""
+    tests = [
+        {"id": "t", "test": "bounded-difference", "version": 1, "parameters": {}},
+        {"id": "r", "test": "randomization", "version": 1, "parameters": {"n_resamples": 999}},
+    ]
+    answers = []
+    for rule in ("t.ci.low > -0.05", "t.ci.low > -0.05 or (r.p_value < 0.05 and delta > 0)"):
+        made = plan(rule, "bounded-difference", 40, tests=tests, **CLUSTERS)
+        answers.append(reckons_with_items(resolve(made).settings[0]))
+    assert answers == [True, False]
+
+
+def test_a_rule_that_looks_early_has_fewer_items_to_miss_losses_in():
+    """Of the first of four looks at 60 items: 15 of them hold none of one in 20 with a chance of .46."""
+    tests = [{"id": "q", "test": "sequential", "version": 1, "parameters": {"method": "group_sequential"}}]
+    changes = {"stopping": {"kind": "group_sequential", "looks": 4}, "tests": tests}
+    found = told("q.p_value < 0.05 and delta > 0", "sequential", 60, claim="superiority", **changes)
+    assert found.level > 0.9 * 0.95**15
