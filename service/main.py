@@ -35,6 +35,7 @@ from service.operation.starting import (
     require_keys,
     require_opens,
     require_processes,
+    require_semaphores,
     require_whole,
     signer_of,
     wait_for,
@@ -148,7 +149,7 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     the key that opens rows has to be there too. Returns the first key's file when it was just made.
     """
     if runner:
-        require_processes()
+        _require_pool(settings)
     if settings.calls_out:
         from service.jobs.witnesses import witnesses_of
 
@@ -177,12 +178,20 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     return initialise(settings)
 
 
+def _require_pool(settings: Settings) -> None:
+    """What the workers of this machine need: without it every job would wait, and the runner's log alone say why."""
+    require_processes()
+    if settings.dask_scheduler is None:
+        require_semaphores()
+
+
 def build_runner(settings: Settings) -> Runner:
     """A runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
     from service.processes.wake import Alarm
 
+    _require_pool(settings)
     threads = settings.runner_threads or settings.workers_of_pool + 2
     database = Database(settings.runner_url, pool_size=threads + 4)
     try:

@@ -6,6 +6,7 @@ that is only away is waited for.
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable
@@ -73,6 +74,26 @@ def require_processes(proc: Path = Path("/proc")) -> None:
             f"{proc} is not mounted, and the workers that compute verdicts read it: "
             f"mount it with `mount -t proc proc {proc}`"
         )
+
+
+def _make_semaphore() -> object:
+    # Of the context "fork" it is gone at once; "spawn" starts a process that would look after it.
+    return multiprocessing.get_context("fork").Lock()
+
+
+def require_semaphores(make: Callable[[], object] = _make_semaphore) -> None:
+    """Refuse to compute where processes cannot share a lock: no worker would start, and every job would wait for one.
+
+    Raises:
+        CannotStart: naming the directory that a container may lack or have read-only.
+    """
+    try:
+        make()
+    except OSError as error:
+        raise CannotStart(
+            f"no semaphore can be made ({error.strerror}), and the workers that compute verdicts need them: mount a "
+            "writable /dev/shm, with `mount -t tmpfs none /dev/shm` or the container's `--tmpfs /dev/shm`"
+        ) from None
 
 
 def require_begun(database: Database) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import service.main as service
 from forelock.cli import main
 from service import config
 from service.config import UnusableSetting, read_settings
-from service.operation.starting import CannotStart, require_processes, wait_for
+from service.operation.starting import CannotStart, require_processes, require_semaphores, wait_for
 from service.processes.complaints import reported
 from service.store.database.engine import Database, Silence, UnknownDatabase
 
@@ -126,6 +127,23 @@ def test_a_machine_whose_processes_cannot_be_seen_is_refused_before_anything_is_
     said = prepared(tmp_path / "d")
     assert f"mount it with `mount -t proc proc {tmp_path / 'proc'}`" in said
     assert not (tmp_path / "d").exists()
+
+
+def test_a_machine_that_makes_no_semaphores_is_refused_before_anything_is_written(
+    prepared: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make() -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    require_semaphores()
+    monkeypatch.setattr("service.main.require_semaphores", lambda: require_semaphores(make))
+    said = prepared(tmp_path / "d")
+    assert "no semaphore can be made (Read-only file system)" in said
+    assert "mount a writable /dev/shm" in said
+    assert not (tmp_path / "d").exists()
+    # Workers elsewhere need none here; what is refused then is that the settings of TLS are missing.
+    said = prepared(tmp_path / "d", FORELOCK_DASK_SCHEDULER="tls://node:8786")
+    assert "semaphore" not in said
 
 
 def test_a_key_that_cannot_be_is_named(prepared: Callable[..., str], tmp_path: Path) -> None:
