@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects.prediction_powered import Powered, powered
+from service.kernels.effects.prediction_powered import Powered, powered, share_ends
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import binary_unit, difference_noise, paired_differences
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
-from service.kernels.planning.labelled_pairs import powered_interval, powered_p, powered_sets
+from service.kernels.planning.labelled_pairs import PoweredSets, powered_interval, powered_p, powered_sets
 from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Request, StatWarning
 from service.stats.shared.declaring.fields import Alpha, LevelOfAll
+from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import decision, difference_of, level_text
@@ -66,6 +68,11 @@ class PredictionPoweredRequest(Request):
         allow_inf_nan=False,
         description="Weight of the judge (lambda), from 0, labels alone, to 1; null: tuned for the least variance.",
     )
+    ends: Literal["t", "share"] = Field(
+        "t",
+        description="How the intervals end. `t`: Student's. `share`: of one arm whose labels are 0 or 1, with what few "
+        "labels of the rarer kind leave open, for claims that err on one side.",
+    )
     level: LevelOfAll = 0.95
     alpha: Alpha = 0.05
 
@@ -92,7 +99,25 @@ class PredictionPoweredRequest(Request):
             raise InvalidData.field(
                 "clusters", "hold a single cluster", "label items of two clusters or more"
             )
+        self._require_share()
         return self
+
+    def _require_share(self) -> None:
+        """Refuse what no such end is known of."""
+        arm = self.candidate
+        scores = np.array([*arm.judge, *arm.unlabelled], dtype=np.float64)
+        if self.ends == "t" or (
+            self.baseline is None
+            and self.clusters is None
+            and is_binary(np.array(arm.people))
+            and lies_in_unit(scores)
+        ):
+            return
+        raise InvalidData.field(
+            "ends",
+            "are those of a share: labels of 0 and 1 of one arm without clusters, with scores from 0 to 1",
+            "leave it out: the intervals are Student's then",
+        )
 
     def columns(self) -> tuple[list[NDArray[np.float64]], float]:
         """People's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms.
@@ -171,6 +196,31 @@ def _simulated(
     return powered_p(sets) if path == ("p_value",) else None
 
 
+def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, _limit: float) -> Floats | None:
+    """Of one arm's independent items, right or wrong, from the moments of their labels and scores."""
+    labelled = sets.labelled
+    if labelled is None:
+        return None
+    alone = path[0] == "labels_ci"
+    used = 0.0 if alone else parameter("weight")
+    made: PoweredSets = sets.once(("prediction-powered", used), lambda: powered_sets(labelled, used))
+    match path:
+        case ("estimate",):
+            return made.estimate
+        case ("ci" | "labels_ci", ("low" | "high") as end):
+            right = np.round(labelled.people * labelled.n)
+            tail = shows.by_level(parameter)
+            return share_ends(made.estimate, made.se, made.df, made.weight, right, labelled.n, tail)[
+                end == "high"
+            ]
+        case _:
+            return None
+
+
+def _of_reference(_value: float, _good: shows.Side, _binary: bool) -> dict[str, Any]:
+    return {"ends": "share"}  # a claim errs on one side
+
+
 def _cost(request: PredictionPoweredRequest) -> float:
     return 0.001 + 1e-6 * (len(request.candidate.people) + len(request.candidate.unlabelled))
 
@@ -194,7 +244,11 @@ def _cost(request: PredictionPoweredRequest) -> float:
         shows=SHOWS,
         effect=lambda _parameter: shows.Effect("labelled_means"),
         labels=True,
-        fills=frozenset({"clusters_unlabelled"}),
+        arms="either",
+        of_two_arms=frozenset({"p_value", "delta"}),
+        of_reference=_of_reference,
+        of_sets=_of_sets,
+        fills=frozenset({"clusters_unlabelled", "ends"}),
         simulated=Simulated(_simulated),
         spoken=Spoken(
             "prediction-powered",
@@ -226,8 +280,11 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         A judge that does not vary, or goes against the labels: lambda 0, warning JUDGE_UNUSED.
         Nothing varies, but for rounding: interval, p and worth null. Labels that do not vary: `labels_ci` null.
         Fewer than 30 labelled items or clusters: FEW_LABELS.
+        `ends` share: each half is longer by (2 t^2 + 1)/6 (1 + lambda)/n, with degrees of freedom of twice the rarer
+            labels at most; labels that are all alike leave Clopper and Pearson's limits of the labels.
 
     Sources:
+        Johnson (1978), J Am Stat Assoc 73:536; Hall (1992), J R Stat Soc B 54:221 (`ends` share).
         Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Science 382:669.
         Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453 (PPI++).
 
@@ -273,8 +330,13 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     binary = all(
         is_binary(np.asarray(column)) for arm in arms for column in (arm.people, arm.judge, arm.unlabelled)
     )
-    ci = _interval(estimate, request.level, size, "ci", reasons)
-    labels_ci = _interval(plain, request.level, size, "labels_ci", reasons)
+    if request.ends == "share":
+        ci, labels_ci = (
+            _of_share(powered_, columns[0], size, request.level) for powered_ in (estimate, plain)
+        )
+    else:
+        ci = _interval(estimate, request.level, size, "ci", reasons)
+        labels_ci = _interval(plain, request.level, size, "labels_ci", reasons)
     n, many = len(people), len(others)
     return PredictionPoweredAnalysis(
         estimate=estimate.estimate * size,
@@ -307,6 +369,15 @@ def _interval(estimate: Powered, level: float, size: float, path: str, reasons: 
     half = t_quantile(0.5 + level / 2, estimate.df) * math.sqrt(estimate.variance)
     ends = ((estimate.estimate + side * half) * size for side in (-1, 1))
     return Interval(low=next(ends), high=next(ends), level=level, method="t")
+
+
+def _of_share(estimate: Powered, people: NDArray[np.float64], size: float, level: float) -> Interval:
+    right, n = float(people.sum()), len(people)
+    mean, se = estimate.estimate * size, math.sqrt(estimate.variance) * size
+    numbers = np.array([[mean], [se], [estimate.df], [estimate.weight], [right]])
+    low, high = share_ends(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], n, (1 - level) / 2)
+    method = "clopper-pearson" if right in (0, n) or estimate.variance == 0 else "t_skewed"
+    return Interval(low=float(low[0]), high=float(high[0]), level=level, method=method)
 
 
 def _sentence(

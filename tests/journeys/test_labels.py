@@ -277,3 +277,119 @@ def test_lint_of_rules_on_labels(service: Service) -> None:
         assert ("CLAIM_NOT_ASSERTED", "hypotheses[0].rule") in codes(service, plan), rule
     plan["hypotheses"][0] |= {"rule": "ppi.ci.low > 0", "about": "mean"}
     assert ("ABOUT_DIFFERS", "hypotheses[0].about") in codes(service, plan)
+
+
+def of_one_arm(**hypothesis: Any) -> dict[str, Any]:
+    """A claim about one arm's share as people label its answers."""
+    plan = corrected(600, 200)
+    plan["hypotheses"][0] |= {
+        "claim": "at_least",
+        "statement": "B answers at least 80 % of questions, as people judge answers",
+        "candidate": "B",
+        "reference": {"value": 80, "unit": "%"},
+        "rule": "ppi.ci.low >= 80%",
+    } | hypothesis
+    del plan["hypotheses"][0]["baseline"]
+    plan["multiplicity"] = {"policy": "none", "family": [plan["hypotheses"][0]["id"]]}
+    return plan
+
+
+def one_arm_world(kind: str) -> tuple[list[float], list[float]]:
+    """What the judge says of 600 items, and what people say.
+
+    `fair`: 90 % are right, and the judge seldom errs. `flattered`: people call 70 % right, the judge 90 %. `strict`:
+    people call 90 % right, the judge 75 %.
+    """
+    rng = np.random.default_rng(7)
+    people = (rng.random(600) < (0.7 if kind == "flattered" else 0.9)).astype(float)
+    turned = {"fair": 0.02, "flattered": 0.7, "strict": 0.17}[kind]
+    wrongly = rng.random(600) < turned
+    judge = np.where(wrongly & (people == (0 if kind == "flattered" else 1)), 1 - people, people)
+    return judge.tolist(), people.tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"), [("fair", "supported"), ("flattered", "not_supported"), ("strict", "supported")]
+)
+def test_one_arm_from_markdown_to_the_bundle(
+    service: Service, tmp_path: Path, kind: str, outcome: str
+) -> None:
+    first = draft(service.client, of_one_arm())
+    for language in ("en", "zh"):
+        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
+        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
+        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"], read.text
+    prereg_id = read.json()["id"]
+    service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json={"item_ids": items(600)})
+    answer = lock(service.client, prereg_id)
+    assert answer.status_code == 200, answer.text
+    judge, people = one_arm_world(kind)
+    assert post(service.client, prereg_id, "B", items(600), judge).status_code == 201
+    rows = the_list(service, prereg_id, limit=200)
+    assert {row["arm"] for row in rows} == {"B"}
+    assert service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["code"] == "blinded"
+    said = {row["item_id"]: people[int(row["item_id"][5:])] for row in rows}
+    assert label(service, prereg_id, "B", said).status_code == 201
+    assert service.run_jobs() == 1
+    (judged,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["hypotheses"]
+    assert judged["outcome"] == outcome, judged["sentence"]
+    analysis = judged["analyses"]["ppi"]["analysis"]
+    assert (analysis["n_labelled"], analysis["n_unlabelled"], analysis["delta"]) == (200, 400, None)
+    assert analysis["ci"]["method"] == "t_skewed"
+    assert judged["mean"] == pytest.approx(sum(judge) / 600)
+    assert (judged["mean"] < 0.8) == (kind == "strict")
+    corrected_to = f"{100 * analysis['estimate']:.2f}%"
+    assert f"corrects it by people's labels ({corrected_to})" in judged["sentence"], judged["sentence"]
+    words = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"][0]
+    assert "人工标注" in words["sentences"]["zh"]
+    assert f"by people's labels {corrected_to}" in words["headline"]["en"], words["headline"]
+    for path in (
+        "report.md", "report.html", "report.tex", "evidence.md", "evidence", "multiverse", "deviations",
+        "charts/forest.json", "charts/arms.json", "charts/power.json",
+    ):  # fmt: skip
+        told = service.client.get(f"{RECORDS}/{prereg_id}/{path}")
+        assert told.status_code == 200, (path, told.text)
+    bundle = service.client.get(f"{RECORDS}/{prereg_id}/bundle").content
+    expected = {"supported": 0, "not_supported": 10}[outcome]
+    checked = verify(io.BytesIO(bundle), recompute=recompute)
+    assert exit_status(checked) == expected, checked
+    (tmp_path / "bundle.zip").write_bytes(bundle)
+    assert main(["verify", str(tmp_path / "bundle.zip")]) == expected
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "code"),
+    [
+        ({"rule": "ppi.estimate >= 80%"}, "CLAIM_NOT_ASSERTED"),
+        ({"rule": "ppi.ci.low >= 70%"}, "CLAIM_NOT_ASSERTED"),
+        ({"rule": "ppi.judge_alone >= 80%"}, "CLAIM_NOT_ASSERTED"),
+        ({"rule": "ppi.p_value < 0.05"}, "TEST_ARMS"),
+        ({"about": "mean"}, "ABOUT_DIFFERS"),
+        ({"rule": "ppi.ci.low >= 99%", "reference": {"value": 99, "unit": "%"}}, "RULE_NEVER_PASSES"),
+    ],
+)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # lint asks no database
+def test_what_does_not_bear_out_a_corrected_claim_of_one_arm(
+    service: Service, hypothesis: dict[str, Any], code: str
+) -> None:
+    assert code in {found for found, _ in codes(service, of_one_arm(**hypothesis))}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_scores_and_clusters_of_one_arm_are_not_corrected(service: Service) -> None:
+    assert not {code for code, _ in codes(service, of_one_arm())} & {
+        "CLAIM_NOT_ASSERTED", "ABOUT_DIFFERS", "LABELS", "LEVEL_ABOVE_ALPHA", "TEST_ARMS",
+    }  # fmt: skip
+    clustered = of_one_arm()
+    clustered["populations"][0]["clusters"] = {"key": "doc", "n": 30}
+    scores = of_one_arm(
+        reference={"value": 0.8, "unit": "score"}, rule="ppi.ci.low >= 0.8", statement="B reaches 0.8"
+    )
+    for endpoint in scores["endpoints"]:
+        endpoint |= {"kind": "continuous", "bounds": {"low": 0, "high": 1}}
+    scores["sesoi"] = {"accuracy": {"value": 0.02, "unit": "score"}}
+    for plan in (clustered, scores):
+        created = service.client.post(RECORDS, json=plan)
+        assert created.status_code == 201, created.text
+        found = service.client.post(f"{RECORDS}/{created.json()['id']}/lint").json()["findings"]
+        assert ("LABELS", "hypotheses[0].rule") in {(each["code"], each["path"]) for each in found}, found

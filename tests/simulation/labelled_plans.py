@@ -43,10 +43,14 @@ class Case:
     scores: bool = False
     prefers: float = 0.0
     """How much more often the judge calls the candidate's wrong answers right than it errs elsewhere."""
+    reference: float | None = None
+    """Of a claim about the candidate alone, whose share of right answers by people is this and the `truth`."""
 
     def plan(self) -> Plan:
         """As it is locked."""
         kind = "continuous" if self.scores else "binary"
+        if self.reference is not None:
+            return self._of_one_arm(self.reference)
         judge = {"model": "j", "version": "1", "prompt_sha256": "a" * 64}
         effect = (
             {"value": self.truth, "unit": "score"}
@@ -73,8 +77,41 @@ class Case:
             }
         )  # fmt: skip
 
+    def _of_one_arm(self, reference: float) -> Plan:
+        percent = 100 * reference
+        hypothesis = {
+            "id": "H1", "claim": "at_least", "statement": "people call so many right", "population": "one",
+            "candidate": "C2", "about": "labels", "reference": {"value": percent, "unit": "%"}, "endpoint": "accuracy",
+            "rule": f"ppi.ci.low >= {percent:g}%",
+        }  # fmt: skip
+        return sample.plan(
+            {
+                "populations.0.n": self.n,
+                "endpoints.0": {
+                    "id": "accuracy", "kind": "binary", "role": "primary",
+                    "judge": {"model": "j", "version": "1", "prompt_sha256": "a" * 64},
+                },
+                "endpoints.1": {
+                    "id": "accuracy.audit", "kind": "binary", "role": "secondary",
+                    "labels": {"n": self.labels, "seed": 1},
+                },
+                "tests": [{"id": "ppi", "test": "prediction-powered", "version": 1}],
+                "hypotheses.0": hypothesis,
+                "assumptions": {
+                    "effect": {"value": 100 * self.truth, "unit": "pp"}, "agreement": self.agreement,
+                },
+            }
+        )  # fmt: skip
+
     def arms(self, rng: np.random.Generator, truth: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """What people, then what the judge says of both arms' items, (n,) each."""
+        """What people, then what the judge says of both arms' items, (n,) each; of one arm twice the same."""
+        if self.reference is not None:
+            right = (rng.random(self.n) < self.reference + truth).astype(np.float64)
+            errs = rng.random(self.n) < 1 - self.agreement
+            said_of_one = np.where(
+                errs | ((right == 0) & (rng.random(self.n) < self.prefers)), 1 - right, right
+            )
+            return right, right, said_of_one, said_of_one
         if self.scores:
             before = rng.normal(0, 1, self.n)
             after = before + truth + rng.normal(0, self.spread, self.n)
@@ -101,10 +138,15 @@ class Case:
         asked[list(draw_items(f"{seed:064x}", 1, self.n, self.labels))] = True
         people = tuple(np.where(asked, values, np.nan).tolist() for values in (before, after))
         test = registry.find("prediction-powered", 1)
-        columns = labelled_columns(
-            judged_before.tolist(), judged_after.tolist(), None, (people[0], people[1])
-        )
-        analysis: Any = test.compute(test.request.model_validate(columns))
+        arms = {"baseline": judged_before.tolist(), "candidate": judged_after.tolist()}
+        asks: dict[str, Any] = {}
+        if self.reference is not None:
+            del arms["baseline"]
+            asks["ends"] = "share"
+        columns = labelled_columns(arms, None, (people[0], people[1]))
+        analysis: Any = test.compute(test.request.model_validate(columns | asks))
+        if self.reference is not None:
+            return bool(analysis.ci.low >= self.reference - 1e-9)
         return analysis.ci.low is not None and analysis.ci.low > 0
 
     def share(self, truth: float, seed: int) -> float:
@@ -129,6 +171,19 @@ CASES = (
         0.9,
         scores=True,
         prefers=0.5,
+    ),
+    Case("one arm against 80%: 60 of 300 items", 300, 60, 0.12, 0.0, 0.9, reference=0.8),
+    Case("one arm against 80%: 200 of 1,000 items, a good judge", 1000, 200, 0.06, 0.0, 0.97, reference=0.8),
+    Case("one arm against 95%: 200 of 1,000 items", 1000, 200, 0.03, 0.0, 0.95, reference=0.95),
+    Case(
+        "one arm against 90%: 150 of 600 items, a judge who flatters",
+        600,
+        150,
+        0.05,
+        0.0,
+        0.95,
+        prefers=0.5,
+        reference=0.9,
     ),
 )
 
@@ -159,9 +214,10 @@ INTRODUCTION = f"""{LABELLED}
 
 What lint promises of [rules on a judge's values that people's labels correct](labels.md), and how often the locked
 test made them hold in {SETS} data sets without a difference (level, nominal .025), and in {SETS} with the one that the
-plan assumes (power). What is true is what people would say. Answers are drawn one by one and items by the plan's own
-draw; a judge who prefers the candidate calls one in ten of its wrong answers right beside the errors that lint knows
-of, or adds half a point to every score. A realised share p has a standard error of sqrt(p (1 - p) / {SETS}).
+plan assumes (power); of one arm without a difference from its reference. What is true is what people would say. Answers
+are drawn one by one and items by the plan's own draw; a judge who prefers the candidate calls one in ten of its wrong
+answers right beside the errors that lint knows of, or adds half a point to every score, and one who flatters calls half
+of all wrong answers right. A realised share p has a standard error of sqrt(p (1 - p) / {SETS}).
 
 | plan | agreement | level, promised | realised | true difference | power, promised | realised |
 | --- | --- | --- | --- | --- | --- | --- |

@@ -82,6 +82,7 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
         yield error("LABELS", f"{setting.path}.endpoint", say("findings.labels_alone", name=endpoint.id))
     if setting.suite is not None and asks_labels(setting):
         yield error("LABELS", f"{setting.path}.rule", say("findings.labels_of_suite"))
+    yield from _of_one_arm(setting)
     for use in setting.uses.values():
         if use.beside and use.endpoint is not None and use.endpoint.labels is not None:
             yield error(
@@ -89,3 +90,15 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
                 f"tests[{use.index}].endpoint",
                 say("findings.labels_alone", name=use.endpoint.id),
             )
+
+
+def _of_one_arm(setting: Setting) -> Iterator[Finding]:
+    """A corrected share of independent items has ends that are known to hold; scores and clusters have none here."""
+    endpoint, population = setting.endpoint, setting.population
+    if setting.reference is None or endpoint is None or population is None or not asks_labels(setting):
+        return
+    if endpoint.kind != "binary":
+        yield error("LABELS", f"{setting.path}.rule", say("findings.labels_of_one_score", name=endpoint.id))
+    elif population.clusters is not None:
+        message = say("findings.labels_of_one_clustered", population=population.id)
+        yield error("LABELS", f"{setting.path}.rule", message)

@@ -82,10 +82,11 @@ def _runs(setting: Setting, arm: Arm) -> int | None:
 def _never(setting: Setting, arm: Arm) -> str:
     best = Best(setting, arm)
     score = "" if arm.right_or_wrong else "_score"
-    units = say("findings.runs" if counts_runs(setting) else "findings.items")
+    kind = "labels" if arm.labels is not None else "runs" if counts_runs(setting) else "items"
+    units = say(f"findings.{kind}")
     reasons = []
-    for clause in best.fails(arm.n):
-        value = best.observed(clause, arm.n).value
+    for clause in best.fails(arm.units):
+        value = best.observed(clause, arm.units).value
         if isinstance(value, Ends):
             value = value.low if arm.good > 0 else value.high
         if not isinstance(value, float | int):
@@ -95,7 +96,7 @@ def _never(setting: Setting, arm: Arm) -> str:
         reasons.append(
             say(
                 f"findings.best_bound{score}",
-                units=arm.n,
+                units=arm.units,
                 unit=units,
                 field=str(clause.field),
                 value=least_text,

@@ -114,7 +114,8 @@ def build_request(
     if one_arm or of_one_arm(test):
         values = {"values": values["candidate"]}
     if takes_labels(test):
-        values = labelled_columns(baseline, candidate, clusters, labels)
+        arms = {"candidate": candidate} if one_arm else {"baseline": baseline, "candidate": candidate}
+        values = labelled_columns(arms, clusters, labels)
     elif clusters is not None:
         values["clusters"] = clusters
     if margin is not None and "margin" in test.request.model_fields and _takes_margin(test, use, one_arm):
@@ -225,8 +226,8 @@ def design_of(
 
 
 def filled_by(test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None) -> dict[str, Any]:
-    """Fields of a test of one arm that the plan's reference fills, by name."""
-    if reference is None or test.plan is None or test.plan.arms != 1:
+    """Fields of a test that a reference of the plan fills, which one arm is held against, by name."""
+    if reference is None or test.plan is None or test.plan.arms == 2:
         return {}
     good: Side = -1 if endpoint.better == "lower" else 1
     filled = test.plan.of_reference(float(reference), good, endpoint.kind == "binary")

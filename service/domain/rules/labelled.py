@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from service.errors import InvalidData
 from service.stats.shared.declaring.registry import StatTest
 
 Labels = tuple[Sequence[float], Sequence[float]]
-"""Of the baseline's and of the candidate's items; NaN where people were not asked."""
+"""Of the baseline's and of the candidate's items; NaN where people were not asked. Of one arm both are its own."""
 
 
 def takes_labels(test: StatTest[Any, Any]) -> bool:
@@ -34,12 +34,11 @@ def of_people(plan: Plan, use: Use, endpoint_id: str) -> bool:
 
 
 def labelled_columns(
-    baseline: Sequence[float],
-    candidate: Sequence[float],
-    clusters: Sequence[str] | None,
-    labels: Labels | None,
+    arms: Mapping[str, Sequence[float]], clusters: Sequence[str] | None, labels: Labels | None
 ) -> dict[str, Any]:
-    """Both arms as such a test takes them: labels and scores of the labelled items, scores of the others.
+    """`baseline` and `candidate`, or the candidate alone, as such a test takes them.
+
+    Labels and scores of the labelled items, and scores of the others.
 
     Raises:
         InvalidData: nobody labelled anything.
@@ -53,8 +52,10 @@ def labelled_columns(
     # the draw is one for both arms: whose labels are there in the baseline has them in the candidate
     labelled = ~np.isnan(np.asarray(labels[0], dtype=np.float64))
     columns: dict[str, Any] = {}
-    for name, people, judge in (("baseline", labels[0], baseline), ("candidate", labels[1], candidate)):
-        scores = np.asarray(judge, dtype=np.float64)
+    for name, people in zip(("baseline", "candidate"), labels, strict=True):
+        if name not in arms:
+            continue
+        scores = np.asarray(arms[name], dtype=np.float64)
         columns[name] = {
             "people": np.asarray(people, dtype=np.float64)[labelled].tolist(),
             "judge": scores[labelled].tolist(),

@@ -250,7 +250,10 @@ def pair_up(
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What people said of both arms' items, NaN where nobody was asked; and which of those asked lack a label."""
+    """What people said of both arms' items, NaN where nobody was asked; and which of those asked lack a label.
+
+    Of one arm both are its own.
+    """
 
     values: Pair = field(repr=False)
     lacking: NDArray[np.bool_]
@@ -269,8 +272,8 @@ def _labels(
     if audit is None:
         raise PlanViolatedError(say("reasons.undescribed"))
     shape = (len(inside), audit.replicates)
-    cells = [_cell(outcomes, (population.id, arm, audit.id), shape).of(inside) for arm in hypothesis.pair]
-    for arm, cell in zip(hypothesis.pair, cells, strict=True):
+    cells = [_cell(outcomes, (population.id, arm, audit.id), shape).of(inside) for arm in hypothesis.arms]
+    for arm, cell in zip(hypothesis.arms, cells, strict=True):
         lacking = int(np.count_nonzero((cell.statuses != OK) & (cell.statuses != NOT_DRAWN)))
         if lacking and plan.missing == "fail":
             raise PlanViolatedError(say("reasons.not_ok", count=lacking, arm=arm))
@@ -281,7 +284,7 @@ def _labels(
     statuses = np.hstack([cell.statuses[:, :1] for cell in cells])
     asked = np.any(statuses != NOT_DRAWN, axis=1)
     whole = np.all(statuses == OK, axis=1)
-    before, after = (np.where(whole, cell.values[:, 0], np.nan) for cell in cells)
+    before, after = (np.where(whole, cell.values[:, 0], np.nan) for cell in (cells[0], cells[-1]))
     return _Labels((before, after), asked & ~whole)
 
 

@@ -40,6 +40,8 @@ class PoweredSets(NamedTuple):
     estimate: Floats
     se: Floats
     df: Floats
+    weight: Floats
+    """Of the judge."""
 
 
 def powered_sets(sets: LabelledSets, weight: float | None) -> PoweredSets:
@@ -58,7 +60,7 @@ def powered_sets(sets: LabelledSets, weight: float | None) -> PoweredSets:
     below = one**2 / (sets.n - 1) + other**2 / (sets.many - 1)
     df = np.where(below > 0, variance**2 / np.where(below > 0, below, 1.0), sets.n - 1.0)
     estimate = sets.people + used * (sets.unlabelled - sets.judge)
-    return PoweredSets(estimate, np.sqrt(variance), df)
+    return PoweredSets(estimate, np.sqrt(variance), df, used)
 
 
 def powered_interval(sets: PoweredSets, level: float) -> tuple[Floats, Floats]:
@@ -71,6 +73,29 @@ def powered_p(sets: PoweredSets) -> Floats:
     """Two-sided p of no difference; NaN where nothing varies."""
     t = sets.estimate / np.where(sets.se > 0, sets.se, 1.0)
     return np.where(sets.se > 0, 2 * special.stdtr(sets.df, -np.abs(t)), np.nan)
+
+
+def draw_answers(
+    generator: np.random.Generator, n_sets: int, labelled: int, others: int, mean: float, agreement: float
+) -> LabelledSets:
+    """One arm's answers, of which people call this share right, and a judge who agrees that often with either."""
+    joint = np.outer([mean, 1 - mean], [agreement, 1 - agreement])
+    joint[1] = joint[1, ::-1]  # by people, then by the judge: right first
+    counts = generator.multinomial(labelled, joint.reshape(-1), size=n_sets).reshape(n_sets, 2, 2)
+    rest = generator.binomial(others, joint[:, 0].sum(), size=n_sets) / others
+    people, judge = counts[:, 0].sum(axis=1) / labelled, counts[:, :, 0].sum(axis=1) / labelled
+    more = labelled / (labelled - 1)
+    return LabelledSets(
+        labelled,
+        others,
+        people,
+        judge,
+        rest,
+        people * (1 - people) * more,
+        judge * (1 - judge) * more,
+        (counts[:, 0, 0] / labelled - people * judge) * more,
+        rest * (1 - rest) * others / (others - 1),
+    )
 
 
 def judge_chances(agreement: float) -> Floats:

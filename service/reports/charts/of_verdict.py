@@ -92,7 +92,7 @@ def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Map
     if analysis is None:
         return None
     inner = analysis.get("pass_hat_k")
-    value, ci = analysis.get("mean"), analysis.get("ci")
+    value, ci = analysis.get("mean", analysis.get("estimate")), analysis.get("ci")
     if isinstance(inner, Mapping):
         value, ci = inner.get("value"), inner.get("ci")
     if not isinstance(value, int | float) or not isinstance(ci, Mapping):

@@ -334,7 +334,9 @@ def _interval(ci: object) -> Interval | None:
 def _estimates(analysis: Analysis) -> Iterator[Estimate]:
     """Members that are a value with an interval of its own; of one arm its mean."""
     mean, of_mean = analysis.number("mean"), _interval(analysis.member("ci"))
-    if "delta" not in analysis and mean is not None and of_mean is not None:
+    if mean is None and "tasks" not in analysis:
+        mean = analysis.number("estimate")
+    if analysis.number("delta") is None and mean is not None and of_mean is not None:
         yield Estimate(name="mean", value=mean, ci=of_mean)
     for name, member in analysis.members.items():
         if not isinstance(member, Mapping):

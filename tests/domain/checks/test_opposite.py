@@ -87,8 +87,10 @@ def search_one_arm(seed: int, plans: int, most: int) -> dict[str, int]:
         better = -1 if changes["endpoints.0"]["better"] == "lower" else 1
         every = list(one_arm_worlds.worlds(rng, changes["endpoints.0"].get("replicates", 1)))
         for at in rng.permutation(len(every))[:most]:
-            verdict = one_arm_worlds.judge(changes, every[at])
+            verdict = one_arm_worlds.judge(changes, every[at], rng)
             seen[verdict.outcome] = seen.get(verdict.outcome, 0) + 1
+            if "endpoints.1" in changes and verdict.outcome == "supported":
+                seen["by labels"] = seen.get("by labels", 0) + 1
             more = told_beside.too_good(changes, verdict, better=better)
             assert more is None, (more, changes, verdict.sentence)
             if verdict.outcome == "supported":
@@ -148,6 +150,7 @@ def test_none_of_hundreds_about_a_suite_is():
 def test_none_of_hundreds_about_one_arm_is():
     seen = search_one_arm(2029, 400, 14)
     assert seen["supported"] > 100, seen
+    assert seen["by labels"] > 20, seen
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def requests(test, kind):
             columns = {name: shaped(test, column) for name, column in columns.items()}
             if test.plan.labels:
                 asked = [value if item % 2 else math.nan for item, value in enumerate(columns["baseline"])]
-                columns = labelled_columns(*columns.values(), None, (asked, asked))
+                columns = labelled_columns(columns, None, (asked, asked))
             if test.plan.clusters == "required":
                 columns["clusters"] = [str(item * item % 7) for item in range(N)]
             yield parameters, columns

@@ -19,11 +19,13 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import About
 from service.domain.power.least_p import size_of
+from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.outcomes import collapse
 from service.domain.verdicts.worst_case import extremes
+from service.kernels.planning.labelled_pairs import draw_answers
 from service.kernels.repeats.draws_of_k import worst_and_best
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.one_arm import OneArmSets
@@ -62,6 +64,8 @@ class Arm:
     about: About
     k: int
     """Runs that are all to be right, where the claim is about that."""
+    labels: int | None = None
+    """Items that people label, where the claim is about what they say."""
 
     @classmethod
     def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> Arm | None:
@@ -93,6 +97,7 @@ class Arm:
             good_direction(endpoint),
             setting.hypothesis.about or "mean",
             max(ks, default=min(endpoint.runs, 10)),
+            label_budget(setting.plan, setting) if setting.hypothesis.about == "labels" else None,
         )
 
     @property
@@ -104,6 +109,11 @@ class Arm:
     def counted(self) -> bool:
         """A data set is told by how many items are right: they are independent, and each is right or wrong."""
         return self.sizes is None and self.endpoint.collapsed_kind == "binary" and self.about == "mean"
+
+    @property
+    def units(self) -> int:
+        """What a rule that only the best data make true needs enough of: items, or labels where people's are asked."""
+        return self.n if self.labels is None else self.labels
 
     @property
     def best(self) -> float:
@@ -118,14 +128,34 @@ class Arm:
         )
 
     def draw(
-        self, generator: np.random.Generator, n_sets: int, mean: float, icc: float, spread: float
+        self,
+        generator: np.random.Generator,
+        n_sets: int,
+        mean: float,
+        icc: float,
+        spread: float,
+        agreement: float = AGREEMENTS["reference"],
     ) -> OneArmSets:
         """Data sets whose true value is `mean`, of what the claim is about.
 
         Args:
             icc: of two items of one cluster.
             spread: SD of the items' scores in units of the largest there can be; right and wrong have none.
+            agreement: how often a judge says what people say of an answer, where people label some.
         """
+        if self.labels is not None:
+            others = max(self.n - self.labels, 2)
+            labelled = draw_answers(generator, n_sets, self.labels, others, mean, agreement)
+            return OneArmSets(
+                None,
+                None,
+                None,
+                self.scale.low,
+                self.scale.high,
+                self.reference,
+                self.good,
+                labelled=labelled,
+            )
         if not self.right_or_wrong:
             values = self._scores(generator, n_sets, mean, icc, spread)
             return OneArmSets(

@@ -7,6 +7,7 @@ clusters cannot either.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from service.domain.power.one_arm.truths import asks_for_more
 from service.domain.power.search import MOST_ITEMS
 from service.domain.rules.answers import Answer, Observation
 from service.domain.rules.feeding import build_request, design_of, reads_runs
+from service.domain.rules.labelled import takes_labels
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import combine, holds
@@ -62,6 +64,10 @@ class Best:
         setting, arm = self.setting, self.arm
         test, population = setting.uses[use.id].test, setting.population
         assert population is not None  # noqa: S101 - there is an arm
+        labels = None
+        if takes_labels(test):  # so many labels, and two items that the judge alone scores
+            asked = [arm.best] * n + [math.nan] * 2
+            labels, n = (asked, asked), n + 2
         column: list[Any] = [arm.best] * n
         if reads_runs(test, arm.endpoint):
             column = [[arm.best] * arm.endpoint.runs] * n
@@ -74,6 +80,8 @@ class Best:
                 clusters=None,
                 design=design_of(setting.plan, use, arm.endpoint, population, None, setting.reference),
                 margin=None,
+                one_arm=True,
+                labels=labels,
             )
             return test.answer(request).model_dump(mode="json")
         except (ForelockError, ValidationError):
@@ -82,11 +90,11 @@ class Best:
 
 def can_pass(best: Best) -> bool | None:
     """False where no data make the rule true; None where that is not known."""
-    if best.holds(best.arm.n):
+    if best.holds(best.arm.units):
         return True
     return False if asks_for_more(best.setting) else None
 
 
 def least_units(best: Best) -> int | None:
     """The fewest items that can make the rule true, all of them the best there are; None: no number within reach."""
-    return first_that_shows(best.holds, best.arm.n, MOST_ITEMS)
+    return first_that_shows(best.holds, best.arm.units, MOST_ITEMS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -21,7 +22,15 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
 from service.domain.power.one_arm.truths import asks_for_more, holding
-from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RequiredN, RulePower
+from service.domain.power.procedure.labelled import AGREEMENTS
+from service.domain.power.records import (
+    LabelledPower,
+    LeadEffect,
+    LeadPower,
+    PowerAt,
+    RequiredN,
+    RulePower,
+)
 from service.domain.power.search import MOST_ITEMS, first_reached, steady
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting
@@ -58,11 +67,13 @@ class OneArmPower:
         arm, missing = self.arm, self._missing
         icc = self.icc(corner)
         spread = None if arm.right_or_wrong else self._spread(mean, corner)
+        agreement = self._agreement(corner)
         where = PowerAt(
             discordance=None,
             spread=None if spread is None else spread * _room(arm, mean),
             icc=icc,
             missing=missing or None,
+            agreement=agreement,
             truth=mean - arm.reference,
             mean=mean,
             power=None,
@@ -75,9 +86,8 @@ class OneArmPower:
             return where.model_copy(update={"power": intact * self._chance(held, mean)})
         generator = np.random.default_rng([SEED, 1])
         n_sets = int(min(SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 40)))
-        drawn = replace(arm, n=self._n_judged, sizes=self._kept_sizes).draw(
-            generator, n_sets, mean, icc or 0.0, spread or 0.0
-        )
+        kept = replace(arm, n=self._n_judged, sizes=self._kept_sizes, labels=self._labels_judged)
+        drawn = kept.draw(generator, n_sets, mean, icc or 0.0, spread or 0.0, agreement or 1.0)
         held_at = holding(self.setting, self._fill_missing(generator, drawn))
         if held_at is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
@@ -102,6 +112,12 @@ class OneArmPower:
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
 
+    def _agreement(self, corner: Corner) -> float | None:
+        """Of the judge with people, as the plan assumes or a plausible one; None where people label nothing."""
+        if self.arm.labels is None:
+            return None
+        return AGREEMENTS[corner] if self.assumed.agreement is None else self.assumed.agreement
+
     def _spread(self, mean: float, corner: Corner) -> float:
         room = _room(self.arm, mean)
         if self.assumed.sd is None or room == 0:
@@ -118,6 +134,12 @@ class OneArmPower:
         """How many items are judged, after those left out as missing."""
         left_out = self._missing if self.plan.missing == "exclude_pair" else 0.0
         return max(round(self.arm.n * (1 - left_out)), 1) if self.arm.sizes is None else self.arm.n
+
+    @property
+    def _labels_judged(self) -> int | None:
+        """How many labels are left, where items lack results in the same share as others."""
+        labels = self.arm.labels
+        return None if labels is None else max(min(round(labels * self._n_judged / self.arm.n), labels), 2)
 
     @property
     def _kept_sizes(self) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
@@ -157,7 +179,8 @@ class OneArmPower:
     def stated(self) -> bool:
         """The plan's assumptions leave nothing to a range."""
         spread = self.arm.right_or_wrong or self.assumed.sd is not None
-        return spread and (self.arm.sizes is None or self.assumed.icc is not None)
+        judge = self.arm.labels is None or self.assumed.agreement is not None
+        return spread and judge and (self.arm.sizes is None or self.assumed.icc is not None)
 
 
 def _room(arm: Arm, mean: float) -> float:
@@ -211,6 +234,8 @@ def one_arm_power(
     if whole:
         changes["power"] = tuple(sorted((reference, *curve), key=lambda at: at.truth))
         changes["required"] = tuple(_required(power, mean))
+        if power.arm.labels is not None:
+            changes["labels"] = tuple(_by_budget(power, mean))
         changes["assumptions"] = _words(power)
     return base.model_copy(update=changes)
 
@@ -237,8 +262,23 @@ def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
         yield required.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
 
 
+def _by_budget(power: OneArmPower, mean: float) -> Iterator[LabelledPower]:
+    """With a quarter of the labels that are planned, half, twice and four times as many."""
+    arm = power.arm
+    for budget in sorted(
+        {min(max((arm.labels or 2) * times // 4, 2), arm.n - 2) for times in (1, 2, 4, 8, 16)}
+    ):
+        at = replace(power, arm=replace(arm, labels=budget)).at(mean)
+        yield LabelledPower(labels=budget, power=at.power, standard_error=at.standard_error)
+
+
 def _words(power: OneArmPower) -> str:
     arm = power.arm
+    if arm.labels is not None:
+        agreement = power._agreement("reference") or 0.0
+        return (
+            f"people label {arm.labels} items, and the judge agrees with them on {agreement:.0%} of answers"
+        )
     if counts_runs(power.setting):
         return "these items alone: their runs are independent, and the number that is right is taken for binomial"
     if arm.counted:
@@ -288,17 +328,18 @@ def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
     arm = power.arm
     n_sets = int(min(LEVEL_SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 200)))
     best: tuple[float, float, float | None, float | None] | None = None
-    for icc in LEVEL_ICCS if arm.sizes is not None else (None,):
-        for spread in (0.9, 0.5) if not arm.right_or_wrong else (None,):
-            generator = np.random.default_rng([SEED, 2])
-            held = holding(
-                power.setting, arm.draw(generator, n_sets, arm.reference, icc or 0.0, spread or 0.0)
-            )
-            if held is None:
-                return base.model_copy(update={"reason": NOT_SIMULATED})
-            level, error = simulated_power(held)
-            if best is None or level > best[0]:
-                best = level, error, icc, spread
+    iccs = LEVEL_ICCS if arm.sizes is not None else (None,)
+    spreads = (0.9, 0.5) if not arm.right_or_wrong else (None,)
+    judges = (1.0,) if arm.labels is None else tuple(AGREEMENTS.values())
+    for icc, spread, agreement in product(iccs, spreads, judges):
+        generator = np.random.default_rng([SEED, 2])
+        drawn = arm.draw(generator, n_sets, arm.reference, icc or 0.0, spread or 0.0, agreement)
+        held = holding(power.setting, drawn)
+        if held is None:
+            return base.model_copy(update={"reason": NOT_SIMULATED})
+        level, error = simulated_power(held)
+        if best is None or level > best[0]:
+            best = level, error, icc, spread
     assert best is not None  # noqa: S101 - there is a world
     level, error, icc, spread = best
     return base.model_copy(

@@ -12,6 +12,7 @@ from service.domain.power.holding import rule_holds
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import filled_by, parameter
+from service.domain.rules.labelled import takes_labels
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import (
@@ -35,6 +36,8 @@ def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
     use, endpoint = setting.use_of(clause), setting.endpoint
     if use is None or endpoint is None or use.test.plan is None or use.test.plan.of_sets is None:
         return None
+    if (sets.labelled is not None) != takes_labels(use.test):
+        return None
     filled = filled_by(use.test, endpoint, setting.reference)
     sides: list[Sets] = []
     interval = setting.shape(clause) == "interval"
@@ -45,7 +48,7 @@ def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
         value = use.test.plan.of_sets(sets, lambda name: _parameter(use, filled, name), path, float(limit))
         if value is None:
             return None
-        tie = TIE if path[-1] in ("low", "high", "mean", "value") else 0.0
+        tie = TIE if path[-1] in ("low", "high", "mean", "value", "estimate") else 0.0
         sides.append(compared(sides_of(value, limit, tie), operator))
     return join_truths(clause, sides)
 

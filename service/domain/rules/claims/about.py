@@ -38,7 +38,7 @@ def effect_of(use: Use) -> Effect:
     return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
 
 
-OF_ONE_ARM: frozenset[About] = frozenset({"mean", "pass_hat_k", "every_item", "every_task"})
+OF_ONE_ARM: frozenset[About] = frozenset({"mean", "pass_hat_k", "every_item", "every_task", "labels"})
 """What a claim about one arm can be about."""
 OF_TWO_ARMS: frozenset[About] = frozenset({"mean", "median", "quantile", "rank", "every_task", "labels"})
 """What a claim that compares two arms can be about."""

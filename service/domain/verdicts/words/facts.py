@@ -243,7 +243,8 @@ def _effects(setting: Setting, verdict: HypothesisVerdict) -> Iterator[TestedEff
             own = analysis.number(*(("estimates", CLUSTER_WEIGHTED) if weighs_both else ("delta",)))
             effects[use.use.id] = TestedEffect(use.use.id, Effect("cluster_means"), own)
         elif not effect.of_means:
-            effects[use.use.id] = TestedEffect(use.use.id, effect, analysis.number("delta"))
+            own = analysis.number("delta" if verdict.reference is None else "estimate")
+            effects[use.use.id] = TestedEffect(use.use.id, effect, own)
     yield from effects.values()
 
 

@@ -42,6 +42,15 @@ def estimate_of_one_arm(
         )
 
 
+def corrections_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
+    """What people would say of the items, where a test corrects the judge by their labels."""
+    for tested in facts.effects:
+        if verdict.mean is None or tested.value is None or tested.effect.kind != "labelled_means":
+            continue
+        value = message("verdicts.parentheses", amount=level(tested.value, facts, *_apart(verdict)))
+        yield message("verdicts.effect_labelled", test=tested.test, value=value)
+
+
 def of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """The bounds and the interval that the rule asks for, and what a rule that is false does not show."""
     read = facts.read
@@ -86,12 +95,18 @@ def shows_short(verdict: HypothesisVerdict, facts: Facts) -> bool:
 def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | None:
     """The mean, with the interval that the verdict reads where it is of the mean."""
     read = facts.read
-    if verdict.mean is None:
+    value = verdict.mean
+    if facts.about == "labels":
+        # what people would say comes first; what the judge says stands in the sentences
+        value = next(
+            (tested.value for tested in facts.effects if tested.effect.kind == "labelled_means"), value
+        )
+    if value is None:
         return None
     interval: Value = ""
     if (
         read is not None
-        and facts.about == "mean"
+        and facts.about in ("mean", "labels")
         and read.ends.low is not None
         and read.ends.high is not None
     ):
@@ -99,10 +114,9 @@ def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | No
         interval = message(
             "headlines.ci", level=coverage(read.level), span=message("headlines.span", low=low, high=high)
         )
-    mean = level(verdict.mean, facts, *_apart(verdict))
-    return message(
-        "headlines.estimate", label=message("headlines.of_one_arm"), amount=mean, interval=interval
-    )
+    mean = level(value, facts, *_apart(verdict))
+    label = message("headlines.of_labelled_means" if facts.about == "labels" else "headlines.of_one_arm")
+    return message("headlines.estimate", label=label, amount=mean, interval=interval)
 
 
 def open_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Value:

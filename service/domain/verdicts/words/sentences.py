@@ -26,7 +26,7 @@ from service.domain.verdicts.words.facts import (
 )
 from service.domain.verdicts.words.fallbacks import fallback_messages
 from service.domain.verdicts.words.numbers import amount, both_ways, coverage, percentage, probability, times
-from service.domain.verdicts.words.one_arm import estimate_of_one_arm, of_one_arm
+from service.domain.verdicts.words.one_arm import corrections_of_one_arm, estimate_of_one_arm, of_one_arm
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.selection import selection_messages
 from service.domain.verdicts.words.slices import slice_messages
@@ -86,6 +86,7 @@ def _messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Ite
         yield message("verdicts.about", what=message(f"verdicts.about_{facts.about}"))
     if verdict.reference is not None:
         yield from estimate_of_one_arm(verdict, verdict.reference, facts)
+        yield from corrections_of_one_arm(verdict, facts)
     elif verdict.delta is not None:
         yield _estimate(verdict.delta, verdict, facts)
         if facts.about != "mean" and facts.good * verdict.delta < 0 and verdict.claim in ASKS_MORE:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from service.kernels.planning.labelled_pairs import LabelledSets
 from service.stats.shared.declaring.shows import Side
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,8 @@ class OneArmSets:
     right: Floats | None = field(default=None, repr=False)
     """How many of n items have the greater value and not the lesser, (T,)."""
     n: int = 0
+    labelled: LabelledSets | None = field(default=None, repr=False)
+    """What people and judge say of right and wrong, where a claim is about labels: then nothing else is drawn."""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def once(self, key: Any, make: Callable[[], M]) -> M:
