@@ -17,6 +17,8 @@ ONE_ARM = "## Claims about one arm"
 """Where the section of `one_arm` begins; those of other plans come after it."""
 LABELLED = "## Values corrected by people's labels"
 """Where the section of `labelled_plans` begins."""
+FIXED = "## Claims about these items"
+"""Where the section of `fixed_item_plans` begins."""
 CONFIDENCE = 0.999
 Key = tuple[str, str, str, str]
 

@@ -65,6 +65,8 @@ def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     population, endpoint = measured(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None
+    if endpoint.estimand == "these_items":
+        return None  # another plan would have other items: what varies here are the runs of these
     answers = [
         Answer(stored)
         for test, stored in verdict.analyses.items()
