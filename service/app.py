@@ -195,7 +195,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _status(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     if error.status_code == 404 and asks_for_page(request):
-        return nothing_here(request, "no page has this address")
+        return nothing_here(request)
     if error.status_code == 404:
         return problems.of_status(404, "there is nothing at this path; /docs lists what there is")
     if error.status_code != 405:
@@ -204,7 +204,7 @@ async def _status(request: Request, error: Exception) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={"Allow": allow})
     if asks_for_page(request):
-        return nothing_here(request, "this address is none to look at", 405, {"Allow": allow})
+        return nothing_here(request, 405, {"Allow": allow})
     detail = f"this path answers {allow}"
     return problems.of_status(405, detail, {"Allow": allow})
 

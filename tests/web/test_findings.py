@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from service.domain.lint.lint import SECTIONS, lint
+from service.domain.plans.findings import warning
 from service.reports.findings import translate
+from service.web.preregistrations.findings_view import name_at, said_once
 from service.words import say
-from tests.domain.sample import findings, manifest, plan
+from tests.domain.sample import VALUE, findings, manifest, plan
 
 
 @pytest.mark.parametrize(
@@ -16,6 +18,7 @@ from tests.domain.sample import findings, manifest, plan
         {},
         {"assumptions": {"discordance": 0.2}},
         {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05", "hypotheses.0.statement": "C2 beats C1"},
+        {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05", "sesoi.accuracy.value": 3},
         {"hypotheses.0.rule": "delta > 0 and nobody.p_value < 0.05"},
         {"hypotheses.0.rule": "delta > 0 and m.p_valu < 0.05"},
         {"hypotheses.0.candidate": "C1"},
@@ -48,3 +51,25 @@ def test_a_message_that_no_template_gave_stands_beside_what_its_code_means() -> 
     later = translate("NO_SUCH_CODE", "a later release said so", "zh")
     assert (later.text, later.english) == ("", "a later release said so")
     assert translate("UNIT", "x" * 3000, "zh").english == "x" * 3000
+
+
+def test_what_is_said_of_several_hypotheses_stands_once_with_their_names() -> None:
+    first = VALUE["hypotheses"][0]
+    two = plan({"hypotheses.1": first | {"id": "H2"}, "multiplicity.family": ["H1", "H2"]})
+    alike = [warning("SIZE_NOT_TESTED", f"hypotheses[{at}].rule", "of both") for at in range(2)]
+    of_data = warning("CAUTION", "populations[0].clusters", "of the data")
+    whole = warning("UNIT", "", "of the plan")
+    said = said_once(two, [alike[0], of_data, alike[1], whole])
+    assert [(each.message, each.of) for each in said] == [
+        ("of both", ("H1", "H2")),
+        ("of the data", ("one",)),
+        ("of the plan", ()),
+    ]
+    assert said[0].paths == ("hypotheses[0].rule", "hypotheses[1].rule")
+
+
+@pytest.mark.parametrize(
+    "path", ["hypotheses[7].rule", "stopping", "thresholds[0]", "title[0]", "__class__[0]"]
+)
+def test_a_path_that_leads_to_nothing_with_an_id_names_nothing(path: str) -> None:
+    assert name_at(plan(), path) == ""

@@ -247,7 +247,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "mcnemar.ci excludes 0 -50.00 pp to unbounded 0 unknown (an end is undefined)",
         "mcnemar They differ by +25.00 pp.",
         record.plan_sha256,
-        "FEW_CLUSTERS Only <8> clusters.",
+        "FEW_CLUSTERS talks Only <8> clusters.",
         "Judged 2027-01-06 09:00:00 UTC",
     ):
         assert words in outline.text

@@ -65,7 +65,7 @@ def test_page_says_what_the_command_it_shows_says(tester, tmp_path, monkeypatch,
     shown = json.loads(next(word for word in outline.words if word.startswith("{\n")))
     assert shown == answer
     assert answer["headline"] in outline.text
-    assert len(outline.all("svg")) == 1
+    assert len(outline.all("svg")) == 2  # for a desk, and for a phone
     assert outline.all("script") == []
     assert "fault" not in {each.get("class") for _, each in outline.elements}
 
@@ -96,7 +96,7 @@ def test_a_comparison_is_said_in_the_language_of_the_page(tester):
     got = tester.post("/questions?lang=zh", data=fields, files=files)
     assert got.status_code == 200
     (state,) = [
-        attributes for _, attributes in Outline(got.text).elements if attributes.get("class") == "state"
+        attributes for _, attributes in Outline(got.text).elements if attributes.get("class") == "card"
     ]
     assert "lang" not in state
     assert re.search(

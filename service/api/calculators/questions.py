@@ -28,6 +28,10 @@ _REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
 _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
 
 
+PHONE = 340
+"""Pixels of a picture on a phone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What a question's answer says, part by part, as `forelock.questions.forms.form.Form` has it."""
@@ -36,6 +40,8 @@ class Answered:
     open: str
     """What was not shown."""
     svg: str | None = field(repr=False)
+    narrow: str | None = field(repr=False)
+    """The picture once more, as narrow as a phone: letters of the wide one would be too small there."""
     numbers: Sequence[tuple[str, str]] = field(repr=False)
     lines: Sequence[str] = field(repr=False)
     """Such as a table, as they stand."""
@@ -152,6 +158,7 @@ def _refusal(complaint: str, question: str) -> InvalidData:
 
 def _answered(arguments: Sequence[str]) -> Answered:
     from forelock import cli
+    from forelock.questions.pictures.paper import Paper
     from forelock.text import json_text
 
     form, document, remarks = cli.ask(arguments)[0]
@@ -159,6 +166,7 @@ def _answered(arguments: Sequence[str]) -> Answered:
         headline=form.headline,
         open=form.open,
         svg=None if form.picture is None else form.picture.svg(form.headline),
+        narrow=None if form.picture is None else form.picture.svg(form.headline, Paper(width=PHONE)),
         numbers=[*form.numbers, *form.parts],
         lines=list(form.more),
         done=[line for line in (form.sentence, *form.done) if line],

@@ -73,9 +73,8 @@ def _low(lead: LeadPower, least: float) -> str:
         "elsewhere": _elsewhere(lead),
     }
     if lead.low is not None and high is not None and high.power is not None:
-        below = "findings.below" if high.power < TARGETS[0] else "findings.not_everywhere_at"
-        values |= {"high": _chance(high, high.power), "where_high": _where(high), "below": say(below)}
-        key += "_range"
+        values |= {"high": _chance(high, high.power), "where_high": _where(high)}
+        key += "_range" if high.power < TARGETS[0] else "_span"
     return say(key if lead.asks_observed is None else f"{key}_half", **values, **misses_half(lead))
 
 

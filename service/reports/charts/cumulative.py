@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.reports.charts import style
@@ -14,6 +14,10 @@ from service.words import Language
 
 MOST_POINTS = 400
 """Points in a picture: more are closer together than its pixels. The first and the last are kept."""
+
+
+_ROOM = 0.5
+"""Of the other band's height, on either side of it: more of the band for every n is cut off."""
 
 
 LEGEND: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 3, "columns": 1}
@@ -32,17 +36,7 @@ def cumulative(
     unit, margin, planned = Unit(binary), lines.get("margin"), lines.get("planned_n")
     names = {key: say(key, language) for key in ("effect", "pointwise", "anytime")}
     tail = rows[len(rows) // 10 :]  # the first points swing widely: the axis is for what follows
-    low, high = style.spread(
-        [
-            0.0,
-            *(
-                point[key]
-                for point in tail
-                for key in ("delta", "band_low", "band_high", "sequence_low", "sequence_high")
-            ),
-        ]
-        + ([margin, -margin] if margin is not None else [])
-    )
+    low, high = _shown(tail, margin)
     bands = [
         name for name, key in (("pointwise", "band_low"), ("anytime", "sequence_low")) if _any(rows, key)
     ]
@@ -96,6 +90,21 @@ def cumulative(
         " · ".join(filter(None, (subtitle, order))),
         {"width": style.WIDTH + 60, "height": 280, "data": style.values(rows), "layer": layers},
     )
+
+
+def _shown(tail: Sequence[Row], margin: float | None) -> tuple[float, float]:
+    """The ends of the axis: all that is drawn, but of the band for every n no more than leaves the other legible."""
+    always = [0.0] if margin is None else [0.0, margin, -margin]
+
+    def ends(*keys: str) -> tuple[float, float]:
+        return style.spread([*always, *(point[key] for point in tail for key in keys)])
+
+    low, high = ends("delta", "band_low", "band_high", "sequence_low", "sequence_high")
+    if not _any([*tail], "band_low"):
+        return low, high
+    least, most = ends("delta", "band_low", "band_high")
+    room = _ROOM * (most - least)
+    return max(low, least - room), min(high, most + room)
 
 
 def points_of(analysis: Mapping[str, Any]) -> list[Row]:

@@ -9,7 +9,7 @@ from service.reports.charts.draw import FONTS, Form, draw
 from service.reports.charts.narrow import narrowed
 from service.reports.charts.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Spec, turned
 
-SERIF = "Libertinus Serif"
+SERIF = "Libertinus Serif, serif"
 NARROW_MM = 120
 """A picture below this width is laid out as for a phone."""
 _GREY = {

@@ -13,7 +13,8 @@ Row = dict[str, Any]
 Theme = Literal["light", "dark"]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-FONT = "Noto Sans SC"
+FONT = "Noto Sans SC, sans-serif"
+"""The first is what PDF and PNG are set in; a browser that lacks it takes its own without serifs."""
 MOST_ROWS = 5000
 """Rows of data in one picture; what has more is thinned or refused before."""
 MOST_LABEL = 48

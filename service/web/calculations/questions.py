@@ -16,6 +16,7 @@ from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData, Unavailable
 from service.web.html.forms import reads_form
+from service.web.html.pictures import Drawn
 from service.web.html.rendering import PageRoute, drawn_here, html, refusal
 from service.web.html.speech import language_of
 from service.web.visitors.sign_in import Tester
@@ -108,6 +109,12 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
         yield name.removeprefix("--"), value
 
 
+def _picture(answer: Answered | None) -> Drawn | None:
+    if answer is None or answer.svg is None or answer.narrow is None:
+        return None
+    return Drawn(drawn_here(answer.svg.encode()), drawn_here(answer.narrow.encode()))
+
+
 def _page(
     request: Request,
     visitor: Key,
@@ -126,7 +133,7 @@ def _page(
         questions=QUESTIONS,
         asked=form.one("question", FIRST),
         answer=answer,
-        picture=None if answer is None or answer.svg is None else drawn_here(answer.svg.encode()),
+        picture=_picture(answer),
         command=command,
         error=error,
     )

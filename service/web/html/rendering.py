@@ -150,11 +150,12 @@ def asks_for_page(request: Request) -> bool:
     return request.method == "GET" and "text/html" in accepts and not request.url.path.startswith("/v1/")
 
 
-def nothing_here(
-    request: Request, detail: str, status: int = 404, headers: Mapping[str, str] | None = None
-) -> Response:
-    """The page of an address that has none."""
-    response = html(request, "message.html", status, heading="Nothing is here", detail=detail, faults=())
+def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str] | None = None) -> Response:
+    """The page of an address that has none, or (405) takes only what is sent to it."""
+    say = Say(language_of(request))
+    heading = say("pages.nothing_is_here")
+    detail = say("pages.this_address_is_none_to" if status == 405 else "pages.no_page_has_this_address")
+    response = html(request, "message.html", status, heading=heading, detail=detail, faults=(), own=True)
     response.headers.update(headers or {})
     return response
 
@@ -169,4 +170,5 @@ def refusal(request: Request, error: ForelockError) -> Response:
         heading=error.title,
         detail=error.detail,
         faults=error.faults,
+        own=False,
     )

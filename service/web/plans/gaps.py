@@ -14,6 +14,7 @@ from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from service.web.html.speech import Say
+from service.web.preregistrations.findings_view import FindingView, said_once
 from service.web.preregistrations.hypothesis_view import canonical
 
 MOST_SHOWN = 8
@@ -38,10 +39,10 @@ class RuleView:
 class Gaps:
     """What stands between a plan and its lock, and what it can show."""
 
-    errors: tuple[Finding, ...]
-    asked: tuple[Finding, ...]
-    """Warnings that the lock must acknowledge, one for each code and place."""
-    advice: tuple[Finding, ...]
+    errors: tuple[FindingView, ...]
+    asked: tuple[FindingView, ...]
+    """Warnings that the lock must acknowledge."""
+    advice: tuple[FindingView, ...]
     rules: tuple[RuleView, ...]
 
     @property
@@ -53,12 +54,13 @@ class Gaps:
 def gaps_of(
     plan: Plan, facts: Mapping[str, ManifestFacts], say: Say, findings: Sequence[Finding] | None = None
 ) -> Gaps:
-    """Lint and power of a plan; `found` is what lint said at its lock. It may take seconds."""
+    """Lint and power of a plan; `findings` are what lint said at its lock. It may take seconds."""
     findings = lint(plan, facts) if findings is None else findings
+    warnings = [finding for finding in findings if finding.severity == "warning"]
     return Gaps(
-        errors=tuple(finding for finding in findings if finding.severity == "error"),
-        asked=tuple(finding for finding in findings if finding.asks),
-        advice=tuple(finding for finding in findings if finding.severity == "warning" and not finding.asks),
+        errors=said_once(plan, (finding for finding in findings if finding.severity == "error")),
+        asked=said_once(plan, (finding for finding in warnings if finding.asks)),
+        advice=said_once(plan, (finding for finding in warnings if not finding.asks)),
         rules=tuple(_rules(plan, facts, say)),
     )
 

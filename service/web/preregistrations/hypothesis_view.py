@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from service.domain.notes.next_steps import next_step
 from service.domain.notes.said import answers_in_words
@@ -21,7 +23,7 @@ from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
 from service.web.html.speech import Say
-from service.web.preregistrations.strips import strip_of, strips_of
+from service.web.preregistrations.strips import strips_of, strips_of_record
 from service.web.preregistrations.views import (
     AnalysisView,
     ClauseView,
@@ -45,6 +47,31 @@ CLAIMS: Mapping[Claim, str] = {
     "equivalence": "pages.equivalence",
     "at_least": "pages.at_least",
 }
+
+
+Unit = Literal["pp", "%", ""]
+"""What an effect of a right or wrong endpoint is shown in: points of two arms, per cent of one."""
+
+
+def hypotheses_view(
+    plan: Plan, judged: Mapping[str, HypothesisVerdict], marks: Sequence[Mark], say: Say
+) -> tuple[HypothesisView, ...]:
+    """Every hypothesis of a plan; the intervals of those that are judged lie on one scale where they can."""
+    views = [
+        hypothesis_view(plan, planned, judged.get(planned.id), marks, say)
+        for planned in plan.hypotheses or ()
+    ]
+    resolved = resolve(plan)
+    strips = strips_of_record(
+        [
+            headline(resolved.require(view.id), judged[view.id]).figure if view.id in judged else None
+            for view in views
+        ]
+    )
+    return tuple(
+        view if view.judged is None else replace(view, judged=replace(view.judged, strip=strip))
+        for view, strip in zip(views, strips, strict=True)
+    )
 
 
 def hypothesis_view(
@@ -88,7 +115,8 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
     if say.language == "zh":
         text = sentence(setting, judged, marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
-    binary = endpoint is not None and endpoint.collapsed_kind == "binary" and judged.reference is None
+    binary = endpoint is not None and endpoint.collapsed_kind == "binary"
+    unit: Unit = "" if not binary else "pp" if judged.reference is None else "%"
     effects = {
         str(clause)
         for clause in clauses(parse(judged.rule))
@@ -103,7 +131,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         label=say(OUTCOMES[judged.outcome]),
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
-        strip=strip_of(first.figure),
+        strip=strips_of([first.figure])[0],
         slice_strips=tuple(strips_of([*_slice_figures(judged)])),
         sentence=text,
         next=next_step(plan, judged).text(say.language),
@@ -112,7 +140,7 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
         + (say("pages.n_left_out", n=left_out) if left_out else "")
         + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
         clauses=tuple(
-            _clause(clause, say, points=binary and clause.text in effects) for clause in judged.clauses
+            _clause(clause, say, unit if clause.text in effects else "") for clause in judged.clauses
         ),
         analyses=tuple(_analyses(judged, say)),
     )
@@ -129,11 +157,11 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
             yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
 
 
-def _clause(clause: ClauseVerdict, say: Say, *, points: bool) -> ClauseView:
-    before = None if clause.unadjusted is None else _number(clause.unadjusted, points=False)
+def _clause(clause: ClauseVerdict, say: Say, unit: Unit) -> ClauseView:
+    before = None if clause.unadjusted is None else _number(clause.unadjusted, "")
     return ClauseView(
         text=clause.text,
-        observed=_observed(clause.observed, say, points=points)
+        observed=_observed(clause.observed, say, unit)
         + ("" if before is None else say("pages.number_unadjusted", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],
@@ -150,26 +178,28 @@ def _threshold(clause: ClauseVerdict, say: Say) -> str:
         case Comparison() | Excludes():
             return str(planned.value)
         case _:
-            return _observed(clause.threshold, say, points=False)
+            return _observed(clause.threshold, say, "")
 
 
-def _observed(value: float | Span | bool | None, say: Say, *, points: bool) -> str:
+def _observed(value: float | Span | bool | None, say: Say, unit: Unit) -> str:
     if value is None or (isinstance(value, Span) and value.low is None and value.high is None):
         return say("pages.undefined")
     if isinstance(value, bool):
         return say("pages.true") if value else say("pages.false")
     if isinstance(value, Span):
-        low, high = (_end(end, say, points=points) for end in (value.low, value.high))
+        low, high = (_end(end, say, unit) for end in (value.low, value.high))
         return say("pages.low_to_high", low=low, high=high)
-    return _number(value, points=points)
+    return _number(value, unit)
 
 
-def _end(value: float | None, say: Say, *, points: bool) -> str:
-    return say("pages.unbounded") if value is None else _number(value, points=points)
+def _end(value: float | None, say: Say, unit: Unit) -> str:
+    return say("pages.unbounded") if value is None else _number(value, unit)
 
 
-def _number(value: float, *, points: bool) -> str:
-    return f"{100 * value:+.2f} pp" if points else f"{value:.4g}"
+def _number(value: float, unit: Unit) -> str:
+    if unit == "%":
+        return f"{100 * value:.2f}%"
+    return f"{100 * value:+.2f} pp" if unit else f"{value:.4g}"
 
 
 def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:

@@ -19,7 +19,8 @@ from service.domain.verdicts.words.reasons import multiplicity_message
 from service.store.plans.lists import Line as Listed
 from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
-from service.web.preregistrations.hypothesis_view import OUTCOMES, hypothesis_view
+from service.web.preregistrations.findings_view import said_once
+from service.web.preregistrations.hypothesis_view import OUTCOMES, hypotheses_view
 from service.web.preregistrations.views import (
     Happened,
     Line,
@@ -27,7 +28,6 @@ from service.web.preregistrations.views import (
     OutcomeView,
     Page,
     Progress,
-    WarningView,
 )
 
 STATES: Mapping[State, str] = {
@@ -104,16 +104,9 @@ def page_of(
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
         arms=tuple((card.id, card.line()) for card in arms or plan.arm_cards or () if card.line()),
-        hypotheses=tuple(
-            hypothesis_view(plan, hypothesis, judged.get(hypothesis.id), marks, say)
-            for hypothesis in plan.hypotheses or ()
-        ),
+        hypotheses=hypotheses_view(plan, judged, marks, say),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
-        warnings=tuple(
-            WarningView(finding.code, finding.message)
-            for finding in record.lint or ()
-            if finding.severity == "warning"
-        ),
+        warnings=said_once(plan, (finding for finding in record.lint or () if finding.severity == "warning")),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
         voided=()

@@ -1,17 +1,29 @@
-"""A hypothesis' interval as a strip: the headline's numbers against no difference and the SESOI."""
+"""A hypothesis' interval as a strip: the headline's numbers against no difference and the SESOI, over a scale."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.domain.verdicts.words.headline import Figure
 
-WIDTH = 600
-"""Of the drawing, in its own units; the page scales it."""
+WIDTH = 100
+"""Of the drawing: places are per cent of the room that the page has for it."""
 _EDGE = 0.08
 """Of the span, free on either side: an open end has an arrow there."""
+_STEPS = 5
+"""About so many steps has a scale."""
+_LEAST_SHARE = 0.125
+"""Of a scale that hypotheses share: where one would fill less of it, each has a scale of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A number below the strip."""
+
+    place: float
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +39,74 @@ class Strip:
     """No difference, or what one arm is held against."""
     band: tuple[float, float] | None
     """The smallest effect of interest on both sides; None where there is none."""
+    ticks: tuple[Tick, ...] = ()
 
 
-def strip_of(figure: Figure | None) -> Strip | None:
-    """The strip of a headline's figures; None where it has no interval.
+def strips_of_record(figures: Sequence[Figure | None]) -> list[Strip | None]:
+    """A strip for each headline's figures, those of one unit on one scale, so that they can be held against each other.
 
-    Example:
-        A difference of .01 from 0 to .02, without a SESOI, stands in the middle: `value` is 300.
+    None where a headline has no interval. Where one of them could hardly be seen, each has its own scale.
     """
-    return strips_of([figure])[0]
+    strips: list[Strip | None] = [None] * len(figures)
+    units = dict.fromkeys(figure.unit for figure in figures if figure is not None)
+    for unit in units:
+        places = [at for at, figure in enumerate(figures) if figure is not None and figure.unit == unit]
+        together = strips_of([figures[at] for at in places])
+        if any(strip is not None and _span(strip) < _LEAST_SHARE * WIDTH for strip in together):
+            together = [strips_of([figures[at]])[0] for at in places]
+        for at, strip in zip(places, together, strict=True):
+            strips[at] = strip
+    return strips
+
+
+def _span(strip: Strip) -> float:
+    """How much of the scale a strip fills, with what it is held against."""
+    marks = [strip.low, strip.high, strip.against, *(strip.band or ())]
+    return max(marks) - min(marks)
 
 
 def strips_of(figures: Sequence[Figure | None]) -> list[Strip | None]:
-    """Strips under one another, on one scale; None for each that has no interval."""
+    """Strips under one another, on one scale; None for each that has no interval.
+
+    Example:
+        A difference of .01 from 0 to .02, without a SESOI, stands in the middle: `value` is 50.
+    """
     drawn = [figure for figure in figures if figure is not None and _has_interval(figure)]
     marks = [mark for figure in drawn for mark in _marks(figure)]
     if not marks or max(marks) <= min(marks):
         return [None] * len(figures)
-    least, most = min(marks), max(marks)
-    edge = (most - least) * _EDGE
+    edge = (max(marks) - min(marks)) * _EDGE
+    least, most = min(marks) - edge, max(marks) + edge
 
     def place(value: float) -> float:
-        return round(WIDTH * (value - least + edge) / (most - least + 2 * edge), 1)
+        return round(WIDTH * (value - least) / (most - least), 2)
 
+    ticks = tuple(Tick(place(value), text) for value, text in _scale(least, most, drawn[0].unit))
     return [
-        None if figure is None or not _has_interval(figure) else _strip(figure, place) for figure in figures
+        None if figure is None or not _has_interval(figure) else replace(_strip(figure, place), ticks=ticks)
+        for figure in figures
     ]
+
+
+def _scale(least: float, most: float, unit: str) -> list[tuple[float, str]]:
+    """Round numbers between two values, in the unit that the headline counts in; the last one names it.
+
+    None lies so near to an edge that its letters would stand outside.
+    """
+    factor = 100.0 if unit else 1.0
+    inside = (most - least) * _EDGE / 2
+    low, high = (least + inside) * factor, (most - inside) * factor
+    rough = (high - low) / _STEPS
+    power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 0.0
+    if not power or not math.isfinite(high - low):
+        return []
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough)
+    numbers = range(math.ceil(low / step), math.floor(high / step) + 1)
+    values = [number * step for number in numbers]
+    texts = [f"{value:.6g}" if unit == "%" else f"{value:+.6g}" if value else "0" for value in values]
+    if texts and unit:
+        texts[-1] += "%" if unit == "%" else f" {unit}"
+    return [(value / factor, text.replace("-", "−")) for value, text in zip(values, texts, strict=True)]
 
 
 def _has_interval(figure: Figure) -> bool:

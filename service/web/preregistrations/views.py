@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from service.domain.plans.preregistration import State
 from service.web.html.times import TimeView
+from service.web.preregistrations.findings_view import FindingView
 from service.web.preregistrations.strips import Strip
 
 
@@ -65,14 +66,6 @@ class HypothesisView:
 
 
 @dataclass(frozen=True, slots=True)
-class WarningView:
-    """A lint warning that stood at the lock: acknowledged there, or advice."""
-
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Happened:
     """Something that somebody did to a locked record, and why."""
 
@@ -115,7 +108,8 @@ class Page:
     """What the plan says of the systems behind the arms."""
     hypotheses: tuple[HypothesisView, ...]
     multiplicity: str
-    warnings: tuple[WarningView, ...]
+    warnings: tuple[FindingView, ...]
+    """Lint's at the lock: acknowledged there, or advice."""
     progress: Progress | None
     timeline: tuple[TimeView, ...]
     voided: tuple[tuple[int, str], ...]

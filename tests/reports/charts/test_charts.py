@@ -228,7 +228,7 @@ def test_a_picture_for_paper_is_valid_and_has_no_colour_where_that_is_asked(
     for mm in (85, 180):
         spec = json.loads(json.dumps(for_paper(specs()[name], mm, serif=True, mono=True), allow_nan=False))
         assert [error.message for error in validator.iter_errors(spec)][:3] == []
-        assert spec["config"]["font"] == "Libertinus Serif"
+        assert spec["config"]["font"] == "Libertinus Serif, serif"
         drawn = {key: value for key, value in spec.items() if key != "data"}
         assert not set(SERIES) & set(re.findall("#[0-9a-f]{6}", json.dumps(drawn)))
     assert specs()[name] == json.loads(json.dumps(specs()[name]))
@@ -251,3 +251,22 @@ def test_runs_are_named_by_whole_numbers_and_none_twice(first: int, last: int, t
     panels = runs(series, every=1000, binary=True)["vconcat"]
     axes = [json.dumps(panel) for panel in panels]
     assert all(f'"values": {json.dumps(ticks)}' in axis for axis in axes)
+
+
+def test_the_band_for_every_n_does_not_flatten_the_curve() -> None:
+    n = [10 * at for at in range(1, 101)]
+    wide = {"sequence_low": [-1.0] * 100, "sequence_high": [1.0] * 100}
+    points = {"n": n, "delta": [0.0] * 100, "band_low": [-0.02] * 100, "band_high": [0.02] * 100, **wide}
+    spec = cumulative({"points": points, "lines": {}}, binary=True)
+    low, high = _y_domain(spec)
+    assert -0.06 < low < -0.02
+    assert 0.02 < high < 0.06
+    unbanded = {**points, "band_low": [None] * 100, "band_high": [None] * 100}
+    low, high = _y_domain(cumulative({"points": unbanded, "lines": {}}, binary=True))
+    assert low < -1.0
+    assert high > 1.0
+
+
+def _y_domain(spec: Any) -> Any:
+    text = json.dumps(spec)
+    return json.loads(text[text.index('"domain": [-') + len('"domain": ') :].partition("]")[0] + "]")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import Target
@@ -45,6 +46,8 @@ class Figure:
     against: float
     """No difference, or what one arm is held against."""
     sesoi: float | None
+    unit: Literal["pp", "%", ""] = ""
+    """What the line counts in: percentage points, per cent of one arm's items, or units of a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,9 @@ class _Words:
         value = verdict.delta if verdict.reference is None else verdict.mean
         if value is None:
             return None
-        return Figure(value, low, high, read.reference or 0.0, read.sesoi)
+        percent: Literal["pp", "%"] = "pp" if verdict.reference is None else "%"
+        unit = percent if self.facts.binary else ""
+        return Figure(value, low, high, read.reference or 0.0, read.sesoi, unit)
 
     def _label(self, effect: TestedEffect | None) -> Value:
         if effect is None:

@@ -1,0 +1,53 @@
+"""What lint says of a plan, each thing once, with the names of what it is said of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from service.domain.plans.findings import Finding
+from service.domain.plans.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding as pages show it."""
+
+    code: str
+    message: str
+    of: tuple[str, ...]
+    """The hypotheses, populations, endpoints or tests that it is said of, by their ids; empty for the whole plan."""
+    paths: tuple[str, ...]
+    """Where in the plan they are; empty for the whole plan."""
+
+
+def said_once(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...]:
+    """The findings in their order; what is said of several in the same words is one."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        paths = said.setdefault((finding.code, finding.message), [])
+        if finding.path and finding.path not in paths:
+            paths.append(finding.path)
+    return tuple(
+        FindingView(
+            code,
+            message,
+            tuple(dict.fromkeys(filter(None, (name_at(plan, path) for path in paths)))),
+            tuple(paths),
+        )
+        for (code, message), paths in said.items()
+    )
+
+
+def name_at(plan: Plan, path: str) -> str:
+    """The id of what a path leads to; empty where it leads to nothing that has one.
+
+    Example:
+        `hypotheses[1].rule` of a plan whose second hypothesis is H1b is "H1b".
+    """
+    match = re.match(r"([a-z_]+)\[(\d+)\]", path)
+    section = None if match is None else getattr(plan, match[1], None)
+    if match is None or not isinstance(section, list | tuple) or int(match[2]) >= len(section):
+        return ""
+    return str(getattr(section[int(match[2])], "id", ""))
