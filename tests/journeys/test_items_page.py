@@ -48,3 +48,9 @@ def test_before_the_verdict_and_to_others_there_is_nothing(service: Service) -> 
     theirs = service.key(project_id=service.project("other"))
     signed_in(service, theirs)
     assert service.client.get(path).status_code == 404
+
+
+def test_a_card_shows_the_mean_of_either_arm(service: Service) -> None:
+    prereg_id = judged(service)
+    signed_in(service, service.key("read"))
+    assert f"A 33.33% → B 60.00% {N} items" in page(service.client, f"/preregistrations/{prereg_id}").text
