@@ -61,7 +61,7 @@ def strips_of_record(figures: Sequence[Figure | None]) -> list[Strip | None]:
 
 def _span(strip: Strip) -> float:
     """How much of the scale a strip fills, with what it is held against."""
-    marks = [strip.low, strip.high, strip.against, *(strip.band or ())]
+    marks: list[float] = [strip.low, strip.high, strip.against, *(strip.band or ())]
     return max(marks) - min(marks)
 
 
