@@ -70,7 +70,7 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
     """The format of the files, and which of them are imported together; folders stand for what is in them.
 
     Raises:
-        FileFault: a file cannot be read, or it cannot be told what wrote it.
+        FileFault: a file cannot be read, leads out of its folder, or it cannot be told what wrote it.
     """
     files: list[Path] = []
     for name in paths:
@@ -92,10 +92,22 @@ def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImp
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Files of a folder and of those in it; what is hidden, such as locks and notes of a file manager, is no result."""
+    """Files of a folder and of those in it; what is hidden, such as locks and notes of a file manager, is no result.
+
+    Raises:
+        FileFault: a link leads out of the folder. A folder that came from elsewhere would send any file of this
+            machine under the name of a result.
+    """
+    within = folder.resolve()
     for path in folder.rglob("*"):
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
+        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+            continue
+        if path.is_symlink() and not path.resolve().is_relative_to(within):
+            raise FileFault(
+                f"{path}: is a link that leads out of {folder}: name the file itself, or copy the folder with what its "
+                "links lead to (cp -rL)"
+            )
+        yield path
 
 
 def format_of(paths: Sequence[Path]) -> str:

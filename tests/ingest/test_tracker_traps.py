@@ -127,6 +127,24 @@ def test_page_or_run_that_goes_on_is_refused_by_the_line_to_write(tmp_path, form
     assert rows(tmp_path, form, change, partial="take")
 
 
+def test_call_of_weave_that_has_not_ended_is_no_error_and_no_answer(tmp_path):
+    """What is exported while an evaluation runs: its last calls were begun, and nothing more is known of them."""
+    root, done = BASES["weave"].documents["calls.jsonl"]
+    begun = {
+        **done,
+        "id": "c2",
+        "inputs": {**done["inputs"], "example": {"id": "i1", "topic": "a"}},
+        "output": None,
+    }
+    del begun["ended_at"]
+    change = (("calls.jsonl",), [root, done, begun])
+    assert lines(tmp_path, "weave", change) == ["import.partial"]
+    assert rows(tmp_path, "weave", change, partial="take") == {("i0", 1): (1.0, "ok")}
+    raised = {**begun, "exception": "raised"}
+    known = rows(tmp_path, "weave", (("calls.jsonl",), [root, done, raised]), error="error")
+    assert known["i1", 1] == (None, "error")
+
+
 @pytest.mark.parametrize(
     ("form", "place", "entry", "line"),
     [

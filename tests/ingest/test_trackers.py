@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from forelock.import_files import imports_of
+from forelock.problem import FileFault
 from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.trackers.phoenix import HARNESS, PhoenixExperiment
@@ -211,6 +213,17 @@ def test_job_of_harbor_says_what_its_trials_did(arm, metric):
     assert [fault.path for fault in refused.value.faults] == ["import.partial"]
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("arm", ARMS)
+def test_calls_of_weave_say_what_the_run_did(arm, metric):
+    """A scorer that raised takes the whole call with it: what the other scorer said of the item is not in the file."""
+    mapping = mapping_of(format="weave", metric=metric, item_id="example.item_id", cluster="example.topic")
+    wanted, absent = truth("weave", f"{arm}_calls.jsonl", arm, metric)
+    path = folder("weave") / f"{arm}_calls.jsonl"
+    assert table(read([path], mapping, metric, arm=arm), arm) == wanted
+    assert len(absent) == (arm == "candidate")
+
+
 @pytest.mark.parametrize("metric", ["acc", "acc_norm"])
 @pytest.mark.parametrize("arm", ARMS)
 def test_every_eval_ever_says_what_the_harness_said(arm, metric):
@@ -257,6 +270,7 @@ def test_trap_of_a_real_file_is_refused_by_the_line_to_write(tool, file, mapping
         ("braintrust", "braintrust"),
         ("opik", "opik"),
         ("phoenix", "phoenix"),
+        ("weave", "weave"),
         ("every-eval-ever", "every_eval_ever"),
         ("harbor", "harbor"),
         ("terminal-bench", "harbor"),
@@ -266,6 +280,31 @@ def test_command_knows_every_real_file_by_itself(tool, form):
     others = ("README.md", "truth.csv")
     paths = [path for path in folder(tool).iterdir() if not path.name.endswith((*others, ".experiment.json"))]
     assert {imports_of([str(path)], None)[0] for path in paths} == {form}
+
+
+def link(at: Path, to: Path) -> Path:
+    at.symlink_to(to)
+    return at
+
+
+def test_link_within_a_folder_is_followed_and_one_that_leads_out_is_refused(tmp_path):
+    """A folder of results may come from anybody: what it links to would be sent as a result, and kept."""
+    run = tmp_path / "run"
+    (run / "kept").mkdir(parents=True)
+    (tmp_path / "secret.json").write_text('{"resolved": []}')
+    (run / "kept" / "rows.csv").write_text("item_id,value\na,1\n")
+    link(run / "rows.csv", run / "kept" / "rows.csv")
+    link(run / "round", run / "round")
+    link(run / "lost.csv", tmp_path / "lost.csv")
+    latest = link(tmp_path / "latest", run)
+    form, ones = imports_of([str(latest)], None)
+    assert (form, [one.paths[0].name for one in ones]) == ("csv", ["rows.csv", "rows.csv"])
+    led_out = link(run / "result.json", Path("..") / "secret.json")
+    with pytest.raises(
+        FileFault, match=r"result\.json: is a link that leads out of .*: name the file itself"
+    ):
+        imports_of([str(run)], None)
+    assert imports_of([str(led_out)], "swe_bench_experiments")[1][0].paths == (led_out,)
 
 
 @pytest.mark.parametrize("arm", ARMS)

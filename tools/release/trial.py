@@ -95,7 +95,7 @@ def serving(binaries: Path, place: Path) -> Iterator[tuple[str, str]]:
     with log.open("w") as output:
         process = subprocess.Popen(words, cwd=place, env=bare(place), stdout=output, stderr=output)  # noqa: S603
     try:
-        for _ in range(600):
+        for _ in range(3000):  # ten minutes: the first start compiles all modules, perhaps beside much else
             if listens := re.search(r"listens on (http://\S+)", log.read_text()):
                 yield listens[1], (place / "data" / "admin.key").read_text().strip()
                 return

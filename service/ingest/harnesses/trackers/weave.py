@@ -31,9 +31,17 @@ class WeaveEvaluation(Reader):
                 raise unreadable(where, "is no call: it has no `op_name`")
             if _ROW in name:
                 rows += 1
+                if _runs_on(call):
+                    self.partial = "has calls that have not ended: the evaluation runs on, or was broken off"
+                    continue
                 yield _sample(where, call)
         if not rows:
             raise unreadable("", f"the file has no call of `{_ROW}`: export all calls of the evaluation")
+
+
+def _runs_on(call: Mapping[str, Any]) -> bool:
+    """Whether a call was begun and no more is known of it: neither a failure nor an answer."""
+    return not (call.get("ended_at") or call.get("exception") or call.get("output") is not None)
 
 
 def _sample(where: str, call: Mapping[str, Any]) -> Sample:
@@ -42,7 +50,6 @@ def _sample(where: str, call: Mapping[str, Any]) -> Sample:
     scores = output.get("scores")
     # Where a model raises, Weave leaves its answer null and asks no scorer.
     failed = bool(call.get("exception")) or (answered is None and not mapping(scores))
-    ended = call.get("ended_at") is not None or call.get("output") is not None or failed
     measures: dict[str, Measured] = {}
     for name, value in mapping(scores).items():
         measures.update(_values(name, value, 0))
@@ -56,7 +63,7 @@ def _sample(where: str, call: Mapping[str, Any]) -> Sample:
         "parent_id": call.get("parent_id"),
         "attributes": call.get("attributes"),
     }
-    return Sample(where, fields, measures, ("error",) if failed and ended else ())
+    return Sample(where, fields, measures, ("error",) if failed else ())
 
 
 def _values(name: str, value: Any, depth: int) -> Iterator[tuple[str, Measured]]:
@@ -81,7 +88,10 @@ HARNESS = Harness(
             "`example` (its hash, or the reference that stands for it); a model that raised is an error, although the "
             "call itself ended well; a scorer without a value is an error"
         ),
-        to_say='`metric`: `scorer`, or `scorer.key` of an object; `"replicate": "order"` for trials',
+        to_say=(
+            '`metric`: `scorer`, or `scorer.key` of an object; `"replicate": "order"` for trials; `partial` where '
+            "calls have not ended"
+        ),
     ),
     undecided={"grader_failed": FAILED_GRADER, "error": SCORED_ERROR},
     together=True,
