@@ -18,7 +18,7 @@ from service.api.examples.made import DIRECTORY
 from service.api.examples.questions import FORM
 from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.as_run import verdicts_of
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.evidence.paper_checklist import PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard, Known, of_record
@@ -36,7 +36,7 @@ from service.domain.score.request import ScoreRequest
 from service.domain.score.score import score
 from service.domain.verdicts.arm_summaries import arm_summaries
 from service.domain.verdicts.judge import Inputs, judge
-from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.domain.verdicts.outcomes import Cell, Outcomes, Rows
 from service.reports.charts.of_tests import draw_answer
 from service.reports.evidence_card import print_card
 from service.reports.prereg.print import print_plan
@@ -98,10 +98,7 @@ def of_report() -> dict[str, Any]:
         locked_at=_AT,
         sentences=sentences(rows.plan, verdict, {}),
         card=of_locked(),
-        summaries={
-            each.hypothesis.id: arm_summaries(each, rows.manifests, rows.outcomes)
-            for each in rows.resolved.settings
-        },
+        summaries={each.hypothesis.id: arm_summaries(each, rows) for each in rows.resolved.settings},
         deviations=(),
         consequences=None,
         happened=[(Receipt(sequence=41, kind="plan_locked", leaf_sha256="ab" * 32), _AT)],

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.deviation import Decision, Deviation, Filing
 from service.domain.deviations.rules import Facts
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 from service.reports.deviations_markdown import print_deviations
 from tests import records as made
 from tests.domain.sample import binary, manifests, outcomes, plan

@@ -12,7 +12,7 @@ from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.domain.verdicts.outcomes import Cell, Outcomes, Rows
 from service.domain.verdicts.stopping import up_to_stop
 from tests.simulation.stopping import ALPHA, PAGE, RULES, RUNS, SIDE, WORLDS, count, draw, population, rejects
 
@@ -76,8 +76,8 @@ def test_a_whole_plan_ends_as_the_parts_that_are_simulated(world, rule):
             ("p", arm, "accuracy"): Cell(values[:, None], np.zeros((len(values), 1), dtype=np.uint8))
             for arm, values in zip("AB", draw(WORLDS[world], run), strict=True)
         }
-        counted, _stopped = up_to_stop(resolve(plan), {"p": manifest}, Outcomes(cells))
-        answer = analyse(resolve(plan), {"p": manifest}, counted).evidence["H1"].by_policy["s"]["analysis"]
+        counted, _stopped = up_to_stop(Rows(resolve(plan), {"p": manifest}, Outcomes(cells)))
+        answer = analyse(counted).evidence["H1"].by_policy["s"]["analysis"]
         assert (answer["decision"] == "reject") is rejects(WORLDS[world], rule, run), run
 
 

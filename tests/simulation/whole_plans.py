@@ -26,7 +26,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes
+from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.simulation.record import ONE_ARM, PAGE, split_page
 
@@ -357,22 +357,20 @@ def outcome(name: str, run: int) -> tuple[str, int]:
     for k, population in enumerate(plan.populations or ()):
         pair = drawn(case, case.truths[k], manifests[population.id], rng)
         cells |= {(population.id, arm, "y"): cell for arm, cell in zip("AB", pair, strict=True)}
-    counted = _up_to_stop(plan, manifests, Outcomes(cells))
-    first, *_others = judge_hypotheses(plan, analyse(resolve(plan), manifests, counted))
+    counted = _up_to_stop(Rows(resolve(plan), manifests, Outcomes(cells)))
+    first, *_others = judge_hypotheses(counted, analyse(counted))
     return first.outcome, first.n
 
 
-def _up_to_stop(plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Outcomes:
+def _up_to_stop(rows: Rows) -> Rows:
     """Where the plan ends; one that is valid at any time is read after every unit."""
-    if plan.stopping is None or plan.stopping.kind != "anytime_valid":
-        return up_to_stop(resolve(plan), manifests, outcomes)[0]
-    low, high = 0, manifests["p0"].n
+    if rows.plan.stopping is None or rows.plan.stopping.kind != "anytime_valid":
+        return up_to_stop(rows)[0]
+    low, high = 0, rows.manifests["p0"].n
     while high - low > 1:  # an e-process that has ended stays so
         middle = (low + high) // 2
-        low, high = (
-            (low, middle) if read(resolve(plan), manifests, outcomes, {"p0": middle}).stop else (middle, high)
-        )
-    return first(plan, manifests, outcomes, {"p0": high})
+        low, high = (low, middle) if read(rows, {"p0": middle}).stop else (middle, high)
+    return first(rows, {"p0": high})
 
 
 def count(job: tuple[str, int, int]) -> tuple[str, int, int]:

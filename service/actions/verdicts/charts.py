@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from service.actions.plans.manifests import facts_of
 from service.actions.verdicts import multiverse as multiverses
 from service.actions.verdicts.deviations import open_rows
-from service.domain.deviations.as_run import Rows
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.procedure.procedure import sign_of
@@ -20,7 +19,7 @@ from service.domain.recent import Recent
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
 from service.domain.verdicts.locked_order import curve_request, curve_test
-from service.domain.verdicts.outcomes import collapse
+from service.domain.verdicts.outcomes import Rows, collapse
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Conflict, InvalidData
 from service.reports.charts.arms import arms
@@ -167,7 +166,7 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
         _refuse(
             "a curve along the items is of all items alike, which is another quantity than a suite's mean"
         )
-    request = None if setting is None else curve_request(setting, rows.manifests, rows.outcomes)
+    request = None if setting is None else curve_request(setting, rows)
     if request is None:
         _refuse(NO_ITEMS)
     test = curve_test()
@@ -188,7 +187,7 @@ def summaries(session: Session, record: Preregistration, hypothesis: str) -> tup
     if arms is None:
         rows = open_rows(session, record)
         setting = rows.resolved.of(hypothesis)
-        arms = () if setting is None else arm_summaries(setting, rows.manifests, rows.outcomes)
+        arms = () if setting is None else arm_summaries(setting, rows)
         _ARMS.add(known, arms, 1)
     return arms
 

@@ -10,7 +10,7 @@ from service.actions.delivery.announcements import announce
 from service.actions.results import endings
 from service.actions.results.results import expected_total
 from service.domain.access import Key
-from service.domain.deviations.as_run import Rows, apply, gain_of
+from service.domain.deviations.as_run import apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
 from service.domain.deviations.consequences import Consequences, consequences, nothing
 from service.domain.deviations.deviation import (
@@ -37,7 +37,7 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
 from service.domain.results import sealing
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store.ledger import ledger
@@ -200,11 +200,9 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     outcomes = Outcomes.empty(record.plan, closed=endings.closed(session, record))
     for batch in batches.every(session, record.id):
         outcomes.place(sealing.open_batch(batch.sealed, record.plan_sha256 or "", private)[0])
-    manifests = manifests_of(session, record)
-    plan = resolve(record.plan)
-    outcomes, _ = up_to_stop(plan, manifests, outcomes)
     verdict = verdicts.get(session, record.project_id, record.id)
-    return Rows(plan, manifests, outcomes, () if verdict is None else verdict.marks)
+    marks = () if verdict is None else verdict.marks
+    return up_to_stop(Rows(resolve(record.plan), manifests_of(session, record), outcomes, marks))[0]
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:

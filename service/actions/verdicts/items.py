@@ -26,6 +26,6 @@ def differences(session: Session, record: Preregistration, hypothesis: str) -> t
     if items is None:
         rows = open_rows(session, record)
         setting = rows.resolved.of(hypothesis)
-        items = () if setting is None else item_differences(setting, rows.manifests, rows.outcomes)
+        items = () if setting is None else item_differences(setting, rows)
         _DIFFERENCES.add(known, items, len(items) + 1)
     return items

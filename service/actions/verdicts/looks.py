@@ -23,7 +23,7 @@ from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.rules.settings import resolve
 from service.domain.verdicts import stopping
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
@@ -66,15 +66,14 @@ def inputs(session: Session, record: Preregistration, *, seal_private: bytes) ->
 
 def compute(inputs: Inputs) -> LookResult:
     """Take the looks that are due until one says stop, or read what is in: runs in a worker process."""
-    plan, manifests, outcomes = inputs.plan, inputs.manifests, inputs.outcomes
-    resolved = resolve(plan)
-    units = stopping.units_in(plan, manifests, stopping.everywhere(outcomes))
+    plan, rows = inputs.plan, Rows(resolve(inputs.plan), inputs.manifests, inputs.outcomes)
+    units = stopping.units_in(plan, rows.manifests, stopping.everywhere(rows.outcomes))
     if inputs.first_look == 0:
-        reading = stopping.read(resolved, manifests, outcomes, units)
+        reading = stopping.read(rows, units)
         return LookResult((), reading_of(plan, reading), reading.stop)
     decisions: list[tuple[int, Decision]] = []
     for look in range(inputs.first_look, stopping.look_due(plan, units) + 1):
-        stop = stopping.read(resolved, manifests, outcomes, stopping.at_look(plan, look)).stop
+        stop = stopping.read(rows, stopping.at_look(plan, look)).stop
         decisions.append((look, "stop" if stop else "continue"))
         if stop:
             return LookResult(tuple(decisions), None, True)

@@ -32,13 +32,13 @@ from service.domain.calibration.records import (
     Reading,
 )
 from service.domain.decision.members import is_secondary, members
-from service.domain.deviations.as_run import Rows, seconds
+from service.domain.deviations.as_run import seconds
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.kernels.numeric.streams import BIT_GENERATOR, generator, octets
 from service.stats.shared.declaring.common import Interval
@@ -137,9 +137,8 @@ class Calibrator:
     def _judge(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...]:
         hypotheses = tuple(self.hypotheses[index] for index in group)
         plan = resolve(self.case.plan.model_copy(update={"hypotheses": hypotheses}))
-        manifests = self.case.manifests
-        outcomes, _stopped = up_to_stop(plan, manifests, self.case.flipped(flips, hypotheses))
-        judged = judge_hypotheses(plan.plan, analyse(plan, manifests, outcomes))
+        rows, _ = up_to_stop(Rows(plan, self.case.manifests, self.case.flipped(flips, hypotheses)))
+        judged = judge_hypotheses(rows, analyse(rows))
         truth = {None: UNDECIDED, True: PASSES, False: FAILS}
         return tuple(truth[verdict.rule_holds] for verdict in judged)
 

@@ -8,7 +8,7 @@ Of the others the rows are already the result, and there is nothing to recompute
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import compress
 
@@ -31,36 +31,26 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Multiplicity, Plan
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.settings import ResolvedPlan, resolve
+from service.domain.rules.settings import resolve
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, pair_up, why_no_worst_case
+from service.domain.verdicts.outcomes import (
+    Cell,
+    Outcomes,
+    PlanViolatedError,
+    Rows,
+    pair_up,
+    why_no_worst_case,
+)
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
-from service.domain.verdicts.validity import Mark
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared.declaring import registry
 
 OVERHEAD = 0.002
 """Seconds that one test of one hypothesis takes beside its computation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A judged plan with its rows in the open. Its repr tells no outcome."""
-
-    resolved: ResolvedPlan
-    manifests: Mapping[str, Manifest] = field(repr=False)
-    outcomes: Outcomes = field(repr=False)
-    marks: tuple[Mark, ...] = ()
-    """What stands against the verdict stands against all that is computed again."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan that they are judged by."""
-        return self.resolved.plan
 
 
 class HypothesisAsRun(Record):
@@ -136,8 +126,7 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
     """Every hypothesis judged on these rows, by id."""
-    analyses = analyse(rows.resolved, rows.manifests, rows.outcomes)
-    return {verdict.id: verdict for verdict in judge_hypotheses(rows.plan, analyses, rows.marks)}
+    return {verdict.id: verdict for verdict in judge_hypotheses(rows, analyse(rows))}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
@@ -167,7 +156,7 @@ def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
     """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
     setting = rows.resolved.of(hypothesis.id)
     try:
-        paired = None if setting is None else pair_up(setting, rows.manifests, rows.outcomes)
+        paired = None if setting is None else pair_up(setting, rows)
     except PlanViolatedError:
         return None
     if paired is None or paired.delta is None:
@@ -186,7 +175,7 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
         if names is not None and hypothesis.id not in names:
             continue
         try:
-            paired = pair_up(setting, rows.manifests, rows.outcomes)
+            paired = pair_up(setting, rows)
         except PlanViolatedError:
             continue
         both_ways = paired.excluded.filled > 0

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from pydantic import Field
 
-from service.domain.deviations.as_run import AsRun, Rows, as_run, excluded, seconds, why_not
+from service.domain.deviations.as_run import AsRun, as_run, excluded, seconds, why_not
 from service.domain.deviations.changes import (
     Change,
     DisputedItems,
@@ -30,6 +30,7 @@ from service.domain.deviations.threshold_sweep import (
 from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
 from service.domain.plans.items.suite_items import manifest_of
 from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import Outcome
 from service.records import Record
 

@@ -16,13 +16,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.deviations.as_run import Rows, verdicts_of, with_its_family
+from service.domain.deviations.as_run import verdicts_of, with_its_family
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.plans.plan import Plan, Threshold
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.errors import ForelockError

@@ -24,14 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from service.domain.deviations.as_run import Rows, seconds, verdicts_of
+from service.domain.deviations.as_run import seconds, verdicts_of
 from service.domain.plans.plan import Plan, TestUse
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.rule import All, Comparison
 from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import holds
-from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, why_no_worst_case
+from service.domain.verdicts.outcomes import (
+    LEFT_OUT,
+    NOT_RECEIVED,
+    OK,
+    Cell,
+    Outcomes,
+    Rows,
+    why_no_worst_case,
+)
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import invalidating

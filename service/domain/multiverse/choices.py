@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
-from service.domain.deviations.as_run import Rows, apply
+from service.domain.deviations.as_run import apply
 from service.domain.deviations.changes import Change, ThresholdChange
 from service.domain.deviations.threshold_sweep import at_values, declared, endpoint_at
 from service.domain.multiverse.records import Fork
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 
 PLANNED, DEVIATED = "as planned", "as deviated"
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from service.domain.deviations.as_run import Rows, seconds, verdicts_of, why_not
+from service.domain.deviations.as_run import seconds, verdicts_of, why_not
 from service.domain.deviations.changes import Change
 from service.domain.deviations.consequences import NotComputed
 from service.domain.deviations.threshold_sweep import NO_ROWS
@@ -40,6 +40,7 @@ from service.domain.multiverse.records import (
 )
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Hypothesis
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 
 CAP = 256

@@ -27,11 +27,11 @@ from service.domain.rules.feeding import (
     suite_design,
     takes_clusters,
 )
-from service.domain.rules.settings import ResolvedPlan, Setting
+from service.domain.rules.settings import Setting
 from service.domain.rules.truth import holds_throughout
 from service.domain.verdicts.joint import JointFamily, joint_family
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_others, pair_up
+from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_others, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
@@ -55,23 +55,23 @@ class Analyses:
     """Under `max_t`: the family's p-values by the signs its members share."""
 
 
-def analyse(plan: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Analyses:
+def analyse(rows: Rows) -> Analyses:
     """Run every test that a rule or an equivalence clause names. Odd data end in reasons, not errors.
 
     Results that break the plan are not analysed at all.
     """
     return Analyses(
-        {setting.hypothesis.id: _observe(setting, manifests, outcomes) for setting in plan.settings},
+        {setting.hypothesis.id: _observe(setting, rows) for setting in rows.resolved.settings},
         registry.library_versions(),
-        joint_family(plan, manifests, outcomes) if policy_of(plan.plan) == "max_t" else None,
+        joint_family(rows) if policy_of(rows.plan) == "max_t" else None,
     )
 
 
-def _observe(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> ObservedEvidence:
+def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
     """A hypothesis' pairs and the answers of its tests on them, by every filling that has to be stood."""
     try:
-        paired = pair_up(setting, manifests, outcomes)
-        others = pair_others(setting, manifests, outcomes)
+        paired = pair_up(setting, rows)
+        others = pair_others(setting, rows)
     except PlanViolatedError as violated:
         return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
     hypothesis, named = setting.hypothesis, setting.tests
@@ -87,7 +87,7 @@ def _observe(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outc
     if paired.excluded.filled and claims:
         ways = {}
         for way in WAYS:
-            pairs = pair_up(setting, manifests, outcomes, way)
+            pairs = pair_up(setting, rows, way)
             same = np.array_equal(paired.baseline, pairs.baseline)
             # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
             # are dear.

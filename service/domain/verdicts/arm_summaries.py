@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import compress
 from typing import Literal
 
@@ -11,9 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.domain.plans.items.suite_items import Tasks
-from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_up
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.numeric.binomial import clopper_pearson
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
@@ -45,16 +43,14 @@ class ArmSummary(Record):
     )
 
 
-def arm_summaries(
-    setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> tuple[ArmSummary, ...]:
+def arm_summaries(setting: Setting, rows: Rows) -> tuple[ArmSummary, ...]:
     """The arms on the items of the verdict; none where the results break the plan or no item is left.
 
     Clusters widen the intervals where the population has them. Both arms answer the same items: how far apart they
     are is told by the interval of the difference, not by whether these overlap.
     """
     try:
-        paired = pair_up(setting, manifests, outcomes)
+        paired = pair_up(setting, rows)
     except PlanViolatedError:
         return ()
     if paired.n == 0:

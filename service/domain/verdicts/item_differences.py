@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
 from service.records import Record
 
 
@@ -36,14 +35,12 @@ class ClusterDifference(Record):
     difference: float
 
 
-def item_differences(
-    setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> tuple[ItemDifference, ...]:
+def item_differences(setting: Setting, rows: Rows) -> tuple[ItemDifference, ...]:
     """The items of the verdict in the manifest's order; none of one arm, or where the results break the plan."""
     if setting.hypothesis.baseline is None:
         return ()
     try:
-        paired = pair_up(setting, manifests, outcomes)
+        paired = pair_up(setting, rows)
     except PlanViolatedError:
         return ()
     kept = paired.kept.tolist()

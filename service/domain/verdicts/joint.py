@@ -8,7 +8,7 @@ method takes their place, which holds under any dependence; lint refuses a plan 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -19,12 +19,11 @@ from pydantic import Field, JsonValue
 
 from service.domain.decision.evidence import Floats
 from service.domain.decision.members import members, p_clauses
-from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Comparison
-from service.domain.rules.settings import ResolvedPlan, Setting, Use
-from service.domain.verdicts.outcomes import Outcomes, Paired, PlanViolatedError, pair_up
+from service.domain.rules.settings import Setting, Use
+from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_up
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.streams import block_count
 from service.kernels.randomization.joint_flips import joint_of, step_down
@@ -84,19 +83,17 @@ def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
         yield name, setting.uses.get(name)
 
 
-def joint_family(
-    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> JointFamily:
+def joint_family(rows: Rows) -> JointFamily:
     """The family of a plan whose policy is `max_t`."""
-    plan = resolved.plan
-    family = [setting for name in members(plan) if (setting := resolved.of(name)) is not None]
+    plan = rows.plan
+    family = [setting for name in members(plan) if (setting := rows.resolved.of(name)) is not None]
     reason = _why_apart(plan, family)
     if reason is not None:
         return _apart(reason)
     paired: list[Paired] = []
     for setting in family:
         try:
-            paired.append(pair_up(setting, manifests, outcomes))
+            paired.append(pair_up(setting, rows))
         except PlanViolatedError:
             return _apart(say("multiplicity.results_break_plan", hypothesis=setting.hypothesis.id))
     return _flip_together(family, paired)

@@ -21,17 +21,13 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
-from service.domain.rules.settings import Setting, resolve
+from service.domain.rules.settings import resolve
 from service.domain.rules.truth import TRUTH_OF
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.family import equivalence_fallback, place_in_family
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import (
-    Excluded,
-    Outcomes,
-    pair_up,
-)
+from service.domain.verdicts.outcomes import Excluded, Outcomes, Rows, pair_up
 from service.domain.verdicts.parts import FamilyP, HeldAgainst
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
@@ -70,13 +66,12 @@ def judge(inputs: Inputs) -> Verdict:
 
     Odd data end in `invalid` or `inconclusive` with a reason.
     """
-    plan, manifests = resolve(inputs.plan), inputs.manifests
-    outcomes, stopped = up_to_stop(plan, manifests, inputs.outcomes)
-    analyses = analyse(plan, manifests, outcomes)
+    rows, stopped = up_to_stop(Rows(resolve(inputs.plan), inputs.manifests, inputs.outcomes, inputs.marks))
+    analyses = analyse(rows)
     hypotheses = tuple(
-        _describe(setting, verdict, manifests, outcomes, inputs.marks)
-        for setting, verdict in zip(
-            plan.settings, judge_hypotheses(inputs.plan, analyses, inputs.marks), strict=True
+        _describe(evidence, verdict, rows)
+        for evidence, verdict in zip(
+            analyses.evidence.values(), judge_hypotheses(rows, analyses), strict=True
         )
     )
     return Verdict(
@@ -98,16 +93,14 @@ def judge(inputs: Inputs) -> Verdict:
     )
 
 
-def judge_hypotheses(
-    plan: Plan, analyses: Analyses, marks: Sequence[Mark] = ()
-) -> tuple[HypothesisVerdict, ...]:
+def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict, ...]:
     """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
-    evidence, joint = analyses.evidence, analyses.joint
+    plan, evidence, joint = rows.plan, analyses.evidence, analyses.joint
     corrected = Family.of(plan, evidence, joint=None if joint is None else joint.adjusted)
     holm = corrected if corrected.policy == "holm" else Family.of(plan, evidence, policy="holm")
     signs = None if joint is None else joint.shared
     return tuple(
-        _mark(_judge(own, corrected, place_in_family(own, corrected, holm, signs)), marks)
+        _mark(_judge(own, corrected, place_in_family(own, corrected, holm, signs)), rows.marks)
         for own in evidence.values()
     )
 
@@ -190,28 +183,23 @@ def _mark(verdict: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerdic
     return verdict.model_copy(update={"outcome": "invalid", "reason": mark.says})
 
 
-def _describe(
-    setting: Setting,
-    verdict: HypothesisVerdict,
-    manifests: Mapping[str, Manifest],
-    outcomes: Outcomes,
-    marks: Sequence[Mark],
-) -> HypothesisVerdict:
+def _describe(evidence: ObservedEvidence, verdict: HypothesisVerdict, rows: Rows) -> HypothesisVerdict:
     """With its sentence, the effect by category and slice and the judge's errors, on which no outcome rests."""
-    plan, hypothesis = setting.plan, setting.hypothesis
-    if verdict.outcome != "invalid":
-        paired = pair_up(setting, manifests, outcomes, verdict.filled)
+    setting, plan, hypothesis = evidence.setting, evidence.setting.plan, evidence.setting.hypothesis
+    paired = evidence.pairs_of(verdict.filled)
+    if verdict.outcome != "invalid" and paired is not None:
         read = read_interval(setting, verdict.analyses, filled=paired.excluded.filled > 0)
         section, slices = section_of(plan, hypothesis), None
         if section is not None:
-            ways = ways_of(plan, hypothesis) or (None,)
-            slices = by_slice(section, *(pair_up(setting, manifests, outcomes, way) for way in ways))
+            ways = ways_of(plan, hypothesis)
+            by_way = (paired,) if ways is None else tuple(pair_up(setting, rows, way) for way in ways)
+            slices = by_slice(section, *by_way)
         verdict = verdict.model_copy(
             update={
                 "strata": by_stratum(paired),
                 "slices": slices,
-                "judge": judge_noise(plan, hypothesis, paired.manifest, outcomes),
+                "judge": judge_noise(plan, hypothesis, paired.manifest, rows.outcomes),
                 "selection": bound_selection(setting, paired, read),
             }
         )
-    return verdict.model_copy(update={"sentence": verdict_words.sentence(setting, verdict, marks)})
+    return verdict.model_copy(update={"sentence": verdict_words.sentence(setting, verdict, rows.marks)})

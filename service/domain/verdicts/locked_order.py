@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from service.domain.plans.items.unit_order import ranks
-from service.domain.plans.manifest import Manifest
 from service.domain.rules.feeding import margin_for
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import Outcomes, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Request
@@ -33,14 +31,14 @@ def curve_test() -> StatTest[Any, Any]:
     )
 
 
-def curve_request(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> Request | None:
+def curve_request(setting: Setting, rows: Rows) -> Request | None:
     """What that test is asked for a hypothesis: its items in the plan's order; None where there are none.
 
     The order is the permutation of the population's `order_seed`, which was locked before the data; without a seed it
     is the manifest's, and the answer says that its origin is unknown.
     """
     try:
-        paired = pair_up(setting, manifests, outcomes)
+        paired = pair_up(setting, rows)
     except PlanViolatedError:
         return None
     if paired.n == 0:

@@ -56,6 +56,11 @@ class ObservedEvidence:
         """Fillings that the rule is read from."""
         return len(self.answers)
 
+    def pairs_of(self, filled: Way | None) -> Paired | None:
+        """The pairs that a verdict was read from, by how it says that what is missing was `filled` in."""
+        # Where there is one filling alone it has no name here, though the verdict may name the way that it went.
+        return self.paired[self.fillings.index(filled) if len(self.fillings) > 1 else 0]
+
     def observation(self, clause: Clause, way: int) -> Observation:
         """The field of a clause as it was observed."""
         if self.violation is not None:

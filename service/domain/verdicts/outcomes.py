@@ -26,7 +26,8 @@ from service.domain.plans.sections.population import Population
 from service.domain.results.batches import PlacedBatch, expected_cells
 from service.domain.results.secret_rows import NO_TIME
 from service.domain.rules.labelled import asks_labels
-from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
+from service.domain.rules.settings import ResolvedPlan, Setting, on_endpoint, other_endpoints
+from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.worst_case import Way, against, extremes, favoured, fill
 from service.errors import ForelockError
 from service.kernels.repeats.pass_at_k import pass_at_k as any_of_k
@@ -118,6 +119,22 @@ class Outcomes:
             raise PlanViolatedError(say("reasons.not_in", count=lacking))
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A plan with its results in the open: all that judging starts from. Its repr tells no outcome."""
+
+    resolved: ResolvedPlan
+    manifests: Mapping[str, Manifest] = field(repr=False)
+    outcomes: Outcomes = field(repr=False)
+    marks: tuple[Mark, ...] = ()
+    """What stands against the verdict stands against all that is computed again."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that they are judged by."""
+        return self.resolved.plan
+
+
 class StatusCounts(Record):
     """Results of one arm that are not `ok`."""
 
@@ -169,12 +186,7 @@ class Paired:
         return len(self.baseline)
 
 
-def pair_up(
-    setting: Setting,
-    manifests: Mapping[str, Manifest],
-    outcomes: Outcomes,
-    way: Way | None = None,
-) -> Paired:
+def pair_up(setting: Setting, rows: Rows, way: Way | None = None) -> Paired:
     """The pairs a hypothesis is judged on.
 
     Args:
@@ -186,7 +198,9 @@ def pair_up(
             cannot belong to the endpoint, the plan says `fail` and a result is not `ok`, or it says
             `worst_case` and does not tell which value that is.
     """
+    manifests, outcomes = rows.manifests, rows.outcomes
     population, endpoint, manifest = _require_described(setting, manifests)
+    # The setting's own plan: another endpoint is read from these rows under a plan of its own.
     plan, hypothesis = setting.plan, setting.hypothesis
     parts = [(task, manifests[task].n) for task in plan.tasks(population.id)]
     inside = np.concatenate([outcomes.counting(task, n) for task, n in parts])
@@ -288,14 +302,14 @@ def _labels(
     return _Labels((before, after), asked & ~whole)
 
 
-def pair_others(setting: Setting, manifests: Mapping[str, Manifest], outcomes: Outcomes) -> dict[str, Paired]:
+def pair_others(setting: Setting, rows: Rows) -> dict[str, Paired]:
     """By endpoint: the pairs of the other endpoints that the rule speaks of, each under the plan's missing policy.
 
     Raises:
         PlanViolatedError: as `pair_up`, of any of them.
     """
     others = other_endpoints(setting)
-    return {name: pair_up(on_endpoint(setting, name), manifests, outcomes) for name in others}
+    return {name: pair_up(on_endpoint(setting, name), rows) for name in others}
 
 
 def why_no_worst_case(setting: Setting) -> str | None:

@@ -24,10 +24,9 @@ from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.sections.population import Population
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.feeding import is_ordered
-from service.domain.rules.settings import ResolvedPlan
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Outcomes, Rows
 from service.domain.verdicts.parts import Stopped
 
 Mask = NDArray[np.bool_]
@@ -92,16 +91,14 @@ def at_look(plan: Plan, look: int) -> Units:
     }
 
 
-def first(
-    plan: Plan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
-) -> Outcomes:
-    """The outcomes as if the collection had ended with these units."""
+def first(rows: Rows, units: Mapping[str, int]) -> Rows:
+    """The rows as if the collection had ended with these units."""
     judged = {
-        population.id: ranks(population, manifests[population.id]) < units[population.id]
-        for population in plan.populations or ()
+        population.id: ranks(population, rows.manifests[population.id]) < units[population.id]
+        for population in rows.plan.populations or ()
         if population.id in units
     }
-    return replace(outcomes, judged=judged)
+    return replace(rows, outcomes=replace(rows.outcomes, judged=judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +115,15 @@ class Reading:
     """By hypothesis that names an equivalence test: what it finds, whichever way missing results are taken."""
 
 
-def read(
-    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes, units: Mapping[str, int]
-) -> Reading:
+def read(rows: Rows, units: Mapping[str, int]) -> Reading:
     """Run the tests of a plan on the first units along its order."""
-    plan = resolved.plan
-    observed = analyse(resolved, manifests, first(plan, manifests, outcomes, units)).evidence
+    observed = analyse(first(rows, units)).evidence
     decided = {name: bool(_end(evidence) < NEVER) for name, evidence in observed.items()}
     return Reading(
         units,
         {name: evidence.by_policy for name, evidence in observed.items()},
         decided,
-        all(decided[name] for name in holding_up(plan)),
+        all(decided[name] for name in holding_up(rows.plan)),
         {
             name: bool(fallback.holds[0])
             for name, evidence in observed.items()
@@ -138,35 +132,33 @@ def read(
     )
 
 
-def up_to_stop(
-    resolved: ResolvedPlan, manifests: Mapping[str, Manifest], outcomes: Outcomes
-) -> tuple[Outcomes, Stopped | None]:
-    """The outcomes that count, and how the collection ended; None where the plan has one look alone.
+def up_to_stop(rows: Rows) -> tuple[Rows, Stopped | None]:
+    """The rows that count, and how the collection ended; None where the plan has one look alone.
 
     Raises:
         PlanViolatedError: a result is lacking that the stopping rule does not spare.
     """
-    plan = resolved.plan
-    rule = plan.stopping
+    plan, outcomes, rule = rows.plan, rows.outcomes, rows.plan.stopping
     if rule is None or rule.kind == "fixed_n":
         outcomes.require_complete()
-        return outcomes, None
-    units = units_in(plan, manifests, everywhere(outcomes))
+        return rows, None
+    received = everywhere(outcomes)
+    units = units_in(plan, rows.manifests, received)
     if isinstance(rule, GroupSequential):
         # From the first look on, whenever the verdict is computed: where a look stops, what came in after it does not
         # count.
         for look in range(1, look_due(plan, units) + 1):
             seen = at_look(plan, look)
-            if read(resolved, manifests, outcomes, seen).stop:
+            if read(rows, seen).stop:
                 early = Stopped(kind=rule.kind, early=True, look=look, looks=rule.looks, units=seen)
-                return first(plan, manifests, outcomes, seen), early
+                return first(rows, seen), early
         outcomes.require_complete()
-        return outcomes, Stopped(kind=rule.kind, early=False, look=rule.looks, looks=rule.looks, units=units)
-    whole = all(mask.all() for mask in everywhere(outcomes).values())
-    if not whole and not read(resolved, manifests, outcomes, units).stop:
+        return rows, Stopped(kind=rule.kind, early=False, look=rule.looks, looks=rule.looks, units=units)
+    whole = all(mask.all() for mask in received.values())
+    if not whole and not read(rows, units).stop:
         outcomes.require_complete()
     ended = Stopped(kind=rule.kind, early=not whole, look=None, looks=None, units=units)
-    return (outcomes if whole else first(plan, manifests, outcomes, units)), ended
+    return (rows if whole else first(rows, units)), ended
 
 
 NEVER = 1

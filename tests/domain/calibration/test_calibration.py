@@ -18,10 +18,10 @@ from service.domain.calibration.calibration import (
     flips_of,
 )
 from service.domain.calibration.case import case_of, pack, unpack
-from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.as_run import verdicts_of
 from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import NOT_RECEIVED
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Rows
 from service.errors import Conflict
 from service.stats.shared.declaring.registry import joined
 from tests.domain import sample

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, apply, as_run, gain_of, verdicts_of, why_not
+from service.domain.deviations.as_run import apply, as_run, gain_of, verdicts_of, why_not
 from service.domain.deviations.changes import (
     OTHER,
     DisputedItems,
@@ -22,6 +22,7 @@ from service.domain.deviations.changes import (
 from service.domain.deviations.consequences import consequences, nothing
 from service.domain.deviations.direction import measured
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 from service.stats.shared.declaring.common import Margin
 from tests.domain import sample
 

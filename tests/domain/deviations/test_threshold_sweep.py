@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.as_run import verdicts_of
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.threshold_sweep import declared, endpoint_at, evaluate, judgements
@@ -13,6 +13,7 @@ from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import Multiplicity
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 from service.stats.mcnemar import McNemarRequest, mcnemar
 from tests.domain import sample
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.deviations.as_run import Rows
 from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import NOT_RECEIVED
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Rows
 from tests.domain import sample
 from tests.drawing import draws
 

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, apply, as_run, verdicts_of
+from service.domain.deviations.as_run import apply, as_run, verdicts_of
 from service.domain.deviations.changes import (
     OTHER,
     ExcludedItems,
@@ -19,6 +19,7 @@ from service.domain.deviations.changes import (
 )
 from service.domain.multiverse.multiverse import as_planned_alone, multiverse
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.validity import Mark
 from tests.domain import sample
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from service.domain.decision.family import Family
-from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.as_run import verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import HypothesisVerdict
 from tests.domain import sample
 from tests.drawing import draws

@@ -10,11 +10,11 @@ from scipy import stats as reference
 from statsmodels.stats.multitest import multipletests
 
 from service.domain.decision.family import places
-from service.domain.deviations.as_run import Rows, apply, as_run, why_not
+from service.domain.deviations.as_run import apply, as_run, why_not
 from service.domain.deviations.changes import EndpointChange, MultiplicityChange
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from tests.domain import sample
 
 N = 100

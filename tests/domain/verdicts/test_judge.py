@@ -20,7 +20,7 @@ from service.domain.rules.settings import resolve
 from service.domain.rules.truth import conjunction
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge, judge_hypotheses
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import Verdict, VoidedBatch
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Analysis, Interval, Margin, PairedColumns
@@ -378,11 +378,12 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     """A p that is only known to lie below 1e-6 satisfies p < 0.05 and decides nothing about p < 1e-9."""
     changed = plan({"populations.0.n": 3, "hypotheses.0.rule": "m.p < 0.05 and m.p < 0.000000001"})
     items, results = manifests(changed), outcomes([1, 0, 1], [0, 1, 1])
-    analyses = analyse(resolve(changed), items, results)
+    rows = Rows(resolve(changed), items, results)
+    analyses = analyse(rows)
     analysis = analyses.evidence["H1"].answers[0]["m"]["analysis"]
     analysis["p_value"] = 1e-6
     analysis["bounds"] = {"p_value": "< 1e-06"}
-    (found,) = judge_hypotheses(changed, analyses)
+    (found,) = judge_hypotheses(rows, analyses)
     assert [clause.holds for clause in found.clauses] == [True, None]
     assert found.clauses[1].reason == "known only as < 1e-06"
     assert found.outcome == "inconclusive"

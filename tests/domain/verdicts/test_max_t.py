@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 from service.domain.calibration.calibration import Calibrator, block_count, conclude
 from service.domain.calibration.case import case_of
-from service.domain.deviations.as_run import Rows, apply, as_run, verdicts_of
+from service.domain.deviations.as_run import apply, as_run, verdicts_of
 from service.domain.deviations.changes import ExcludedItems, MultiplicityChange
 from service.domain.deviations.tipping_point import PAIRS, Doubts, tipping_point
 from service.domain.lint import lint as service_lint
@@ -26,7 +26,7 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.joint import JointFamily, joint_family, seconds, sign_tests
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
 from tests.domain import sample
@@ -122,17 +122,17 @@ def test_shared_signs_are_expected_to_take_longer_the_more_items_they_flip():
 
 def test_other_policies_keep_their_bytes():
     rows = rows_of(plan_of("holm"))
-    assert analyse(resolve(rows.plan), rows.manifests, rows.outcomes).joint is None
+    assert analyse(rows).joint is None
     assert "joint" not in verdict_of(rows).hypotheses[0].family.model_dump(mode="json")
 
 
 def test_drawn_p_values_near_the_threshold_decide_nothing():
     """An adjusted p whose range holds .05 leaves its clause open, as any drawn p does."""
     rows = rows_of(plan_of())
-    found = analyse(resolve(rows.plan), rows.manifests, rows.outcomes)
+    found = analyse(rows)
     shared = found.joint.shared.model_copy(update={"exact": False, "draws": 100_000})
     near = JointFamily(shared, np.array([[[p] * 3] for p in (0.0501, 0.048, 0.052)]))
-    told = judge_hypotheses(rows.plan, replace(found, joint=near))[0]
+    told = judge_hypotheses(rows, replace(found, joint=near))[0]
     assert (told.outcome, told.clauses[1].holds) == ("inconclusive", None)
 
 
@@ -386,6 +386,6 @@ def test_looks_are_refused_before_the_lock_and_leave_holm_after_it(stopping):
     (first, *_) = [each for each in service_lint.lint(plan, facts) if each.code == "MULTIPLICITY"]
     assert first.severity == "error"
     assert "looks before the end" in first.message
-    joint = joint_family(resolve(plan), sample.manifests(plan), rows_of(plan).outcomes)
+    joint = joint_family(rows_of(plan))
     assert joint.adjusted is None
     assert joint.shared.reason

@@ -20,6 +20,7 @@ from service.domain.verdicts.outcomes import (
     Cell,
     Outcomes,
     PlanViolatedError,
+    Rows,
     collapse,
     pair_up,
 )
@@ -33,7 +34,7 @@ CONTINUOUS = {"endpoints.0.kind": "continuous", "sesoi": {"accuracy": {"value": 
 def paired(results, changes=None):
     size = len(next(iter(results.cells.values())).values)
     changed = plan({"populations.0.n": size, **(changes or {})})
-    return pair_up(resolve(changed).settings[0], manifests(changed), results)
+    return pair_up((locked := resolve(changed)).settings[0], Rows(locked, manifests(changed), results))
 
 
 @given(paired_binary())
@@ -75,7 +76,9 @@ def test_exactly_two_points_are_paired_exactly():
     items = {"one": manifest(500)}
     for right in range(0, 491, 7):
         results = outcomes(*shifted_by_two_points(500, right))
-        assert pair_up(resolve(changed).settings[0], items, results).delta == Fraction(1, 50)
+        assert pair_up(
+            (locked := resolve(changed)).settings[0], Rows(locked, items, results)
+        ).delta == Fraction(1, 50)
 
 
 @given(paired_binary(), st.data())
@@ -162,11 +165,11 @@ def test_data_that_break_the_plan_are_named(results, message):
 
 
 def test_another_manifest_than_the_locked_one_breaks_the_plan():
-    locked = plan({"populations.0.n": 2, "populations.0.items_sha256": "0" * 64})
+    locked = resolve(plan({"populations.0.n": 2, "populations.0.items_sha256": "0" * 64}))
     with pytest.raises(PlanViolatedError, match="not the one the plan is locked to"):
-        pair_up(resolve(locked).settings[0], manifests(locked), outcomes([1, 0], [1, 0]))
+        pair_up(locked.settings[0], Rows(locked, manifests(locked.plan), outcomes([1, 0], [1, 0])))
     with pytest.raises(PlanViolatedError):
-        pair_up(resolve(locked).settings[0], {}, outcomes([1, 0], [1, 0]))
+        pair_up(locked.settings[0], Rows(locked, {}, outcomes([1, 0], [1, 0])))
 
 
 def test_batches_fill_the_expected_cells():

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.deviations.as_run import Rows, why_not
+from service.domain.deviations.as_run import why_not
 from service.domain.deviations.changes import ExcludedItems
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.plans.items.unit_order import in_order, look_units, ranks
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, Rows, pair_up
 from service.domain.verdicts.sequential_reading import reading_of
 from service.domain.verdicts.stopping import (
     at_look,
@@ -117,18 +117,20 @@ def test_a_look_sees_the_first_items_alone():
     for later in ({}, dict.fromkeys(range(120, 180), -1)):
         plan, manifests, outcomes = case(GROUP, early | later)
         assert (
-            read(resolve(plan), manifests, outcomes, at_look(plan, 1)).answers["H1"]["s"]["analysis"]["n"]
+            read(Rows(resolve(plan), manifests, outcomes), at_look(plan, 1)).answers["H1"]["s"]["analysis"][
+                "n"
+            ]
             == 50
         )
-        assert not read(resolve(plan), manifests, outcomes, at_look(plan, 1)).stop
-        assert read(resolve(plan), manifests, outcomes, at_look(plan, 2)).stop
+        assert not read(Rows(resolve(plan), manifests, outcomes), at_look(plan, 1)).stop
+        assert read(Rows(resolve(plan), manifests, outcomes), at_look(plan, 2)).stop
 
 
 def test_the_plan_feeds_the_test_its_order_and_its_looks():
     plan, manifests, outcomes = case(
         GROUP, dict.fromkeys(range(0, 24, 3), 1) | dict.fromkeys(range(1, 9, 4), -1)
     )
-    found = analyse(resolve(plan), manifests, outcomes).evidence["H1"].by_policy["s"]["analysis"]
+    found = analyse(Rows(resolve(plan), manifests, outcomes)).evidence["H1"].by_policy["s"]["analysis"]
     test = registry.find("sequential")
     baseline, candidate = arms(plan, dict.fromkeys(range(0, 24, 3), 1) | dict.fromkeys(range(1, 9, 4), -1))
     expected = test.compute(
@@ -185,7 +187,7 @@ def test_every_primary_hypothesis_has_to_end_and_secondary_ones_do_not_hold_it_u
         same = Cell(np.ones((N, 1)), np.zeros((N, 1), dtype=np.uint8))
         cells = {("one", arm, end): same for arm in ("C1", "C2", "C3") for end in ("accuracy", "speed")}
         outcomes = Outcomes({**cells, **outcomes.cells})
-        reading = read(resolve(plan), manifests, outcomes, at_look(plan, 1))
+        reading = read(Rows(resolve(plan), manifests, outcomes), at_look(plan, 1))
         assert reading.decided == {"H1": True, "H2": False}
         assert reading.stop is stops
 
@@ -194,7 +196,7 @@ def test_results_that_break_the_plan_go_on():
     plan, manifests, outcomes = case(GROUP, dict.fromkeys(range(40), 1))
     order = in_order(plan.populations[0], manifests["one"])
     outcomes.cells["one", "C2", "accuracy"].statuses[order[3]] = 1
-    assert not read(resolve(plan), manifests, outcomes, at_look(plan, 1)).stop
+    assert not read(Rows(resolve(plan), manifests, outcomes), at_look(plan, 1)).stop
     assert verdict_of(plan, manifests, outcomes).hypotheses[0].outcome == "invalid"
 
 
@@ -213,9 +215,9 @@ def test_clustered_plans_look_at_whole_clusters():
         changes, dict.fromkeys((place for place in range(N) if rng.random() < 0.5), 1)
     )
     seen = at_look(plan, 1)
-    paired = pair_up(resolve(plan).settings[0], manifests, first(plan, manifests, outcomes, seen))
+    paired = pair_up(resolve(plan).settings[0], first(Rows(resolve(plan), manifests, outcomes), seen))
     assert paired.n == 50
-    answer = read(resolve(plan), manifests, outcomes, seen).answers["H1"]["s"]["analysis"]
+    answer = read(Rows(resolve(plan), manifests, outcomes), seen).answers["H1"]["s"]["analysis"]
     assert (answer["n_clusters"], [each["n_units"] for each in answer["looks"]]) == (10, [10, 20, 30, 40])
 
 
@@ -223,7 +225,9 @@ def test_anytime_valid_plans_are_read_wherever_they_are():
     wins = dict.fromkeys(range(0, 36, 2), 1)
     for only_first, stop in ((12, False), (37, True)):
         plan, manifests, outcomes = case(ANYTIME, wins, only_first=only_first)
-        reading = read(resolve(plan), manifests, outcomes, units_in(plan, manifests, everywhere(outcomes)))
+        reading = read(
+            Rows(resolve(plan), manifests, outcomes), units_in(plan, manifests, everywhere(outcomes))
+        )
         assert reading.units == {"one": only_first}
         assert reading.stop is stop
     found = verdict_of(plan, manifests, outcomes)
@@ -263,7 +267,7 @@ def test_scores_bet_on_their_bounds_and_clusters_on_their_largest():
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 9, (2, N)) / 2
     outcomes = sample.outcomes(*scores)
-    answer = analyse(resolve(plan), manifests, outcomes).evidence["H1"].by_policy["s"]
+    answer = analyse(Rows(resolve(plan), manifests, outcomes)).evidence["H1"].by_policy["s"]
     assert answer["analysis"]["e_process"]["kind"] == "betting"
     without = {name: value for name, value in changes.items() if name != "endpoints.0.bounds"}
     assert ("BOUNDS", "endpoints[0].bounds") in sample.codes(without)
@@ -308,8 +312,7 @@ def test_lint_wants_an_order_and_tests_made_for_it(changes, expected):
 
 def test_what_other_outcomes_would_have_done_is_not_searched():
     plan, manifests, outcomes = case(GROUP, dict.fromkeys(range(40), 1))
-    counted, _ = up_to_stop(resolve(plan), manifests, outcomes)
-    rows = Rows(resolve(plan), manifests, counted)
+    rows, _ = up_to_stop(Rows(resolve(plan), manifests, outcomes))
     none = np.zeros(N, dtype=bool)
     found = tipping_point(rows, plan.hypotheses[0], Doubts(none, none), budget=1.0)
     assert "another look" in found.reason
@@ -334,13 +337,13 @@ def test_missing_results_do_not_end_a_collection_as_equivalent():
     for cell in outcomes.cells.values():
         cell.statuses[lost] = 2
         cell.values[lost] = np.nan
-    found = read(resolve(plan), items, outcomes, {"one": 150})
+    found = read(Rows(resolve(plan), items, outcomes), {"one": 150})
     assert found.answers["H1"]["s"]["analysis"]["equivalent"] is True
     assert (found.equivalent["H1"], found.decided["H1"], found.stop) == (False, False, False)
     assert reading_of(plan, found).hypotheses[0].tests["s"].equivalent is False
     whole = {**changes, "missing": "fail"}
     plan, items, outcomes = case(whole, {})
-    found = read(resolve(plan), items, outcomes, {"one": 150})
+    found = read(Rows(resolve(plan), items, outcomes), {"one": 150})
     assert (found.equivalent["H1"], found.decided["H1"], found.stop) == (True, True, True)
     assert reading_of(plan, found).hypotheses[0].tests["s"].equivalent is True
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from service.domain.canonical import canonical
-from service.domain.deviations.as_run import Rows, verdicts_of
+from service.domain.deviations.as_run import verdicts_of
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.evidence.record import of_record
 from service.domain.notes.notes import marks_in_words, sentences
 from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.validity import Mark, flags, invalidating, unblinded
 from service.reports.evidence_card import print_card

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.domain.deviations.as_run import Rows, apply, verdicts_of, why_not
+from service.domain.deviations.as_run import apply, verdicts_of, why_not
 from service.domain.deviations.changes import MissingPolicyChange
 from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import PlanViolatedError, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
 from service.errors import InvalidData
 from tests.domain import sample
 from tests.drawing import draws
@@ -34,7 +34,7 @@ NAN = np.nan
 def paired(baseline, candidate, changes=None):
     changed = sample.plan({"populations.0.n": len(baseline), **WORST, **(changes or {})})
     results = sample.outcomes(baseline, candidate)
-    return pair_up(resolve(changed).settings[0], sample.manifests(changed), results)
+    return pair_up((locked := resolve(changed)).settings[0], Rows(locked, sample.manifests(changed), results))
 
 
 def test_a_missing_candidate_is_wrong_and_a_missing_baseline_right():
@@ -206,7 +206,7 @@ def test_the_tipping_point_from_the_worst_case_agrees_with_trying_everything(dat
     none = np.zeros(16, dtype=bool)
     found = tipping_point(made, made.plan.hypotheses[0], Doubts(none, none), budget=1e9)
     start = verdicts_of(made)["H1"].outcome
-    worst = pair_up(resolve(made.plan).settings[0], made.manifests, made.outcomes)
+    worst = pair_up(made.resolved.settings[0], made)
 
     def changes(filling):
         before, after = worst.baseline.copy(), worst.candidate.copy()

@@ -11,7 +11,7 @@ from service.domain.power.procedure.procedure import Procedure
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.domain.sample import cell, manifests, plan
 
@@ -290,8 +290,8 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     for index in range(T if changed.stopping.kind == "fixed_n" else 8):
         if index >= (ENOUGH if changed.stopping.kind == "fixed_n" else 5) and len(seen) > 1:
             break
-        counted, _stopped = stop(changed, items, outcomes_of(data, index))
-        for each in judge_hypotheses(changed, analyse(resolve(changed), items, counted)):
+        counted = stop(Rows(resolve(changed), items, outcomes_of(data, index)))
+        for each in judge_hypotheses(counted, analyse(counted)):
             decided = found[each.id]
             claimed = "equivalent" if each.claim == "equivalence" else "supported"
             simulated = (
@@ -306,20 +306,20 @@ def test_every_data_set_gets_the_verdicts_decision(name):
     assert len(seen) > 1, "the data told nothing apart"
 
 
-def stop(changed, items, outcomes):
+def stop(rows):
     """As the service ends a collection; a plan that may be read at any time is read after every unit."""
-    if changed.stopping.kind != "anytime_valid":
-        return up_to_stop(resolve(changed), items, outcomes)
-    populations = changed.populations
+    if rows.plan.stopping.kind != "anytime_valid":
+        return up_to_stop(rows)[0]
+    populations = rows.plan.populations
     units = {each.id: each.n if each.clusters is None else each.clusters.n for each in populations}
     most = max(units.values())
     low, high = 0, most  # reading on can only add to what has ended
     while high - low > 1:
         middle = (low + high) // 2
         now = {name: -(-middle * many // most) for name, many in units.items()}
-        low, high = (low, middle) if read(resolve(changed), items, outcomes, now).stop else (middle, high)
+        low, high = (low, middle) if read(rows, now).stop else (middle, high)
     now = {name: -(-high * many // most) for name, many in units.items()}
-    return first(changed, items, outcomes, now), None
+    return first(rows, now)
 
 
 def test_the_same_world_has_the_same_decisions():
