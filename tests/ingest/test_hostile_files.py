@@ -330,3 +330,29 @@ def test_parquet_reads_like_csv(tmp_path):
     assert found.rows[0].item_ids == ["a", "b"]
     assert list(found.rows[0].statuses) == [0, 2]
     assert found.rows[0].clusters == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [("MOST_SAMPLES", 999, "more rows"), ("MOST_INFLATED", 8000, "larger inflated")],
+)
+def test_parquet_that_says_it_is_too_large_is_refused_before_it_is_inflated(
+    tmp_path, monkeypatch, limit, most, says
+):
+    """Its footer alone is read: the rows of this one are broken, and nobody gets as far."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(
+        arrow.table({"item_id": [f"i{k}" for k in range(1000)], "value": [1.0] * 1000}),
+        path,
+        compression="zstd",
+        use_dictionary=False,
+    )
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 400 + whole[404:])
+    assert refused([path], "parquet").problem_code == "malformed_import"
+    monkeypatch.setattr(limits, limit, most)
+    problem = refused([path], "parquet")
+    assert (problem.problem_code, says in problem.detail) == ("import_too_large", True)

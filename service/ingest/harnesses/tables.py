@@ -13,7 +13,7 @@ from typing import Any
 from service.domain.plans.importing.imports import TableImport
 from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.documents import json_slices
+from service.ingest.documents import json_slices, limits
 from service.ingest.documents.columns_object import columns_in
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Buffer, loads, refuse_twice
@@ -127,6 +127,7 @@ class TableFile(Reader):
         arrow = importlib.import_module("pyarrow")
         try:
             source = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(self._files.read(self._name))))
+            _require_bounded(source.metadata)
             number = 0
             for batch in source.iter_batches(batch_size=10_000):
                 for row in batch.to_pylist():
@@ -134,6 +135,15 @@ class TableFile(Reader):
                     yield f"row {number}", row
         except (arrow.ArrowException, OSError):
             raise unreadable("", "the file is not Parquet, or is cut off") from None
+
+
+def _require_bounded(footer: Any) -> None:
+    """Refuse by what the footer says, before anything is inflated: millions of equal rows take a few kilobytes."""
+    if footer.num_rows > limits.MOST_SAMPLES:
+        raise limits.too_large("the table has more rows", f"{limits.MOST_SAMPLES:,} rows")
+    size = sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+    if size > limits.MOST_INFLATED:
+        raise limits.too_large("the table is larger inflated", f"{limits.MOST_INFLATED // limits.MIB} MiB")
 
 
 def _name_columns(header: list[str]) -> list[str]:
