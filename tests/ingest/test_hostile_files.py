@@ -356,3 +356,13 @@ def test_parquet_that_says_it_is_too_large_is_refused_before_it_is_inflated(
     monkeypatch.setattr(limits, limit, most)
     problem = refused([path], "parquet")
     assert (problem.problem_code, says in problem.detail) == ("import_too_large", True)
+
+
+def test_parquet_that_names_a_column_twice_is_refused(tmp_path):
+    """A row made of it would hold the last one's value, and nobody would know."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table([["a"], [1.0], [0.0]], names=["item_id", "value", "value"]), path)
+    assert "names a column twice" in refused([path], "parquet").detail

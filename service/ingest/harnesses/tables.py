@@ -128,6 +128,9 @@ class TableFile(Reader):
         try:
             source = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(self._files.read(self._name))))
             _require_bounded(source.metadata)
+            names = source.schema_arrow.names
+            if len(set(names)) != len(names):
+                raise unreadable("", "the table names a column twice; give one another name")
             number = 0
             for batch in source.iter_batches(batch_size=10_000):
                 for row in batch.to_pylist():
