@@ -44,6 +44,13 @@ def blind_plans() -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
         {"id": "B", "criterion": "the first after the lock"},
     ]
     labelled["tried"] = {"n": 3, "on": "another dataset"}
+    alone = {
+        "id": "H9", "claim": "at_least", "about": "labels", "statement": "people call half of B right",
+        "population": "p", "candidate": "B", "reference": {"value": 50, "unit": "%"}, "endpoint": "accuracy",
+        "rule": "ppi.ci.low >= 50%",
+    }  # fmt: skip
+    labelled["hypotheses"] = [*labelled["hypotheses"], alone]
+    labelled["tests"] = [*labelled["tests"], {"id": "ppi", "test": "prediction-powered", "version": 1}]
     yield labelled, None
     yield suite(N), None
     yield one_arm(N, missing="worst_case", embargo_until=str(DAY)), None
