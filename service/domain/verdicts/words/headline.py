@@ -14,6 +14,7 @@ from typing import Literal
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.settings import Setting, resolve
+from service.domain.rules.truth import Ends
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of
@@ -209,9 +210,9 @@ class _Words:
 
     def _interval(self) -> Value:
         low, high = self._ends()
-        if self.read is None or (low is None and high is None):
+        if low is None and high is None:
             return ""
-        level = coverage(self.read.level)
+        level = coverage(self._shown()[1])
         if high is None:
             return message("headlines.ci_from", level=level, low=amount(low, self.facts))
         if low is None:
@@ -220,9 +221,24 @@ class _Words:
 
     def _ends(self) -> tuple[float | None, float | None]:
         """The ends of the interval that are there."""
-        ends = (None, None) if self.read is None else (self.read.ends.low, self.read.ends.high)
-        low, high = (None if end is None or math.isinf(end) else end for end in ends)
+        ends, _level = self._shown()
+        low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
         return low, high
+
+    def _shown(self) -> tuple[Ends, float | None]:
+        """The interval of the line, with its level: the one that decided the outcome.
+
+        An equivalence by a test of its own rests on that test's interval, of 90 % where alpha is 5 %: the one that the
+        rule names is wider and may hold the margin, so that beside it the line would seem to contradict itself.
+        """
+        fallback, read = self.facts.fallback, self.read
+        decided = self.verdict.outcome == "equivalent" and self.facts.decided
+        # Filled in the harder way, the test's numbers are of other differences than the estimate.
+        same = fallback is not None and fallback.way is None and self._effect_read() is None
+        if decided and same and fallback is not None and fallback.ci is not None:
+            level = None if fallback.alpha is None else 1 - 2 * fallback.alpha
+            return Ends(fallback.ci.low, fallback.ci.high), level
+        return (Ends(None, None), None) if read is None else (read.ends, read.level)
 
     def _span(self, low: float, high: float) -> Message:
         """Both ends with one unit."""
@@ -240,12 +256,10 @@ class _Words:
             return message("headlines.open_because", reason=self._undecided())
         if verdict.reference is not None:
             return open_of_one_arm(verdict, self.facts)
-        if verdict.outcome == "equivalent":
-            return message("headlines.open_no_difference")
         if verdict.outcome == "not_supported":
             return self._open_equal()
-        if verdict.claim == "equivalence":
-            return message("headlines.open_no_difference")
+        if verdict.outcome == "equivalent" or verdict.claim == "equivalence":
+            return self._open_difference()
         if verdict.claim == "non_inferiority":
             return self._open_better()
         return self._open_size()
@@ -278,6 +292,13 @@ class _Words:
         whole = self.read is not None and self.read.reading not in ("positive", "negative")
         key = "open_equal_between" if whole else "open_between"
         return message(f"headlines.{key}", span=self._span(low, high))
+
+    def _open_difference(self) -> Message:
+        """Of an equivalence: the differences that it leaves, the worst of them among these."""
+        low, high = self._ends()
+        if low is None or high is None:
+            return message("headlines.open_no_difference")
+        return message("headlines.open_no_difference_between", span=self._span(low, high))
 
     def _open_better(self) -> Message:
         reading = None if self.read is None else self.read.reading

@@ -69,15 +69,15 @@ def lines(changes: dict[str, Any], results: Any) -> Headline:
         (
             EQUIVALENCE,
             binary(2000, 1500, 5, 5),
-            "C2 did not beat C1 and is equivalent to it within 2.00 pp: 0.00 pp (95% CI -0.36 to +0.36 pp), "
+            "C2 did not beat C1 and is equivalent to it within 2.00 pp: 0.00 pp (90% CI -0.29 to +0.29 pp), "
             "rule not met",
-            "Not shown: that there is no difference at all.",
+            "Not shown: that there is no difference at all; differences from -0.29 to +0.29 pp stay open.",
         ),
         (
             BY_RULE,
             binary(2000, 1500, 5, 5),
             "C2 and C1 are equivalent within 2.00 pp: 0.00 pp (95% CI -0.36 to +0.36 pp), rule met",
-            "Not shown: that there is no difference at all.",
+            "Not shown: that there is no difference at all; differences from -0.36 to +0.36 pp stay open.",
         ),
         (
             BY_RULE,
