@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -41,6 +42,8 @@ MOST_BYTES = 256 * 1024
 MOST_TOKEN = 100 * 1024
 LEEWAY_SECONDS = 60
 METADATA_SECONDS = 3600.0
+AWAY_SECONDS = 5.0
+"""A provider that gave no usable metadata is not asked for them again before: whoever else waits is told at once."""
 NEW_KEYS_SECONDS = 60.0
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 """What the library raises, besides its own errors, for members of another kind than they should be."""
@@ -94,6 +97,8 @@ class Provider:
     outgoing: Outgoing
     monotonic: Callable[[], float] = time.monotonic
     _metadata: tuple[Metadata, float] | None = None
+    _away: tuple[OutgoingFault, float] | None = None
+    _asking: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _keys: tuple[list[Key], float] | None = None
 
     def authorization_url(self, state: str, nonce: str, verifier: str) -> str:
@@ -173,12 +178,29 @@ class Provider:
         return claims
 
     def metadata(self) -> Metadata:
-        """The provider's description of itself, read once an hour."""
-        known = self._metadata
-        if known is None or self.monotonic() - known[1] >= METADATA_SECONDS:
-            document = self._get(self.issuer.rstrip("/") + WELL_KNOWN)
-            known = self._metadata = (self._checked(document), self.monotonic())
-        return known[0]
+        """The provider's description of itself, read once an hour, by one caller for all who wait.
+
+        Raises:
+            OutgoingFault: it cannot be had, or is none; the same as a moment ago where it was just asked for.
+        """
+        with self._asking:
+            if self._metadata is None or self._over(self._metadata[1], METADATA_SECONDS):
+                self._metadata = (self._ask_metadata(), self.monotonic())
+            return self._metadata[0]
+
+    def _ask_metadata(self) -> Metadata:
+        # A provider that drips takes the whole deadline: a crowd at the door would wait for it one after the other.
+        if self._away is not None and not self._over(self._away[1], AWAY_SECONDS):
+            fault = self._away[0]
+            raise type(fault)(str(fault))
+        try:
+            return self._checked(self._get(self.issuer.rstrip("/") + WELL_KNOWN))
+        except OutgoingFault as fault:
+            self._away = (fault, self.monotonic())
+            raise
+
+    def _over(self, since: float, seconds: float) -> bool:
+        return self.monotonic() - since >= seconds
 
     def _checked(self, document: Mapping[str, Any]) -> Metadata:
         if document.get("issuer") != self.issuer:

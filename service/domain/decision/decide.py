@@ -117,4 +117,7 @@ def _hardest(evidence: Evidence, reads: tuple[RuleRead, ...]) -> NDArray[np.intp
 
 def _distance(evidence: Evidence, way: int) -> NDArray[Any]:
     observed: Column = evidence.observed(way, clusters_alike=False)
+    if observed.dtype == object:
+        # Where there is no difference, since nothing is left of a task, no way has one.
+        observed = np.array([0 if value is None else value for value in observed], dtype=object)
     return np.abs(observed)

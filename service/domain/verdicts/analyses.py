@@ -83,8 +83,10 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
     answers = answer_all(named, paired)
     ways: dict[Way | None, tuple[Paired, dict[str, JsonObject]]] = {None: (paired, answers)}
     by_policy = ways
-    claims = named if hypothesis.claim == "equivalence" else tuple(filter(None, [hypothesis.equivalence]))
-    if paired.excluded.filled and claims:
+    both = hypothesis.claim == "equivalence"
+    claims = named if both else tuple(filter(None, [hypothesis.equivalence]))
+    # Also where a rule names no test: `delta` has to stand both fillings, and the verdict names the one it is of.
+    if paired.excluded.filled and (both or claims):
         ways = {}
         for way in WAYS:
             pairs = pair_up(setting, rows, way)
@@ -94,7 +96,7 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
             same = same and np.array_equal(paired.candidate, pairs.candidate)
             ways[way] = pairs, answers if same else answer_all(claims, pairs)
     # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.
-    of_rule = ways if hypothesis.claim == "equivalence" else by_policy
+    of_rule = ways if both else by_policy
     return ObservedEvidence(
         setting,
         answers=tuple(of_way for _, of_way in of_rule.values()),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from service.domain.plans.items.suite_items import manifest_of, measured
+from service.domain.verdicts.outcomes import LEFT_OUT
 from service.stats.shared.declaring import registry
 from tests.domain.suites_sample import SIZES, by_counts, manifests, outcomes, suite_plan, verdict
 
@@ -155,6 +156,22 @@ def test_of_a_claim_of_equivalence_the_harder_filling_is_by_the_weights():
     given.cells["middle", "C2", "accuracy"].statuses[:10] = 2
     (one,) = verdict(plan, given).hypotheses
     assert one.delta > 0.085 - 0.1
+
+
+def test_of_a_claim_of_equivalence_a_task_without_items_leaves_no_way_a_difference():
+    plan = suite_plan(
+        {
+            "missing": "worst_case",
+            "hypotheses.0.claim": "equivalence",
+            "hypotheses.0.rule": "suite.ci within (-30 pp, 30 pp)",
+            "sesoi.accuracy": {"value": 30, "unit": "pp"},
+        }
+    )
+    given = outcomes(plan, by_counts(plan, GOLDEN))
+    given.cells["small", "C2", "accuracy"].statuses[:] = LEFT_OUT
+    given.cells["middle", "C2", "accuracy"].statuses[:10] = 2
+    (one,) = verdict(plan, given).hypotheses
+    assert (one.outcome, one.delta, one.excluded.filled) == ("inconclusive", None, 10)
 
 
 def test_clusters_span_tasks_where_their_key_and_label_are_the_same():

@@ -165,6 +165,29 @@ def test_a_verdict_counts_what_was_filled_in():
     assert both.delta_exact == str(Fraction(40 - 10 - 4, 500))
 
 
+@pytest.mark.parametrize(
+    ("rule", "lost", "gained", "filled", "delta"),
+    [
+        ("delta >= -2 pp and delta <= 2 pp", 22, 6, "down", "-11/250"),
+        ("delta >= -2 pp and delta <= 2 pp", 6, 22, "up", "11/250"),
+        # taken down it is further from 0 and holds; taken up the rule is false, and that way counts
+        ("delta >= -5 pp and delta <= 1 pp", 22, 6, "up", "3/250"),
+    ],
+)
+def test_of_a_claim_of_equivalence_without_a_test_the_way_is_named_that_delta_is_of(
+    rule, lost, gained, filled, delta
+):
+    baseline, candidate = sample.binary(500, 300, 10, 10)
+    candidate[:lost] = NAN  # right in the baseline's arm
+    candidate[-gained:] = NAN  # wrong there
+    (found,) = sample.verdict_of(
+        {**WORST, "hypotheses.0.claim": "equivalence", "hypotheses.0.rule": rule},
+        sample.outcomes(baseline, candidate),
+    ).hypotheses
+    assert (found.filled, found.delta_exact, found.outcome) == (filled, delta, "not_supported")
+    assert found.excluded.filled == lost + gained
+
+
 def rows(baseline, candidate, **changes) -> Rows:
     plan = sample.plan({"populations.0.n": len(baseline), **changes})
     return Rows(resolve(plan), sample.manifests(plan), sample.outcomes(baseline, candidate))

@@ -51,7 +51,7 @@ def test_no_metadata_of_an_odd_kind_are_more_than_a_refusal(visitor: Any, provid
     chosen, known = random.Random(27), visitor.app.state.services.sign_in.provider
     for name in METADATA:
         for odd in chosen.sample([*ODD, "http://[::1", "https://h/#f", "http://127.0.0.1:1/\r\nx: y"], 2):
-            provider.metadata, known._metadata = {name: odd}, None
+            provider.metadata, known._metadata, known._away = {name: odd}, None, None
             answer = visitor.get("/login/provider")
             assert answer.status_code == 502 or answer.headers["location"].startswith(provider.issuer), (
                 name,

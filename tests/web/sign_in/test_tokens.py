@@ -7,12 +7,16 @@ import hashlib
 import hmac
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from joserfc.jwk import RSAKey
 
+from service.publish.faults import Unanswered
+from service.publish.openid import AWAY_SECONDS
 from service.web.visitors.single_sign_on import START
 from tests.openid import (
     CLIENT,
@@ -154,6 +158,28 @@ def test_a_provider_that_answers_rubbish_is_away(visitor, provider, body):
     answer = visitor.get(START)
     assert answer.status_code == 502
     assert "sign-in provider" in answer.text
+
+
+def test_a_provider_that_drips_is_asked_once_for_a_crowd_at_the_door(visitor, provider, monkeypatch):
+    known = visitor.app.state.services.sign_in.provider
+    monkeypatch.setattr(known, "outgoing", replace(known.outgoing, total_seconds=0.2))
+    monkeypatch.setattr(known, "monotonic", lambda: 1000.0)
+    provider.loopback.drip()
+
+    def begins(number: int) -> str:
+        with pytest.raises(Unanswered) as fault:
+            known.authorization_url(f"state {number}", "nonce", "verifier")
+        return str(fault.value)
+
+    with ThreadPoolExecutor(4) as crowd:
+        (said,) = set(crowd.map(begins, range(24)))
+    assert "did not answer in time" in said
+    assert len(provider.loopback.requests) == 1
+    provider.loopback.dripping = False
+    assert visitor.get(START).status_code == 502
+    monkeypatch.setattr(known, "monotonic", lambda: 1000.0 + AWAY_SECONDS)
+    assert visitor.get(START).status_code == 303
+    assert len(provider.loopback.requests) == 2
 
 
 def test_a_wrong_secret_is_said_in_the_log_alone(visitor, provider, caplog):
