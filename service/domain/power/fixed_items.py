@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,14 @@ BETWEEN: Mapping[Corner, float] = {"low": 0.0, "reference": 0.5, "high": 0.9}
 SHARES_OF_SCALE: Mapping[Corner, float] = {"low": 0.2, "reference": 0.1, "high": 0.05}
 SPREADS: Mapping[Corner, float] = {"low": 5.0, "reference": 2.5, "high": 1.0}
 """SD of the runs of an item in units of the scale's length, or of the SESOI where the scale has no ends."""
+CORNERS: tuple[Corner, Corner] = ("low", "high")
 LEVEL_MEANS, LEVEL_BETWEEN = (0.5, 0.9, 0.98), (0.0, 0.8)
+UNEVEN = 0.01
+"""SD of runs that are next to alike, in units of what they gain."""
+
+UNSEEN_GAINS = (0.01, 0.1, 0.25, 0.5, 1.06, 2.0)
+"""Of all runs but the few that lose everything, in SESOIs: what a rule asks to see beyond single runs is not known."""
+
 SETS, LEVEL_SETS, FEWEST_SETS, MOST_CELLS = 400, 2000, 200, 1_500_000
 SEEN_LENGTH = 6.0
 """SDs of a run that the scores seen span, where the scale has no ends."""
@@ -164,6 +172,34 @@ class FixedRule:
         share = BETWEEN[corner] if between is None else between
         counts = [generator.binomial(runs, _chances(self.n, one, share), (n_sets, self.n)) for one in means]
         return RunSets(tuple(cells_of_counts(right, runs) for right in counts), 0.0, 1.0)
+
+    def draw_unseen(
+        self, generator: np.random.Generator, n_sets: int, truth: float, gain: float, side: int
+    ) -> RunSets | None:
+        """Data sets of scores in which few runs lose all they can and every other gains; None where that has no room.
+
+        Two arms: every run of the baseline lies that gain below the end of the range.
+        """
+        if self.ends is None or self.binary:
+            return None
+        low, high = self.ends
+        at, end = side * truth, high if side > 0 else low
+        start = end - side * gain if self.reference is None else self.reference
+        loss = abs(start - (low if side > 0 else high))
+        share = (gain - at) / (loss + gain) if loss + gain > 0 else 1.0
+        if not 0 < share < 1 or not low <= start + side * gain <= high:
+            return None
+        runs, shape = self.endpoint.runs, (n_sets, self.n)
+        lost = generator.binomial(runs, share, shape)
+        means = start + side * (gain - lost / runs * (loss + gain))
+        variances = (loss + gain) ** 2 * lost * (runs - lost) / (runs * (runs - 1)) / runs
+        counts = np.full(self.n, float(runs))
+        # the others are next to alike, and not quite: of runs that are, the test knows no error, and holds back
+        little = np.full(shape, (UNEVEN * gain) ** 2 / runs)
+        arm = Cells(means, variances + little, counts)
+        if self.reference is not None:
+            return RunSets((arm,), low, high)
+        return RunSets((Cells(np.full(shape, start), little, counts), arm), low, high)
 
     def _sd(self, corner: Corner) -> float:
         """Of the runs of an item."""
@@ -297,37 +333,44 @@ def these_items_level(
     # by itself, as it is written, with all results in
     rule = replace(rule, setting=setting, assumed=Assumed())
     sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n), FEWEST_SETS)))
-    best: tuple[float, float, float, tuple[float, float | None, Corner]] | None = None
+    best: tuple[float, float, float, RuleLevel] | None = None
     for truth in truths:
-        for world in _level_worlds(rule, truth):
-            mean, between, corner = world
-            held = rule.holds(rule.draw(np.random.default_rng([SEED, 2]), sets, truth, mean, corner, between))
+        for drawn, where in _level_worlds(rule, truth, sets):
+            held = rule.holds(drawn)
             if held is None:
                 return base.model_copy(update={"reason": NOT_SIMULATED})
             level, error = simulated_power(held)
             if best is None or level > best[0]:
-                best = level, error, truth, world
+                best = level, error, truth, base.model_copy(update=where)
     assert best is not None  # noqa: S101 - there is a truth
-    level, error, truth, (mean, between, corner) = best
-    return base.model_copy(
+    level, error, truth, known = best
+    return known.model_copy(
         update={
             "level": level,
             "method": "simulated",
             "standard_error": error,
             "truth": truth,
             "mean": rule.reference,
-            "discordance": rule.discordance(truth, mean, between or 0.0),
-            "spread": None if rule.binary else rule.spread(corner),
         }
     )
 
 
-def _level_worlds(rule: FixedRule, truth: float) -> Iterator[tuple[float, float | None, Corner]]:
-    """Means of the baseline, shares of variance between items, and spreads of scores."""
+def _level_worlds(rule: FixedRule, truth: float, sets: int) -> Iterator[tuple[RunSets, dict[str, object]]]:
+    """Data sets by means of the baseline, shares of variance between items, and spreads of scores; what is true."""
     if not rule.binary:
-        yield from ((0.0, None, corner) for corner in ("low", "high"))
+        for corner in CORNERS:
+            drawn = rule.draw(np.random.default_rng([SEED, 2]), sets, truth, 0.0, corner)
+            yield drawn, {"spread": rule.spread(corner)}
+        for side, gain in product((1, -1), UNSEEN_GAINS):
+            unseen = rule.draw_unseen(
+                np.random.default_rng([SEED, 3]), sets, truth, gain * (rule.sesoi or 0.0), side
+            )
+            if unseen is not None:
+                spread = float(np.sqrt(unseen.arms[-1].variances.mean() * rule.endpoint.runs))
+                yield unseen, {"spread": spread, "world": "unseen_losses" if side > 0 else "unseen_gains"}
         return
     means = LEVEL_MEANS if rule.reference is None else (rule.reference,)
-    for mean in means:
+    for mean, between in product(means, LEVEL_BETWEEN):
         room = min(max(mean, -truth), 1 - truth) if rule.reference is None else mean
-        yield from ((room, between, "reference") for between in LEVEL_BETWEEN)
+        drawn = rule.draw(np.random.default_rng([SEED, 2]), sets, truth, room, "reference", between)
+        yield drawn, {"discordance": rule.discordance(truth, room, between)}
