@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from service.stats.shared.declaring import warnings
+from tests.stats.boards import closely_followed
 from tests.stats.oracle import ask, codes
 from tests.stats.shapes import columns, counts, table_of
 
@@ -60,18 +61,6 @@ def effect(**fields):
 
 def agreeing(human, agent, variant="document"):
     return {"tests": [{"finding": "F", "human": human, "agent": agent}], "variant": variant}
-
-
-def boards(groups):
-    """Groups of three arms that follow each other closely, so that a group's arms can be told apart and no others."""
-    rng = np.random.default_rng(4)
-    arms = {}
-    for group in range(groups):
-        shared = rng.choice([-100.0, 100.0], 1000)
-        shared -= shared.mean()
-        for step in range(3):
-            arms[f"{group}-{step}"] = (shared + 4 * step + rng.normal(size=1000)).tolist()
-    return {"arms": arms, "n_resamples": 500}
 
 
 def labelled(n, sign=1.0):
@@ -217,7 +206,7 @@ CASES = {
         {"test": "welch", "values": NORMAL[:40], "sizes": [10], "n_splits": 200},
         {"test": "welch", "values": NORMAL[:8], "sizes": [4]},
     ),
-    "MANY_TIED_SETS": ("leaderboard", boards(5), boards(4)),
+    "MANY_TIED_SETS": ("leaderboard", closely_followed(5), closely_followed(4)),
     "MC_UNRESOLVED": (
         "bootstrap-difference",
         {"baseline": NORMAL[:30], "candidate": NORMAL[30:65], "n_resamples": 100, "alpha": 0.5},
@@ -308,8 +297,8 @@ CASES = {
     "GAPS_CONTRADICT": ("leaderboard", ROUND, {"arms": {name: each[:80] for name, each in ROUND["arms"].items()}}),
     "LOPSIDED_PAIRS": (
         "leaderboard",
-        {"arms": {"a": [0] * 200, "b": [1] * 10 + [0] * 190}},
-        {"arms": {"a": [0] * 30, "b": [1, 0] * 15}},
+        {"arms": {"a": [0] * 200, "b": [1] * 10 + [0] * 190, "c": [0] * 190 + [1] * 10}},
+        {"arms": {"a": [0] * 30, "b": [1, 0] * 15, "c": [0, 1] * 15}},
     ),
     "NO_SPREAD_BETWEEN": (
         "leaderboard",
@@ -397,6 +386,9 @@ CASES = {
         {"values": [1, 0] * 149, "method": "wilson"},
         {"values": [1, 0] * 150, "method": "wilson"},
     ),
+    "ARMS_ALIKE": (
+        "leaderboard", {"arms": {"a": [0, 1, 1], "b": [0, 1, 1]}}, {"arms": {"a": [0, 1, 1], "b": [0, 1, 0]}},
+    ),
     "NO_RANGE": ("one-sample-mean", {"values": [1.0, 5.0]}, {"values": [1, 5], "range": {"low": 1, "high": 5}}),
     "SEEN_RANGE": ("fixed-items", {"values": [[1, 5]]}, {"values": [[1, 5]], "range": {"low": 1, "high": 5}}),
     "BOUNDED_CHANCES": (
@@ -425,6 +417,11 @@ CASES = {
     ),
     "COVARIATE_KNOWN_BEFORE": (
         "unpaired-difference", {**SMALL_ARMS, "covariates": {"before": SMALL_ARMS}}, SMALL_ARMS,
+    ),
+    "EXACT_TEST_OPEN": (
+        "leaderboard",
+        {"arms": {"a": [0] * 20, "b": [1] * 5 + [0] * 15}},
+        {"arms": {"a": [0] * 20, "b": [1] * 6 + [0] * 14}},
     ),
     "FEW_FOR_COVARIATES": (
         "unpaired-difference",

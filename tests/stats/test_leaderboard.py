@@ -101,7 +101,7 @@ def same_as_definition(found, expected):
 
 
 @settings(deadline=None, max_examples=draws(25))
-@given(tables)
+@given(tables.filter(lambda rows: len(rows[0]) > 2))  # two arms alone: test_one_pair_one_interval
 def test_p_is_the_definition_over_all_patterns(rows):
     columns = np.array(rows, dtype=float).T
     same_as_definition(analyse(NAME, body(columns)), by_definition(columns))
@@ -332,7 +332,7 @@ def test_lower_may_be_the_better():
 
 
 def test_copies_are_not_told_apart_and_said():
-    answer = ask(NAME, body([[0, 1, 1, 0, 1], [0, 1, 1, 0, 1], [1, 0, 1, 0, 0]]))
+    answer = ask(NAME, body([[0, 3, 1, 0, 1], [0, 3, 1, 0, 1], [1, 0, 1, 0, 0]]))
     first = next(pair for pair in answer.analysis.pairs if {pair.first, pair.second} == {"arm 0", "arm 1"})
     assert (first.p_value, first.apart, first.difference) == (None, False, 0.0)
     assert "NO_SPREAD_BETWEEN" in codes(answer)

@@ -51,13 +51,12 @@ def test_a_comparison_a_ranking_and_runs_give_one_interval(kind, codes, seed):
     noise = analyse("repeated", {**runs, **more, "n_resamples": 100}).ci_unseen
     assert (noise.low, noise.high) == (pytest.approx(gate.low, abs=1e-9), pytest.approx(gate.high, abs=1e-9))
     assert noise.method == gate.method
-    if kind == "right" and codes is None:
-        return  # exact signs, beside Tango's score
     arms = dict(zip(("baseline", "candidate"), columns.T.tolist(), strict=True))
     (pair,) = analyse("leaderboard", {"arms": arms, **more, "n_resamples": 1000}).pairs
     ends = (pair.ci.low, pair.ci.high) if pair.first == "candidate" else (-pair.ci.high, -pair.ci.low)
     assert ends == (pytest.approx(gate.low, abs=1e-9), pytest.approx(gate.high, abs=1e-9))
-    assert pair.apart == (not gate.low <= 0 <= gate.high)
+    exact = kind == "right" and codes is None  # the exact test has to reject as well
+    assert pair.apart == (not gate.low <= 0 <= gate.high and (not exact or pair.p_value < 0.05))
     assert pair.apart == (pair.p_value < 0.05)
 
 

@@ -20,6 +20,7 @@ from service.kernels.planning import gaffke_many
 from service.kernels.planning.many_clusters import ManyPairs
 from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
+from service.stats.leaderboard.joint_level import level_of, on_joint_scale, steadily_apart
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.standings import Guard
 
@@ -74,7 +75,8 @@ def guard_of_clusters(
 ) -> Guard | None:
     """Of outcomes (n, k), NaN where there is none, no two of which lie further than `limit` apart.
 
-    Intervals of all pairs are looked at, p of those that signs tell apart.
+    Intervals of all pairs are looked at, p of those that signs tell apart or that differ by the same everywhere, of
+    which signs tell nothing.
     """
     many = len(joint.adjusted)
     chosen = _looked_at(units, joint, alpha)
@@ -88,43 +90,31 @@ def guard_of_clusters(
     table = _Columns(np.where(present, columns, 0.0), present, starts, binary)
     first, second = units.pairs
     p, low, high = np.zeros(many), np.full(many, np.nan), np.full(many, np.nan)
-    level = max(alpha / many, _level_of(units, joint.critical))
+    level = max(alpha / many, level_of(units, joint.critical))
     width = max(1, AT_ONCE // len(columns))
     for start in range(0, len(chosen), width):
         some = chosen[start : start + width]
         one = table.pairs(first[some], second[some])
         other = one.turned()
         (se, df), delta = one.robust, one.delta
-        half = special.stdtrit(df, 1 - alpha / 2) * se
+        still = ~(se > 0)
+        half = np.where(still, 0.0, special.stdtrit(np.where(still, 1.0, df), 1 - alpha / 2) * se)
         low[some] = limit * np.minimum(one.low(level / 2), delta - half)
         high[some] = limit * np.maximum(-other.low(level / 2), delta + half)
         chance = np.where(delta > 0, one.above_zero(), other.above_zero())
-        by_pairs = np.minimum(2 * many * chance, joint.adjust(_reached(units, chance)))
-        alone = 2 * special.stdtr(df, -np.abs(delta) / np.where(se > 0, se, np.inf))
+        by_pairs = np.minimum(2 * many * chance, joint.adjust(on_joint_scale(units, chance)))
+        alone = np.where(still, 0.0, 2 * special.stdtr(df, -np.abs(delta) / np.where(still, np.inf, se)))
         p[some] = np.minimum(np.maximum(by_pairs, alone), 1.0)
     # bounds to a few digits: a pair whose interval holds 0 is not told apart
     p = np.where((low <= 0) & (high >= 0), np.maximum(p, alpha), p)
-    return Guard(np.where(joint.adjusted < alpha, p, 0.0), low, high)
+    return Guard(np.where(joint.adjusted >= alpha, 0.0, p), low, high)
 
 
 def _looked_at(units: ManyArms | PartialArms, joint: MaxT, alpha: float) -> NDArray[np.intp]:
-    """Pairs that vary, or of too many those told apart, the least far apart first."""
-    varies = np.flatnonzero(units.squares > 0)
-    if len(varies) <= MOST_PAIRS:
-        return varies
-    apart = np.flatnonzero(joint.adjusted < alpha)
+    """Pairs that vary or differ by the same everywhere, of too many those told apart, the least far apart first."""
+    still = steadily_apart(units)
+    either = np.flatnonzero((units.squares > 0) | still)
+    if len(either) <= MOST_PAIRS:
+        return either
+    apart = np.flatnonzero((joint.adjusted < alpha) | still)
     return np.asarray(apart[np.lexsort((np.abs(units.t[apart]), -joint.adjusted[apart]))][:MOST_PAIRS])
-
-
-def _level_of(units: ManyArms | PartialArms, critical: float) -> float:
-    """Two-sided level that the joint critical value leaves a single pair."""
-    if isinstance(units, PartialArms):
-        return 2 * float(special.ndtr(-critical))
-    return 2 * float(special.stdtr(units.n_units - 1, -critical))
-
-
-def _reached(units: ManyArms | PartialArms, chance: Floats) -> Floats:
-    """What has such a one-sided chance, on the scale of the critical value."""
-    if isinstance(units, PartialArms):
-        return np.asarray(-special.ndtri(chance))
-    return np.asarray(-special.stdtrit(units.n_units - 1, chance))

@@ -91,8 +91,9 @@ class Missing(Record):
     least_shared: int = Field(description="Units that a pair has to have in common to be compared, a count.")
 
     @classmethod
-    def of(cls, units: PartialArms, order: list[int]) -> Self:
-        """Of arms in this order."""
+    def of(cls, units: PartialArms, board: Standings) -> Self:
+        """Of arms in the order of the board."""
+        order = board.order
         table = np.diag(units.items)
         # The right side is written to the upper triangle and, through the transposed view, to the lower one.
         table[units.pairs] = table.T[units.pairs] = units.shared_items
@@ -101,7 +102,7 @@ class Missing(Record):
             share=float(1 - units.present.mean()),
             n_common=int(units.present.all(axis=1).sum()),
             shared=tuple(tuple(row) for row in table.tolist()),
-            not_compared=int(units.sparse.sum()),
+            not_compared=int(board.unlike.sum()),
             least_shared=units.least_shared,
         )
 

@@ -31,6 +31,7 @@ from service.stats.leaderboard.unseen import seconds as guard_seconds
 from service.stats.leaderboard.winner import Winner, winner_of
 from service.stats.leaderboard.worst import with_worst_cases
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite
@@ -162,6 +163,11 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
             return partial(columns, self.codes, self.alpha)
         return max_t.summed(columns, self.codes)
 
+    @property
+    def farthest(self) -> float:
+        """How far two arms can differ, in units of the board: scores within 0 and 1 are taken to have this range."""
+        return 1 / self.size if lies_in_unit(self.present) else super().farthest
+
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
         """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
@@ -235,7 +241,7 @@ def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     else:
         board.reasons["suite"] = NO_TASKS
     if isinstance(units, PartialArms) and request.has_gaps:
-        missing = Missing.of(units, board.order)
+        missing = Missing.of(units, board)
         fields["warnings"] = (*missing.warnings(board, arms), *fields["warnings"])
     else:
         board.reasons["missing"] = NOTHING_MISSING

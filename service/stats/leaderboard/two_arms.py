@@ -1,6 +1,7 @@
 """Two arms alone: the interval and p that a comparison of them gives, so that one pair has one interval.
 
-Of more arms intervals hold all at once and are wider. Right and wrong of independent items keep their exact signs.
+Of more arms intervals hold all at once and are wider. Right and wrong of independent items have Tango's interval, and
+are told apart where McNemar's exact test rejects as well.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ Codes = NDArray[np.int64]
 def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | None:
     """Of columns (n, 2), NaN where an outcome is missing; None where the comparison has no interval either."""
     both = ~np.isnan(columns).any(axis=1)
+    if not both.any():
+        return None
     first, second = columns[both].T
     own = None if codes is None else codes_of(codes[both].tolist())
     ends = pair_interval(second, first, own, alpha)
-    if ends is None or not np.ptp(first - second) > 0:
+    if ends is None:
         return None
-    return Guard(np.array([ends.p]), np.array([ends.low]), np.array([ends.high]), alone=ends.method)
+    # where rounding leaves no room, the interval decides
+    p = max(ends.p, alpha) if ends.low <= 0 <= ends.high else ends.p
+    return Guard(np.array([p]), np.array([ends.low]), np.array([ends.high]), alone=ends.method)
 
 
 def guard_of_two_suites(

@@ -22,6 +22,7 @@ from service.kernels.randomization.partial_arms import PartialArms
 from service.kernels.suites.design import Design
 from service.kernels.suites.many_arms import SuiteArms
 from service.stats.leaderboard import clustered
+from service.stats.leaderboard.joint_level import steadily_apart
 from service.stats.leaderboard.suites import ends_of
 from service.stats.leaderboard.two_arms import guard_of_two, guard_of_two_suites
 from service.stats.shared.data.score_range import lies_in_unit
@@ -68,8 +69,8 @@ def guard_of(
     unit: float,
     tasks: NDArray[np.int64] | None = None,
 ) -> Guard | None:
-    """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong of independent items, and where no
-    pair is told apart. `unit`: of the board, one of which is so many of the outcomes'.
+    """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong of three arms or more on independent
+    items, and where no pair is told apart. `unit`: of the board, one of which is so many of the outcomes'.
 
     Of independent items a pair's p is Bonferroni's over all pairs, and its interval as much wider as that p asks: it
     holds 0 just where p is not below alpha. Scores lie between 0 and 1 where all do, else between the least and the
@@ -84,13 +85,13 @@ def guard_of(
         if tasks is not None:
             guard = guard_of_two_suites(raw, codes, tasks, units, alpha)
         return None if guard is None else guard.in_units(unit)
-    if raw.shape[1] == 2 and not (codes is None and is_binary(present)):
+    if raw.shape[1] == 2:
         guard = guard_of_two(raw, codes, alpha)
         return None if guard is None else guard.in_units(unit)
     if codes is not None and not isinstance(units, SuiteArms):
         guard = clustered.guard_of_clusters(raw, codes, units, joint, alpha, limit)
         return None if guard is None else guard.in_units(unit)
-    apart = np.flatnonzero(joint.adjusted < alpha)
+    apart = np.flatnonzero((joint.adjusted < alpha) | steadily_apart(units))
     if is_binary(present) or not len(apart):
         return None
     if tasks is not None and isinstance(units, SuiteArms):

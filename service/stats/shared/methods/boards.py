@@ -23,7 +23,7 @@ from service.stats.shared.declaring.fields import DrawSeed
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
-from service.stats.shared.methods.standings import NO_SPREAD, TOO_FEW, ComparedPair, Guard, Standings
+from service.stats.shared.methods.standings import EXACT, NO_SPREAD, TOO_FEW, ComparedPair, Guard, Standings
 from service.words import Message, Value, listed, message
 
 MOST_SETS = 200
@@ -32,6 +32,15 @@ MOST_NAMED = 10
 NO_SPREAD_BETWEEN = define(
     "NO_SPREAD_BETWEEN",
     "caution",
+)
+ARMS_ALIKE = define(
+    "ARMS_ALIKE",
+    "info",
+)
+EXACT_TEST_OPEN = define(
+    "EXACT_TEST_OPEN",
+    "info",
+    "Tango (1998), Stat Med 17:891",
 )
 MANY_TIED_SETS = define(
     "MANY_TIED_SETS",
@@ -96,7 +105,15 @@ class BoardOptions(Request):
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
         """From the signs of every unit."""
         joint = self._joint(self.units)
-        return Standings(names, self.units, joint, self.alpha, size, sign, word, guard=self.guard_of(joint))
+        guard, farthest = self.guard_of(joint), self.farthest
+        return Standings(
+            names, self.units, joint, self.alpha, size, sign, word, guard=guard, farthest=farthest
+        )
+
+    @property
+    def farthest(self) -> float:
+        """How far two arms can differ, in units of the board; infinite where that is not known."""
+        return math.inf
 
     def guard_of(self, _joint: MaxT) -> Guard | None:
         """What bounds that know of outcomes not seen leave of the pairs told apart; None where none are asked."""
@@ -150,13 +167,13 @@ def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
     """Of a `BoardAnalysis`, reasons, ranges and warnings included; `within` and `warnings` may be added to."""
     arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
     sets, complete = tied_sets(board.apart, MOST_SETS)
-    least, varies = 1 / (joint.count + 1), bool(units.squares.any())
+    least, varies = board.least_p, bool(units.squares.any())
     critical = joint.critical if math.isfinite(joint.critical) and varies else None
     if critical is None:
         why = TOO_FEW if varies else NO_SPREAD
         board.reasons["critical_value"] = why.format(count=units.n_units, unit=board.word)
     range_of = cache(lambda p: of_share(p, joint.count))  # of many pairs few p differ
-    within = {} if request.lists_all else {
+    within = {} if request.lists_all or board.of_two == EXACT else {
         f"pairs.{place}.p_value": range_of(pair.p_value)
         for place, pair in enumerate(pairs)
         if pair.p_value is not None
@@ -179,9 +196,15 @@ def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
 
 
 def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
-    still = int(np.count_nonzero((board.units.squares == 0) & ~board.units.sparse))
-    if still:
-        yield NO_SPREAD_BETWEEN(count=still, pairs=len(board.units.squares))
+    still, pairs = board.still, len(board.still)
+    guarded = np.zeros(pairs, dtype=bool) if board.guard is None else board.guard.weighed
+    if (still & ~guarded).any():
+        yield NO_SPREAD_BETWEEN(count=int(np.count_nonzero(still & ~guarded)), pairs=pairs)
+    alike = still & guarded & (board.units.differences == 0)
+    if alike.any():
+        yield ARMS_ALIKE(count=int(np.count_nonzero(alike)), pairs=pairs)
+    if board.untested:
+        yield EXACT_TEST_OPEN()
     yield from _warn_if_lopsided(board)
     if not complete:
         yield MANY_TIED_SETS(most=MOST_SETS)
@@ -198,7 +221,7 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
         open_ = int(np.count_nonzero(guard.p[apart] >= board.alpha)) - guard.by_gaps
         if guard.by_gaps:
             yield WORST_CASE_OPEN(count=guard.by_gaps, apart=len(apart))
-        if open_:
+        if open_ and guard.alone != EXACT:
             yield UNSEEN_OUTCOMES(count=open_, apart=len(apart))
         apart = apart[~guard.weighed[apart]]
     shared = units.shared[apart]

@@ -19,6 +19,7 @@ from service.records import Record
 from service.stats.shared.declaring.common import Interval
 
 NO_SPREAD = "the difference is the same in every {unit}: nothing says how far it could be off"
+NO_ERROR = "the difference is the same in every {unit}, so it has no standard error"
 TOO_FEW = "{count} {unit}s have too few patterns of signs for this level"
 TOO_FEW_SHARED = (
     "both have {count} {unit}s in common, and {least} are needed to be compared beside the other pairs"
@@ -27,6 +28,8 @@ TOO_FEW_OF_A_TASK = (
     "both have fewer than two {unit}s of some task in common, which tells nothing of its spread"
 )
 CONTRADICTION = "other pairs, on other items, tell the opposite"
+EXACT = "tango"
+"""The method of right and wrong: its interval has an exact test beside it."""
 Floats = NDArray[np.float64]
 
 
@@ -60,9 +63,12 @@ class ComparedPair(Record):
     )
     ci: Interval = Field(description="Simultaneous interval of that difference over all pairs, score units.")
     t: float | None = Field(description="The difference over its standard error.")
-    p_value: float | None = Field(description="Two-sided, adjusted over all pairs by max-T.")
+    p_value: float | None = Field(
+        description="Two-sided, adjusted over all pairs by max-T; of two arms right and wrong McNemar's, exact."
+    )
     apart: bool = Field(
-        description="p_value < alpha: the simultaneous interval excludes 0, by itself or through an arm in between."
+        description="p_value < alpha: the simultaneous interval excludes 0, by itself or through an arm in between. Of "
+        "two arms right and wrong McNemar's exact test decides, which may not reject where the interval excludes 0."
     )
 
 
@@ -72,8 +78,8 @@ class Guard:
 
     `p`: adjusted p of every pair, 0 of those they have no say in. `low`, `high`: how far the interval of the first arm
     over the second reaches at the least, in the board's units, NaN likewise; 0 lies between them just where `p` is not
-    below the level. `by_gaps`: pairs left open by what is missing alone, a count. `alone`: the method, where these
-    stand instead of the interval of signs.
+    below the level, but for exact tests. `by_gaps`: pairs left open by what is missing alone, a count. `alone`: the
+    method, where these stand instead of the interval of signs, as they do of every pair that signs tell nothing of.
     """
 
     p: Floats
@@ -104,10 +110,10 @@ class Guard:
 class Standings:
     """Arms in order of their means, and all pairs, with the reasons of what is null.
 
-    `guard` has a say in pairs that `joint` tells apart. `units` have better outcomes higher. `size`: what a value is
-    multiplied by to be an outcome again, and `sign`: -1 where lower outcomes are better. `word`: what a unit is called.
-    `reasons` is filled by `pairs`,
-    `heat` and `arms`, in this order.
+    `guard` has a say in pairs that `joint` tells apart, and in those it tells nothing of. `units` have better outcomes
+    higher. `size`: what a value is multiplied by to be an outcome again; `sign`: -1 where lower outcomes are better.
+    `farthest`: how far two arms can differ, in the board's units. `word`: what a unit is called.
+    `reasons` is filled by `pairs`, `heat` and `arms`, in this order.
     """
 
     names: Sequence[str]
@@ -119,13 +125,30 @@ class Standings:
     word: str
     reasons: dict[str, str] = field(default_factory=dict)
     guard: Guard | None = None
+    farthest: float = math.inf
 
     @property
-    def _of_two(self) -> str | None:
-        """The method of two arms' own interval; None of more, and where too few units tell nothing apart."""
-        if self.guard is None or not math.isfinite(self.joint.critical) or not self.guard.weighed.all():
-            return None
-        return self.guard.alone
+    def of_two(self) -> str | None:
+        """The method of two arms' own interval; None of more."""
+        return None if self.guard is None or len(self.names) > 2 else self.guard.alone
+
+    @property
+    def least_p(self) -> float:
+        """The least p that so many patterns or draws of signs can give, or McNemar's test of two arms."""
+        if self.of_two == EXACT:
+            return min(2 * 0.5 ** int(self.units.shared[0]), 1.0)
+        return 1 / (self.joint.count + 1)
+
+    @cached_property
+    def still(self) -> NDArray[np.bool_]:
+        """Pairs that are compared and do not vary. Shape (P,)."""
+        return np.asarray((self.units.squares == 0) & ~self.unlike)
+
+    @cached_property
+    def unlike(self) -> NDArray[np.bool_]:
+        """Pairs that share too little to be compared. Shape (P,)."""
+        sparse = self.units.sparse
+        return sparse if self.guard is None else np.asarray(sparse & ~self.guard.weighed)
 
     @cached_property
     def order(self) -> list[int]:
@@ -145,14 +168,9 @@ class Standings:
         single = np.where(varies, self.joint.adjusted, np.inf)
         gaps = np.nan_to_num(self.units.differences)
         least, most = gaps - half, gaps + half
-        guard = self.guard
-        if guard is not None and self._of_two:
-            # the p of signs stands where it decides as the interval does
-            agree = (single < self.alpha) == (guard.p < self.alpha)
-            single, least, most = np.where(agree, single, guard.p), guard.low, guard.high
-        elif guard is not None and not guard.alone:
-            single = np.maximum(single, guard.p)
-            least, most = np.fmin(least, guard.low), np.fmax(most, guard.high)
+        if self.guard is not None:
+            single, least, most = self._guarded(self.guard, single, least, most)
+        least, most = self._within_reach(least), self._within_reach(most)
         # of two equal arms the one that is ordered first
         leads = (gaps > 0) | ((gaps == 0) & (means[first] >= means[second]))
         p, low = np.full((k, k), np.inf), np.full((k, k), -np.inf)
@@ -162,7 +180,32 @@ class Standings:
         ends = np.where(leads, least, -most)
         low[ahead] = np.where(single < self.alpha, ends, np.minimum(ends, 0.0))
         low[ahead[::-1]] = np.where(leads, -most, least)
-        return *follow(p, low, self.alpha), low
+        p, reach = follow(p, low, self.alpha)
+        return p, self._within_reach(reach), low
+
+    def _within_reach(self, ends: Floats) -> Floats:
+        """No further than arms can differ; an end that is not known stays so."""
+        return np.where(np.isfinite(ends), np.clip(ends, -self.farthest, self.farthest), ends)
+
+    def _guarded(self, guard: Guard, p: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
+        """What signs say of pairs, p and ends, with what the guard says. Shapes (P,)."""
+        instead = guard.weighed & ((guard.alone is not None) | ~(self.units.squares > 0))
+        if self.of_two and self.of_two != EXACT:
+            # the p of signs stands where it decides as the interval does
+            instead_of_p = instead & ((p < self.alpha) != (guard.p < self.alpha) | np.isinf(p))
+        else:
+            instead_of_p = instead
+        p = np.where(instead_of_p, guard.p, np.where(instead, p, np.maximum(p, guard.p)))
+        low = np.where(instead, guard.low, np.fmin(least, guard.low))
+        return p, low, np.where(instead, guard.high, np.fmax(most, guard.high))
+
+    @cached_property
+    def untested(self) -> bool:
+        """Two arms whose interval excludes 0 while the exact test does not reject."""
+        guard = self.guard
+        if guard is None or self.of_two != EXACT or not guard.weighed.all():
+            return False
+        return bool(guard.p[0] >= self.alpha and (guard.low[0] > 0 or guard.high[0] < 0))
 
     @cached_property
     def contradicted(self) -> NDArray[np.bool_]:
@@ -185,6 +228,10 @@ class Standings:
         place[self.units.pairs] = place.T[self.units.pairs] = np.arange(len(rows))
         places = place[first, second]
         p, low, _ = self._bounds
+        if self.untested and self.guard is not None:
+            # as a comparison has it; ranks and leads go by the test
+            low = low.copy()
+            low[0, 1], low[1, 0] = self.guard.low[0], -self.guard.high[0]
         either = np.minimum(p, p.T)[first, second]
         away = np.where(self.contradicted[first, second], np.inf, 0.0)
         facts = zip(
@@ -207,7 +254,7 @@ class Standings:
             self.reasons[f"{path}.p_value"] = CONTRADICTION
         for name, value in (("difference", gap), ("t", t), ("p_value", p)):
             if not math.isfinite(value):
-                self.reasons.setdefault(f"{path}.{name}", why)
+                self.reasons.setdefault(f"{path}.{name}", why or self._undefined(place))
         return ComparedPair(
             first=self.names[first],
             second=self.names[second],
@@ -228,7 +275,8 @@ class Standings:
             return TOO_FEW_SHARED.format(count=count, unit=self.word, least=least)
         if self.units.squares[place] > 0:
             return TOO_FEW.format(count=self.units.n_units, unit=self.word)
-        return NO_SPREAD.format(unit=self.word)
+        guarded = self.guard is not None and bool(self.guard.weighed[place])
+        return (NO_ERROR if guarded else NO_SPREAD).format(unit=self.word)
 
     @cached_property
     def _ahead(self) -> NDArray[np.bool_]:
@@ -300,5 +348,5 @@ class Standings:
             ends[name] = None if math.isinf(end) else end * self.size
             if math.isinf(end):
                 self.reasons.setdefault(f"{path}.{name}", why or CONTRADICTION)
-        method = self._of_two or "max_t"
+        method = self.of_two or "max_t"
         return Interval(low=ends["low"], high=ends["high"], level=1 - self.alpha, method=method)
