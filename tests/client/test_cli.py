@@ -275,6 +275,7 @@ def test_progress_prints_counts(service, command):
     )
 
 
+CHECK = "Check it without the service: forelock bundle p1 && forelock verify p1.zip"
 STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
 SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}
 
@@ -293,6 +294,8 @@ def test_verdict_reads_clause_by_clause(service, command):
         "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
         "  bootstrap: The candidate differs by +0.82 pp.",
         f"  {STEP}",
+        "",
+        CHECK,
     ]
     assert [each.url.path for each in service.requests] == [
         "/v1/preregistrations/p1/verdict",
@@ -304,11 +307,19 @@ def test_a_verdict_stands_where_its_sentences_cannot_be_read(service, command):
     service.will_answer(200, hypotheses("supported"))
     service.will_refuse(409, "altered")
     status, output, errors = command("verdict", "p1")
-    assert (status, output) == (0, "H: SUPPORTED\n")
+    assert (status, output) == (0, f"H: SUPPORTED\n\n{CHECK}\n")
     assert (
         errors
         == "forelock: its headline, and what can be done next, could not be read: altered: it is altered\n"
     )
+
+
+def test_a_verdict_ends_with_the_commands_that_check_it(service, command):
+    chinese = CHECK.replace("Check it without the service: ", "不依赖服务自行核验：")
+    for language, line in (("en", CHECK), ("zh", chinese)):
+        service.will_answer(200, VERDICT)
+        service.will_answer(200, SENTENCES)
+        assert command("verdict", "p1", "--lang", language)[1].splitlines()[-1] == line
 
 
 def test_json_is_the_answer_alone(service, command):

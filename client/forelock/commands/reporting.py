@@ -58,8 +58,10 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     words = sentences_of(client, options.id) if wanted else None
     _write(options, Standing(options.id, client.url, verdict=verdict, words=words))
     picture = "" if options.json else _picture(options, client, verdict)
-    text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say_of(options))
-    show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture))))
+    say = say_of(options)
+    text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say)
+    check = say("check_verdict", id=text.plain(options.id))
+    show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture, check))))
     return text.exit_code(verdict)
 
 
