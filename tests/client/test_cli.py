@@ -314,14 +314,6 @@ def test_a_verdict_stands_where_its_sentences_cannot_be_read(service, command):
     )
 
 
-def test_a_verdict_ends_with_the_commands_that_check_it(service, command):
-    chinese = CHECK.replace("Check it without the service: ", "不依赖服务自行核验：")
-    for language, line in (("en", CHECK), ("zh", chinese)):
-        service.will_answer(200, VERDICT)
-        service.will_answer(200, SENTENCES)
-        assert command("verdict", "p1", "--lang", language)[1].splitlines()[-1] == line
-
-
 def test_json_is_the_answer_alone(service, command):
     service.will_answer(200, VERDICT)
     status, output, _ = command("verdict", "p1", "--json")
