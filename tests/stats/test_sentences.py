@@ -38,7 +38,7 @@ SCORES = (
 )  # fmt: skip
 """Tests whose sentences `check_tested` reads, by what they are asked."""
 
-OWN = ("prediction-powered", "quantile-difference", "ratio-of-means", "repeated")
+OWN = ("quantile-difference", "ratio-of-means", "repeated")
 """Tests whose sentences say other things: their own tests read them."""
 
 
