@@ -24,7 +24,8 @@ from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content
 from service.stats.shared.declaring import registry
 from service.web.html.speech import Say
-from service.web.preregistrations.hypothesis_view import hypothesis_view
+from service.web.preregistrations.hypothesis_view import hypotheses_view
+from service.web.preregistrations.views import JudgedView
 
 ENGLISH = re.compile(r"(?:[A-Za-z][A-Za-z'’-]*[ ,;:]+){3,}[A-Za-z][A-Za-z'’-]*")
 """Four Latin words in a row: names, units and symbols stand alone or in pairs."""
@@ -88,10 +89,14 @@ def test_no_sentence_of_a_report_is_english(form: str) -> None:
     assert not ENGLISH.findall(NOT_READ.sub(" | ", text))
 
 
+def judged_in_chinese(read: Verdict) -> JudgedView | None:
+    """The first hypothesis, as its page shows it."""
+    judged = {hypothesis.id: hypothesis for hypothesis in read.hypotheses}
+    return hypotheses_view(plan(), judged, (), Say("zh"))[0].judged
+
+
 def test_every_test_is_told_in_chinese_on_the_page() -> None:
-    judged = hypothesis_view(
-        plan(), (plan().hypotheses or ())[0], verdict().hypotheses[0], (), Say("zh")
-    ).judged
+    judged = judged_in_chinese(verdict())
     assert judged is not None
     assert {analysis.name for analysis in judged.analyses} == set(stored())
     for analysis in judged.analyses:
@@ -112,7 +117,7 @@ def test_what_another_release_said_stands_in_english_and_says_so() -> None:
     (said,) = sentences(plan(), read, {})
     assert said.tests[0].says.en == OLD
     assert said.tests[0].says.zh == f"{OLD}（由其他版本记录，只有英文）"
-    judged = hypothesis_view(plan(), (plan().hypotheses or ())[0], read.hypotheses[0], (), Say("zh")).judged
+    judged = judged_in_chinese(read)
     assert judged is not None
     assert [analysis.english for analysis in judged.analyses] == [True]
 

@@ -47,12 +47,10 @@ SPREADS: Mapping[Corner, float] = {"low": 5.0, "reference": 2.5, "high": 1.0}
 """SD of the runs of an item in units of the scale's length, or of the SESOI where the scale has no ends."""
 CORNERS: tuple[Corner, Corner] = ("low", "high")
 LEVEL_MEANS, LEVEL_BETWEEN = (0.5, 0.9, 0.98), (0.0, 0.8)
-UNEVEN = 0.01
+RUNS_APART = 0.01
 """SD of runs that are next to alike, in units of what they gain."""
-
 UNSEEN_GAINS = (0.01, 0.1, 0.25, 0.5, 1.06, 2.0)
 """Of all runs but the few that lose everything, in SESOIs: what a rule asks to see beyond single runs is not known."""
-
 SETS, LEVEL_SETS, FEWEST_SETS, MOST_CELLS = 400, 2000, 200, 1_500_000
 SEEN_LENGTH = 6.0
 """SDs of a run that the scores seen span, where the scale has no ends."""
@@ -195,7 +193,7 @@ class FixedRule:
         variances = (loss + gain) ** 2 * lost * (runs - lost) / (runs * (runs - 1)) / runs
         counts = np.full(self.n, float(runs))
         # the others are next to alike, and not quite: of runs that are, the test knows no error, and holds back
-        little = np.full(shape, (UNEVEN * gain) ** 2 / runs)
+        little = np.full(shape, (RUNS_APART * gain) ** 2 / runs)
         arm = Cells(means, variances + little, counts)
         if self.reference is not None:
             return RunSets((arm,), low, high)

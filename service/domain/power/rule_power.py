@@ -31,6 +31,7 @@ from service.domain.power.lead import asked_of_the_observed
 from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.one_arm.power import one_arm_power
+from service.domain.power.procedure.labelled import label_budgets
 from service.domain.power.records import (
     EquivalenceReach,
     LabelledPower,
@@ -420,8 +421,7 @@ def _by_budget(
     power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
 ) -> Iterator[LabelledPower]:
     """Where power is told first, with a quarter of the labels that are planned up to all that leave the judge a few."""
-    labels, most = power.own.labels or 2, power.n - 2
-    for budget in sorted({min(max(labels * times // 4, 2), most) for times in (1, 2, 4, 8, 16)}):
+    for budget in label_budgets(power.own.labels or 2, power.n - 2):
         other = power.with_labels(budget)
 
         def entry(other: HypothesisPower = other) -> PowerAt:

@@ -66,7 +66,7 @@ class Unseen:
 
     def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:
         """Draw values of independent items."""
-        gains = self.gain * (1 + UNEVEN * (2 * generator.random(size) - 1))
+        gains = self._gains(generator, size)
         lost = generator.random(size) < self.share
         return np.asarray(self.side * np.where(lost, -self.loss, gains))
 
@@ -80,7 +80,7 @@ class Unseen:
         own = generator.random(size) < self.share
         alike = np.sqrt(icc)
         lost = generator.binomial(sizes, own * alike + (1 - alike) * self.share)
-        gains = self.gain * (1 + UNEVEN * (2 * generator.random(size) - 1))
+        gains = self._gains(generator, size)
         return np.asarray(self.side * ((sizes - lost) * gains - lost * self.loss))
 
     def draw_items(
@@ -91,8 +91,11 @@ class Unseen:
         own = np.repeat(generator.random((n_sets, len(sizes))) < self.share, sizes, axis=1)
         apart = generator.random((n_sets, n)) < self.share
         lost = np.where(generator.random((n_sets, n)) < np.sqrt(icc), own, apart)
-        gains = self.gain * (1 + UNEVEN * (2 * generator.random((n_sets, n)) - 1))
+        gains = self._gains(generator, (n_sets, n))
         return np.asarray(self.side * np.where(lost, -self.loss, gains))
+
+    def _gains(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:
+        return self.gain * (1 + UNEVEN * (2 * generator.random(size) - 1))
 
 
 def unseen_worlds(ways: Sequence[Facts], truth: float, sesoi: float, span: float | None) -> Iterator[Unseen]:

@@ -20,7 +20,6 @@ from service.kernels.planning import gaffke_many
 from service.kernels.planning.many_clusters import ManyPairs
 from service.kernels.randomization.max_t import ManyArms, MaxT
 from service.kernels.randomization.partial_arms import PartialArms
-from service.stats.leaderboard.joint_level import level_of, on_joint_scale, steadily_apart
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.standings import Guard
 
@@ -90,7 +89,7 @@ def guard_of_clusters(
     table = _Columns(np.where(present, columns, 0.0), present, starts, binary)
     first, second = units.pairs
     p, low, high = np.zeros(many), np.full(many, np.nan), np.full(many, np.nan)
-    level = max(alpha / many, level_of(units, joint.critical))
+    level = max(alpha / many, _level_of(units, joint.critical))
     width = max(1, AT_ONCE // len(columns))
     for start in range(0, len(chosen), width):
         some = chosen[start : start + width]
@@ -102,7 +101,7 @@ def guard_of_clusters(
         low[some] = limit * np.minimum(one.low(level / 2), delta - half)
         high[some] = limit * np.maximum(-other.low(level / 2), delta + half)
         chance = np.where(delta > 0, one.above_zero(), other.above_zero())
-        by_pairs = np.minimum(2 * many * chance, joint.adjust(on_joint_scale(units, chance)))
+        by_pairs = np.minimum(2 * many * chance, joint.adjust(_on_joint_scale(units, chance)))
         alone = np.where(still, 0.0, 2 * special.stdtr(df, -np.abs(delta) / np.where(still, np.inf, se)))
         p[some] = np.minimum(np.maximum(by_pairs, alone), 1.0)
     # bounds to a few digits: a pair whose interval holds 0 is not told apart
@@ -118,3 +117,23 @@ def _looked_at(units: ManyArms | PartialArms, joint: MaxT, alpha: float) -> NDAr
         return either
     apart = np.flatnonzero((joint.adjusted < alpha) | still)
     return np.asarray(apart[np.lexsort((np.abs(units.t[apart]), -joint.adjusted[apart]))][:MOST_PAIRS])
+
+
+def _level_of(units: ManyArms | PartialArms, critical: float) -> float:
+    """Two-sided level of a single pair."""
+    if isinstance(units, PartialArms):
+        return 2 * float(special.ndtr(-critical))
+    return 2 * float(special.stdtr(units.n_units - 1, -critical))
+
+
+def _on_joint_scale(units: ManyArms | PartialArms, chance: Floats) -> Floats:
+    """What has such a one-sided chance, on the scale of the critical value."""
+    if isinstance(units, PartialArms):
+        return np.asarray(-special.ndtri(chance))
+    return np.asarray(-special.stdtrit(units.n_units - 1, chance))
+
+
+def steadily_apart(units: ManyArms | PartialArms) -> NDArray[np.bool_]:
+    """Pairs that differ by the same amount everywhere, so that there is no spread to studentize by. Shape (P,)."""
+    gaps = np.nan_to_num(units.differences)
+    return np.asarray((units.squares == 0) & ~units.sparse & (gaps != 0))

@@ -22,7 +22,6 @@ from service.kernels.randomization.partial_arms import PartialArms
 from service.kernels.suites.design import Design
 from service.kernels.suites.many_arms import SuiteArms
 from service.stats.leaderboard import clustered
-from service.stats.leaderboard.joint_level import steadily_apart
 from service.stats.leaderboard.suites import ends_of
 from service.stats.leaderboard.two_arms import guard_of_two, guard_of_two_suites
 from service.stats.shared.data.score_range import lies_in_unit
@@ -91,7 +90,7 @@ def guard_of(
     if codes is not None and not isinstance(units, SuiteArms):
         guard = clustered.guard_of_clusters(raw, codes, units, joint, alpha, limit)
         return None if guard is None else guard.in_units(unit)
-    apart = np.flatnonzero((joint.adjusted < alpha) | steadily_apart(units))
+    apart = np.flatnonzero((joint.adjusted < alpha) | clustered.steadily_apart(units))
     if is_binary(present) or not len(apart):
         return None
     if tasks is not None and isinstance(units, SuiteArms):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from service.domain.notes.next_steps import next_step
@@ -14,16 +13,16 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
 from service.domain.rules.rule import sentence as rule_text
-from service.domain.rules.settings import resolve
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.headline import Figure, headline
+from service.domain.verdicts.words.headline import Figure, Headline, headline
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
 from service.web.html.speech import Say
-from service.web.preregistrations.strips import strips_of, strips_of_record
+from service.web.preregistrations.strips import Strip, strips_of, strips_of_record
 from service.web.preregistrations.views import (
     AnalysisView,
     ClauseView,
@@ -57,33 +56,21 @@ def hypotheses_view(
     plan: Plan, judged: Mapping[str, HypothesisVerdict], marks: Sequence[Mark], say: Say
 ) -> tuple[HypothesisView, ...]:
     """Every hypothesis of a plan; the intervals of those that are judged lie on one scale where they can."""
-    views = [
-        hypothesis_view(plan, planned, judged.get(planned.id), marks, say)
-        for planned in plan.hypotheses or ()
-    ]
-    resolved = resolve(plan)
-    strips = strips_of_record(
-        [
-            headline(resolved.require(view.id), judged[view.id]).figure if view.id in judged else None
-            for view in views
-        ]
-    )
+    resolved, hypotheses = resolve(plan), plan.hypotheses or ()
+    settings = {id: resolved.require(id) for id in judged}
+    firsts = {id: headline(settings[id], verdict) for id, verdict in judged.items()}
+    figures = [firsts[planned.id].figure if planned.id in judged else None for planned in hypotheses]
     return tuple(
-        view if view.judged is None else replace(view, judged=replace(view.judged, strip=strip))
-        for view, strip in zip(views, strips, strict=True)
-    )
-
-
-def hypothesis_view(
-    plan: Plan, planned: Hypothesis, judged: HypothesisVerdict | None, marks: Sequence[Mark], say: Say
-) -> HypothesisView:
-    """A hypothesis as planned, and as judged where it is."""
-    return HypothesisView(
-        id=planned.id,
-        statement=planned.statement,
-        comparison=_comparison(planned, say),
-        rule=judged.rule if judged else canonical(planned.rule),
-        judged=None if judged is None else _judged(plan, judged, marks, say),
+        HypothesisView(
+            id=planned.id,
+            statement=planned.statement,
+            comparison=_comparison(planned, say),
+            rule=judged[planned.id].rule if planned.id in judged else canonical(planned.rule),
+            judged=_judged(settings[planned.id], judged[planned.id], firsts[planned.id], strip, marks, say)
+            if planned.id in judged
+            else None,
+        )
+        for planned, strip in zip(hypotheses, strips_of_record(figures), strict=True)
     )
 
 
@@ -110,8 +97,15 @@ def canonical(rule: str) -> str:
         return rule
 
 
-def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: Say) -> JudgedView:
-    setting, text = resolve(plan).require(judged.id), judged.sentence
+def _judged(
+    setting: Setting,
+    judged: HypothesisVerdict,
+    first: Headline,
+    strip: Strip | None,
+    marks: Sequence[Mark],
+    say: Say,
+) -> JudgedView:
+    plan, text = setting.plan, judged.sentence
     if say.language == "zh":
         text = sentence(setting, judged, marks, "zh")
     endpoint = plan.endpoint(judged.endpoint)
@@ -125,13 +119,12 @@ def _judged(plan: Plan, judged: HypothesisVerdict, marks: Sequence[Mark], say: S
     }
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
-    first = headline(setting, judged)
     return JudgedView(
         outcome=judged.outcome,
         label=say(OUTCOMES[judged.outcome]),
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
-        strip=strips_of([first.figure])[0],
+        strip=strip,
         slice_strips=tuple(strips_of([*_slice_figures(judged)])),
         sentence=text,
         next=next_step(plan, judged).text(say.language),

@@ -22,7 +22,7 @@ from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
 from service.domain.power.one_arm.truths import asks_for_more, holding
-from service.domain.power.procedure.labelled import AGREEMENTS
+from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
 from service.domain.power.records import (
     LabelledPower,
     LeadEffect,
@@ -265,9 +265,7 @@ def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
 def _by_budget(power: OneArmPower, mean: float) -> Iterator[LabelledPower]:
     """With a quarter of the labels that are planned, half, twice and four times as many."""
     arm = power.arm
-    for budget in sorted(
-        {min(max((arm.labels or 2) * times // 4, 2), arm.n - 2) for times in (1, 2, 4, 8, 16)}
-    ):
+    for budget in label_budgets(arm.labels or 2, arm.n - 2):
         at = replace(power, arm=replace(arm, labels=budget)).at(mean)
         yield LabelledPower(labels=budget, power=at.power, standard_error=at.standard_error)
 

@@ -26,6 +26,11 @@ def label_budget(plan: Plan, setting: Setting) -> int | None:
     return audit.labels.n
 
 
+def label_budgets(labels: int, most: int) -> list[int]:
+    """From a quarter of the labels that are planned to four times as many, in steps of two; at most `most`."""
+    return sorted({min(max(labels * quarters // 4, 2), most) for quarters in (1, 2, 4, 8, 16)})
+
+
 def draw_labelled(
     generator: np.random.Generator,
     n_sets: int,
