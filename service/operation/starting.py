@@ -6,7 +6,6 @@ that is only away is waited for.
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable
@@ -77,6 +76,8 @@ def require_processes(proc: Path = Path("/proc")) -> None:
 
 
 def _make_semaphore() -> object:
+    import multiprocessing  # here: most commands that read this module never compute
+
     # Of the context "fork" it is gone at once; "spawn" starts a process that would look after it.
     return multiprocessing.get_context("fork").Lock()
 
