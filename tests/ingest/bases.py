@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import zipfile
@@ -9,6 +10,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import pyarrow
+from pyarrow import parquet
 
 from service.ingest.documents.files import Files
 from tests.ingest.shapes import Base
@@ -205,17 +209,77 @@ BASES: dict[str, Base] = {
         {"format": "ndjson", "arm": "arm", "cluster": "topic", "status": "status"},
         "value",
     ),
+    "csv": Base(
+        {
+            "rows.csv": [
+                {"item_id": "i0", "value": "1", "arm": "baseline", "topic": "a", "status": "ok"},
+                {"item_id": "i1", "value": "0", "arm": "baseline", "topic": "b", "status": "ok"},
+            ]
+        },
+        {"format": "csv", "arm": "arm", "cluster": "topic", "status": "status"},
+        "value",
+    ),
+    "parquet": Base(
+        {"rows.parquet": [{"item_id": "i0", "value": 1.0, "arm": "baseline", "topic": "a", "status": "ok"}]},
+        {"format": "parquet", "arm": "arm", "cluster": "topic", "status": "status"},
+        "value",
+    ),
+    "lighteval": Base(
+        {
+            "details_products_1.parquet": [
+                {
+                    "doc": {"query": "q0", "choices": ["y"], "specific": {"item_id": "i0", "topic": "a"}},
+                    "metric": {"exact": 1.0},
+                    "model_response": {"text": ["y"]},
+                }
+            ],
+            "results_1.json": {"config_general": {"model_name": "baseline", "max_samples": None}},
+        },
+        {
+            "format": "lighteval", "metric": "exact", "item_id": "doc.specific.item_id",
+            "cluster": "doc.specific.topic", "arm": "model_name",
+        },
+    ),
 }  # fmt: skip
 
 
-__all__ = ["BASES", "Base", "encoded", "opened"]
+__all__ = ["BASES", "Base", "CannotBeWritten", "encoded", "opened"]
+
+
+class CannotBeWritten(Exception):
+    """The format has no way to write such a value."""
 
 
 def encoded(name: str, document: Any) -> bytes:
-    """A document as its file has it; NaN, infinities and halves of surrogate pairs stay what they are."""
+    """A document as its file has it; NaN, infinities and halves of surrogate pairs stay what they are.
+
+    Raises:
+        CannotBeWritten: Parquet has no such value, or a table would have no such row.
+    """
+    if name.endswith((".csv", ".parquet")):
+        if not isinstance(document, list) or not all(isinstance(row, dict) and row for row in document):
+            raise CannotBeWritten
+        return _as_csv(document) if name.endswith(".csv") else _as_parquet(document)
     if name.endswith(("jsonl", ".ndjson")):
         return b"".join(json.dumps(line).encode() + b"\n" for line in document)
     return json.dumps(document).encode()
+
+
+def _as_csv(rows: Any) -> bytes:
+    written = io.StringIO()
+    table = csv.DictWriter(written, dict.fromkeys(name for row in rows for name in row))
+    table.writeheader()
+    table.writerows(rows)
+    return written.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _as_parquet(rows: Any) -> bytes:
+    written = io.BytesIO()
+    try:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), written)
+    except (pyarrow.ArrowException, OverflowError, TypeError, UnicodeEncodeError) as none:
+        raise CannotBeWritten from none
+    return written.getvalue()
 
 
 def opened(base: Base, contents: Mapping[str, bytes], folder: Path, open_ones: ExitStack) -> Files:
