@@ -11,9 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -142,26 +140,6 @@ def mapping_from(section: Any) -> Readable:
         raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
     readable: Readable = mapping
     return readable
-
-
-def read_paths(
-    paths: Sequence[str], form: str, section: str | None, arm: str | None, *, surveyed: bool = False
-) -> Json:
-    """Survey files on disk, and read their table where a section is given: what `forelock import --check` asks.
-
-    Answers a problem document in place of either that is refused.
-
-    Args:
-        surveyed: the caller has the survey, so that the files are not looked through once more.
-    """
-    with ExitStack() as open_files_:
-        try:
-            files = Files.at([Path(path) for path in paths], open_files_)
-            return read_files(
-                files, form, None if section is None else json.loads(section), arm, surveyed=surveyed
-            )
-        except ForelockError as refused:
-            return {"problem": refused.document()}
 
 
 def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:

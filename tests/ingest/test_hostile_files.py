@@ -358,6 +358,41 @@ def test_parquet_that_says_it_is_too_large_is_refused_before_it_is_inflated(
     assert (problem.problem_code, says in problem.detail) == ("import_too_large", True)
 
 
+@pytest.mark.parametrize("as_categories", [False, True])
+@pytest.mark.parametrize("size", [1000, 100_000])
+def test_parquet_whose_rows_repeat_one_long_text_stops_where_they_are_too_much(
+    tmp_path, monkeypatch, size, as_categories
+):
+    """A dictionary holds it once, and the footer counts it once."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.setattr(limits, "MOST_INFLATED", 30_000_000)
+    notes = arrow.DictionaryArray.from_arrays(
+        arrow.array([0] * 2000, arrow.int32()), arrow.array(["x" * size])
+    )
+    columns = {"item_id": [f"i{k}" for k in range(2000)], "value": [1.0] * 2000, "note": notes}
+    parquet.write_table(
+        arrow.table(columns), tmp_path / "rows.parquet", compression="zstd", store_schema=as_categories
+    )
+    assert (tmp_path / "rows.parquet").stat().st_size < 50_000
+    if size == 1000:
+        rows = read([tmp_path / "rows.parquet"], mapping_for("parquet"), "value", arm="baseline").rows
+        assert len(rows[0].item_ids) == 2000
+    else:
+        assert "larger inflated" in refused([tmp_path / "rows.parquet"], "parquet").detail
+
+
+def test_parquet_whose_lists_have_more_entries_than_a_table_is_refused_by_its_footer(tmp_path, monkeypatch):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.setattr(limits, "MOST_CELLS", 1000)
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table({"item_id": ["a"], "value": [1.0], "tokens": [[0] * 999]}), path)
+    assert "more values" in refused([path], "parquet").detail
+
+
 def test_parquet_that_names_a_column_twice_is_refused(tmp_path):
     """A row made of it would hold the last one's value, and nobody would know."""
     arrow = pytest.importorskip("pyarrow")

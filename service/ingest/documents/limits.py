@@ -14,6 +14,8 @@ MOST_UTF_16 = 64 * MIB
 MOST_ENTRIES = 200_000
 MOST_SAMPLES = 2_000_000
 """Samples of a run, of whatever arm, and lines of a file of them."""
+MOST_CELLS = 100_000_000
+"""Values of a table, entries of lists among them: what a footer says before anything is inflated."""
 MOST_MEMBERS = 100_000
 """Members of an object that are looked for one by one: those that stand around a run's samples."""
 MOST_DIRECTORY = 48 * MIB
@@ -42,7 +44,7 @@ def printable(name: str) -> str:
     """A name from a file, fit for a message: short, and without characters that do not print.
 
     Example:
-        `shown("a\\x1b[2J")` is "a\ufffd[2J".
+        `printable("a\\x1b[2J")` is "a\ufffd[2J".
     """
     if not name.isprintable():
         name = "".join(letter if letter.isprintable() else "\ufffd" for letter in name[: _MOST_SHOWN + 1])

@@ -24,6 +24,8 @@ from service.ingest.harnesses.samples import Measured, Reader, Sample
 ROW = "(row)"
 """The place of a row's number, for tables whose rows have no id."""
 _MOST_HEADER = 1 << 20
+_ROWS_AT_A_TIME = 500
+"""Of Parquet: a dictionary lets every row repeat a long text that the file holds once. More at a time are no faster."""
 _QUOTED = re.compile(rb'"[^"]*+"')
 
 
@@ -131,9 +133,16 @@ class TableFile(Reader):
             names = source.schema_arrow.names
             if len(set(names)) != len(names):
                 raise unreadable("", "the table names a column twice; give one another name")
-            number = 0
-            for batch in source.iter_batches(batch_size=10_000):
-                for row in batch.to_pylist():
+            number = size = 0
+            for batch in source.iter_batches(batch_size=_ROWS_AT_A_TIME):
+                # pandas' categories stay codes of a dictionary until here, which count once what every row repeats.
+                columns = [
+                    column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column
+                    for column in batch.columns
+                ]
+                size += sum(column.nbytes for column in columns)
+                _require_inflated(size)
+                for row in arrow.RecordBatch.from_arrays(columns, names).to_pylist():
                     number += 1
                     yield f"row {number}", row
         except (arrow.ArrowException, OSError):
@@ -144,7 +153,17 @@ def _require_bounded(footer: Any) -> None:
     """Refuse by what the footer says, before anything is inflated: millions of equal rows take a few kilobytes."""
     if footer.num_rows > limits.MOST_SAMPLES:
         raise limits.too_large("the table has more rows", f"{limits.MOST_SAMPLES:,} rows")
-    size = sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    _require_inflated(sum(group.total_byte_size for group in groups))
+    # Entries of lists count one by one, and a run of equal ones is a few bytes.
+    if (
+        sum(group.column(at).num_values for group in groups for at in range(group.num_columns))
+        > limits.MOST_CELLS
+    ):
+        raise limits.too_large("the table has more values", f"{limits.MOST_CELLS:,} values")
+
+
+def _require_inflated(size: int) -> None:
     if size > limits.MOST_INFLATED:
         raise limits.too_large("the table is larger inflated", f"{limits.MOST_INFLATED // limits.MIB} MiB")
 
