@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.actions.verdicts import deviations as actions
+from service.actions.verdicts import opening
 from service.api.examples.deviations import FILING
 from service.domain.access import Key
 from service.domain.deviations.deviation import Filing
@@ -94,12 +95,12 @@ def test_what_deviations_do_is_told_after_the_verdict(world: World) -> None:
     file(world, record, LEFT_OUT)
     assert world.write(actions.effects_on_verdict, record) is None
     with pytest.raises(Conflict):
-        world.write(actions.open_rows, record)
+        world.write(opening.open_rows, record)
     judged = world.judge(record)
     found = world.write(actions.effects_on_verdict, judged)
     assert found is not None
     assert [each.n for each in found.as_run.hypotheses] == [8]
-    assert world.write(actions.open_rows, judged).plan == judged.plan
+    assert world.write(opening.open_rows, judged).plan == judged.plan
 
 
 def test_a_direction_is_measured_on_rows_that_are_open(world: World) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.verdicts import deviations
+from service.actions.verdicts import opening
 from service.actions.verdicts.multiverse import of_verdict
 from service.store.verdicts import verdicts
 
@@ -23,5 +23,5 @@ def test_without_the_rows_the_verdict_stands_alone_with_the_reason(
 ) -> None:
     record = world.judged()
     verdict = world.write(verdicts.get, "project", record.id)
-    monkeypatch.setattr(deviations, "MAX_ROWS", 5)
+    monkeypatch.setattr(opening, "MAX_ROWS", 5)
     assert "20 results" in world.write(of_verdict, record, verdict).model_dump_json()

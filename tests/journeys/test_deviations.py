@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.actions.verdicts import deviations as actions
+from service.actions.verdicts import opening
 from service.domain.canonical import canonical, sha256_hex
 from service.store.database import clock
 from service.store.ledger import ledger
@@ -381,7 +382,7 @@ def test_more_results_than_a_request_opens_are_said(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prereg_id = judged(service)
-    monkeypatch.setattr(actions, "MAX_ROWS", 2 * N - 1)
+    monkeypatch.setattr(opening, "MAX_ROWS", 2 * N - 1)
     found = service.client.get(deviations(prereg_id)).json()["consequences"]
     assert (found["as_run"], found["tipping_points"]) == (None, [])
     assert f"{2 * N} results" in found["reasons"][0]

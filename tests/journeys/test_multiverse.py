@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.verdicts import deviations as actions
+from service.actions.verdicts import opening
 from tests.api.conftest import bearer
 from tests.journeys.fewer_items import FEWER
 from tests.journeys.filings import BASELINE, CANDIDATE, N, deviations, file, judged
@@ -68,7 +68,7 @@ def test_after_the_verdict_every_choice_is_taken_both_ways(service: Service) -> 
 def test_a_record_with_too_many_rows_keeps_its_verdict(service: Service, monkeypatch) -> None:
     prereg_id = judged(service)
     file(service, prereg_id, FEWER)
-    monkeypatch.setattr(actions, "MAX_ROWS", 10)
+    monkeypatch.setattr(opening, "MAX_ROWS", 10)
     found = service.client.get(path(prereg_id)).json()
     assert (found["computed"], found["universes"][0]["position"]) == (1, "as_planned")
     assert "at most" in found["reasons"][0]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.actions.verdicts.deviations import MAX_ROWS, open_rows
 from service.actions.verdicts.jobs import Computation
+from service.actions.verdicts.opening import MAX_ROWS, open_rows
 from service.domain.calibration.calibration import VERSION, Calibrator, block_count
 from service.domain.calibration.case import Case, case_of, pack
 from service.domain.calibration.pilot import Pilot, pilot_case

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.plans.manifests import facts_of
 from service.actions.verdicts import multiverse as multiverses
-from service.actions.verdicts.deviations import open_rows
+from service.actions.verdicts.opening import open_rows
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.procedure.procedure import sign_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
-from service.actions.results import endings
 from service.actions.results.results import expected_total
+from service.actions.verdicts.opening import open_rows
 from service.domain.access import Key
 from service.domain.deviations.as_run import apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
@@ -35,24 +35,18 @@ from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
-from service.domain.results import sealing
-from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import Outcomes, Rows
-from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
 from service.store.plans.populations import manifests_of
 from service.store.projects import audit, keys
-from service.store.results import batches, coverage
+from service.store.results import coverage
 from service.store.verdicts import deviations, verdicts
 
 OPEN: tuple[State, ...] = ("locked", "collecting", "complete", "judged")
 """States in which deviations are filed and decided."""
 UNBLINDING: tuple[Kind, ...] = ("unblinding", "reading", "look")
 """Ledger entries after which something of the outcomes is known: the answer of a look is, even if it says go on."""
-MAX_ROWS = 1_000_000
-"""Results that a request opens to compute with."""
 
 _SEEN: Recent[tuple[str, int], Consequences] = Recent(256)
 """What deviations do to a verdict, by record and how many were filed: a second's work for large records."""
@@ -186,23 +180,6 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
         )
         _SEEN.add(known, effects, 1)
     return effects
-
-
-def open_rows(session: Session, record: Preregistration) -> Rows:
-    """The rows of a judged record, with the key that its verdict released.
-
-    Raises:
-        Conflict: `blinded`, `erased`, or more rows than a request computes with.
-    """
-    private, total = plan_keys.released(session, record.id), expected_total(record.plan)
-    if total > MAX_ROWS:
-        raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
-    outcomes = Outcomes.empty(record.plan, closed=endings.closed(session, record))
-    for batch in batches.every(session, record.id):
-        outcomes.place(sealing.open_batch(batch.sealed, record.plan_sha256 or "", private)[0])
-    verdict = verdicts.get(session, record.project_id, record.id)
-    marks = () if verdict is None else verdict.marks
-    return up_to_stop(Rows(resolve(record.plan), manifests_of(session, record), outcomes, marks))[0]
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.actions.verdicts.deviations import open_rows
+from service.actions.verdicts.opening import open_rows
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import Recent
 from service.domain.verdicts.item_differences import ItemDifference, item_differences

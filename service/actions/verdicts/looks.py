@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, taken
 from service.actions.results.results import enqueue
-from service.actions.verdicts.verdicts import opened
+from service.actions.verdicts.opening import open_outcomes, unwrap_plan_key
 from service.domain.moment import Moment
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import GroupSequential, Plan
@@ -58,7 +58,7 @@ class LookResult:
 
 def inputs(session: Session, record: Preregistration, *, seal_private: bytes) -> Inputs:
     """Open what is in. Only the runner holds `seal_private`."""
-    outcomes, voided = opened(session, record, seal_private=seal_private)
+    outcomes, voided = open_outcomes(session, record, unwrap_plan_key(session, record, seal_private))
     planned = isinstance(record.plan.stopping, GroupSequential)
     first = len(taken(session, record)) + 1 if planned else 0
     return Inputs(record.id, record.plan, manifests_of(session, record), outcomes, first, len(voided))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.actions.verdicts.deviations import open_rows
+from service.actions.verdicts.opening import open_rows
 from service.domain.multiverse.multiverse import as_planned_alone, multiverse
 from service.domain.multiverse.records import Multiverse
 from service.domain.plans.preregistration import Preregistration

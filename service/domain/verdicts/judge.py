@@ -188,7 +188,6 @@ def _describe(evidence: ObservedEvidence, verdict: HypothesisVerdict, rows: Rows
     setting, plan, hypothesis = evidence.setting, evidence.setting.plan, evidence.setting.hypothesis
     paired = evidence.pairs_of(verdict.filled)
     if verdict.outcome != "invalid" and paired is not None:
-        read = read_interval(setting, verdict.analyses, filled=paired.excluded.filled > 0)
         section, slices = section_of(plan, hypothesis), None
         if section is not None:
             ways = ways_of(plan, hypothesis)
@@ -199,7 +198,7 @@ def _describe(evidence: ObservedEvidence, verdict: HypothesisVerdict, rows: Rows
                 "strata": by_stratum(paired),
                 "slices": slices,
                 "judge": judge_noise(plan, hypothesis, paired.manifest, rows.outcomes),
-                "selection": bound_selection(setting, paired, read),
+                "selection": bound_selection(setting, paired, verdict.analyses),
             }
         )
     return verdict.model_copy(update={"sentence": verdict_words.sentence(setting, verdict, rows.marks)})

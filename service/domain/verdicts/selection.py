@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from service.domain.plans.plan import TestUse
-from service.domain.rules.answers import Answer
+from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting
@@ -22,7 +23,7 @@ from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import request_for
 from service.domain.verdicts.outcomes import Paired
 from service.domain.verdicts.parts import Selection
-from service.domain.verdicts.reading import IntervalRead
+from service.domain.verdicts.reading import read_interval
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.resampling import MOST_DRAWS
@@ -32,7 +33,7 @@ BEYOND_BOUND = 20
 """Draws that have to lie beyond a bound for it to be given."""
 
 
-def bound_selection(setting: Setting, paired: Paired, read: IntervalRead | None) -> Selection | None:
+def bound_selection(setting: Setting, paired: Paired, answers: Mapping[str, JsonObject]) -> Selection | None:
     """What a choice on these items leaves of the estimate; None where the plan names none on them."""
     plan, tried = setting.plan, setting.plan.tried
     own = {population.id for population in plan.tried_on_own()}
@@ -45,6 +46,7 @@ def bound_selection(setting: Setting, paired: Paired, read: IntervalRead | None)
 
     if setting.hypothesis.claim == "equivalence":
         return without("selected_equivalence")
+    read = read_interval(setting, answers, filled=paired.excluded.filled > 0)
     name, _, path = ("" if read is None else read.of).partition(".")
     use = setting.plan.test(name)
     if read is None or read.level is None or use is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import cast
 
 from service.domain.decision.gaps import known_facts, known_side, weighs_alike
 from service.domain.rules.claims.claim import Gap, Target
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.claims.words import claimed, in_unit
-from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth
@@ -31,16 +30,19 @@ def why_short(setting: Setting, gap: Gap) -> str:
     return say("reasons.nothing_shows", claimed=claimed(target, setting.hypothesis, endpoint))
 
 
-def size_unshown(setting: Setting, verdict: HypothesisVerdict) -> float | None:
-    """The size that the statement of a supported hypothesis names, where what holds does not show it; with its sign."""
+def size_unshown(
+    setting: Setting, verdict: HypothesisVerdict, truths: Mapping[Clause, Truth]
+) -> float | None:
+    """The size that the statement of a supported hypothesis names, where what holds does not show it; with its sign.
+
+    Args:
+        truths: of the clauses, as the verdict has them.
+    """
     if setting.rule is None or verdict.delta_exact is None:
         return None
     target = Target.of(setting)
     if verdict.outcome != "supported" or target.size is None:
         return None
-    truths: dict[Clause, Truth] = {
-        cast("Clause", parse(clause.text)): clause.holds for clause in verdict.clauses
-    }
     evidence = ObservedEvidence(setting, (verdict.analyses,), (Fraction(verdict.delta_exact),))
     (observed,) = evidence.observed(0, clusters_alike=weighs_alike(setting))
     sides = {

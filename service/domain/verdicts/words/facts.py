@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from service.domain.decision.members import asks_small_p
 from service.domain.plans.plan import Plan
@@ -17,7 +17,7 @@ from service.domain.rules.claims.clauses import CLUSTER_WEIGHTED, meaning_of, we
 from service.domain.rules.claims.margins import margins_of
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Comparison, Is, Within, quantities
+from service.domain.rules.rule import Clause, Comparison, Is, Within, quantities
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.family import shows_equivalence
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
@@ -162,8 +162,9 @@ def facts_of(setting: Setting, verdict: HypothesisVerdict) -> Facts:
     """The facts of a hypothesis' verdict, of this version or an earlier one."""
     plan, read = setting.plan, read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
     endpoint = plan.endpoint(verdict.endpoint)
-    parsed = [(parse(clause.text), clause) for clause in verdict.clauses]
-    clauses = [(clause, judged) for clause, judged in parsed if isinstance(clause, Comparison | Within | Is)]
+    # Parsed from the text: a verdict of an earlier version may have other clauses than its rule gives today.
+    judged_clauses = [(cast("Clause", parse(judged.text)), judged) for judged in verdict.clauses]
+    clauses = [pair for pair in judged_clauses if isinstance(pair[0], Comparison | Within | Is)]
     compared = tuple(_compare_p_values(verdict, clauses))
     others = {test for test in verdict.analyses if plan.reads(test, verdict.endpoint) != verdict.endpoint}
     own = [(clause, judged) for clause, judged in clauses if clause.field.test not in others]
@@ -184,9 +185,9 @@ def facts_of(setting: Setting, verdict: HypothesisVerdict) -> Facts:
         margin=_margin_of(verdict, own, good_direction(endpoint)),
         fallback=fallback if verdict.rule_holds is False and verdict.outcome != "invalid" else None,
         decided=decided,
-        unshown=size_unshown(setting, verdict),
+        unshown=size_unshown(setting, verdict, {clause: judged.holds for clause, judged in judged_clauses}),
         disagree=_disagreement(verdict, own_p, read),
-        apart=tuple(dict.fromkeys([*_apart(verdict, read, fallback, others), *_limits(margins)])),
+        apart=tuple(dict.fromkeys([*_apart(judged_clauses, read, fallback, others), *_limits(margins)])),
         ratios=tuple(_ratios(plan, verdict, clauses)),
         good=good_direction(endpoint),
         effects=tuple(_effects(setting, verdict)),
@@ -425,7 +426,7 @@ def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected aw
 
 
 def _apart(
-    verdict: HypothesisVerdict,
+    clauses: list[tuple[Clause, ClauseVerdict]],
     read: IntervalRead | None,
     fallback: EquivalenceFallback | None,
     others: set[str],
@@ -435,14 +436,9 @@ def _apart(
         yield from (-read.sesoi, read.sesoi)
     if fallback is not None and fallback.margin is not None:
         yield from (-fallback.margin, fallback.margin)
-    for judged in verdict.clauses:
-        clause = parse(judged.text)
-        if (
-            isinstance(clause, Is)
-            or not hasattr(clause, "field")
-            or clause.field.path[0] not in EFFECT_FIELDS
-            or clause.field.test in others
-        ):
+    for clause, judged in clauses:
+        is_about_difference = not isinstance(clause, Is) and clause.field.path[0] in EFFECT_FIELDS
+        if not is_about_difference or clause.field.test in others:
             continue
         limit = judged.threshold
         values = (limit.low, limit.high) if isinstance(limit, Span) else (limit,)

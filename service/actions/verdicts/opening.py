@@ -1,0 +1,59 @@
+"""Opening a record's rows: the runner unwraps the key of the plan; after the verdict it is released."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from service.actions.results import endings
+from service.actions.results.results import expected_total
+from service.domain.plans.preregistration import Preregistration
+from service.domain.results import sealing
+from service.domain.rules.settings import resolve
+from service.domain.verdicts.outcomes import Outcomes, Rows
+from service.domain.verdicts.records import VoidedBatch
+from service.domain.verdicts.stopping import up_to_stop
+from service.errors import Conflict
+from service.store.plans import plan_keys, plans
+from service.store.plans.populations import manifests_of
+from service.store.results import batches
+from service.store.verdicts import verdicts
+
+MAX_ROWS = 1_000_000
+"""Results that a request opens to compute with."""
+
+
+def unwrap_plan_key(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
+    """The private key of a locked plan. Only the runner holds `seal_private`."""
+    info = sealing.key_info(record.id, plans.first_sha256(session, record.id))
+    return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
+
+
+def open_outcomes(
+    session: Session, record: Preregistration, plan_private: bytes
+) -> tuple[Outcomes, tuple[VoidedBatch, ...]]:
+    """What is in of a locked plan, in the open, and the batches that do not count."""
+    outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
+    # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
+    # that was not struck on record.
+    for batch in batches.every(session, record.id, include_void=True):
+        if batch.void:
+            voided.append(VoidedBatch(batch=batch.sealed.sequence, reason=batch.void_reason or ""))
+        else:
+            placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
+            outcomes.place(placed)
+    return outcomes, tuple(voided)
+
+
+def open_rows(session: Session, record: Preregistration) -> Rows:
+    """The rows that a judged record was judged on, with the key that its verdict released.
+
+    Raises:
+        Conflict: `blinded`, `erased`, or more rows than a request computes with.
+    """
+    private, total = plan_keys.released(session, record.id), expected_total(record.plan)
+    if total > MAX_ROWS:
+        raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
+    outcomes, _voided = open_outcomes(session, record, private)
+    verdict = verdicts.get(session, record.project_id, record.id)
+    marks = () if verdict is None else verdict.marks
+    return up_to_stop(Rows(resolve(record.plan), manifests_of(session, record), outcomes, marks))[0]
