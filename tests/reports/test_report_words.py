@@ -22,6 +22,8 @@ from service.reports.verdict.markdown import print_markdown
 from service.reports.verdict.pdf import pdf_content, set_pdf
 from service.words import Language
 from service.words.catalogue import templates
+from service.words.punctuation import colon
+from tests.domain.sample import plan
 
 
 def report(**changes: Any) -> Report:
@@ -57,8 +59,9 @@ def test_warnings_that_stood_at_the_lock_stand_in_the_report(form: str, language
     finding = Finding(
         code="LEVEL_EXCEEDED", severity="warning", path="hypotheses[0].rule", message="it errs too often"
     )
-    warning = content._acknowledged(finding)
+    warning = content._acknowledged(plan(), finding)
     page = FORMS[form](report(warnings=[warning.model_dump()]), language)
+    assert f"`{escape('LEVEL_EXCEEDED') if form == 'tex' else 'LEVEL_EXCEEDED'}` H1{colon(language)}" in page
     assert words.say("acknowledged", language) in page
     write = escape if form == "tex" else str
     assert write("LEVEL_EXCEEDED") in page
@@ -66,6 +69,40 @@ def test_warnings_that_stood_at_the_lock_stand_in_the_report(form: str, language
     if language == "zh":
         assert "主张为假时" in page
     assert words.say("acknowledged", language) not in FORMS[form](report(warnings=[]), language)
+
+
+def test_a_warning_of_several_hypotheses_stands_once_with_their_names() -> None:
+    def warning(at: int, message: str) -> dict[str, Any]:
+        path = f"hypotheses[{at}].rule"
+        says = {"en": message, "zh": message}
+        return {"code": "LOW_POWER", "path": path, "of": f"H{at}", "says": says}
+
+    found = report(warnings=[warning(1, "few"), warning(2, "few"), warning(1, "few"), warning(2, "none")])
+    assert words.warning_lines(found, "en") == ["`LOW_POWER` H1, H2: few", "`LOW_POWER` H2: none"]
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_the_report_ends_with_the_commands_that_check_it(form: str, language: Language) -> None:
+    found = report()
+    page = FORMS[form](found, language)
+    assert words.say("check_title", language) in page
+    write = escape if form == "tex" else str
+    for command in (
+        f"forelock bundle {found.preregistration_id}",
+        f"forelock verify {found.preregistration_id}.zip",
+    ):
+        assert f"`{write(command)}`" in page
+
+
+@LANGUAGES
+@pytest.mark.parametrize("form", ["md", "html", "pdf"])  # a paper's file has no evidence card
+def test_evidence_that_scores_less_says_what_it_lacks(form: str, language: Language) -> None:
+    lacks = {"en": "every one names an equivalence test (not so: H1a)", "zh": "都指定了等价性检验"}
+    piece = {"title": {"en": "Equivalence", "zh": "等价"}, "score": 0, "lacks": [lacks]}
+    page = FORMS[form](report(evidence=[piece]), language)
+    assert words.say("lacks", language, what=lacks[language]) in page
+    assert "0 / 2" in page
 
 
 @LANGUAGES

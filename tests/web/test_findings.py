@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from service.domain.lint.lint import SECTIONS, lint
-from service.domain.plans.findings import warning
+from service.domain.plans.findings import name_at, warning
 from service.reports.findings import translate
-from service.web.preregistrations.findings_view import name_at, said_once
+from service.web.preregistrations.findings_view import said_once
 from service.words import say
 from tests.domain.sample import VALUE, findings, manifest, plan
 

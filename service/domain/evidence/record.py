@@ -29,7 +29,7 @@ from service.domain.rules.feeding import parameter, takes_one_arm
 from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
-from service.words import message
+from service.words import listed, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +178,14 @@ def _preregistration(known: Known) -> Piece:
 
 
 def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
-    named = bool(primary) and all(any(_is_paired(use) for use in _p_tests(setting)) for setting in primary)
+    paired = {setting.hypothesis.id: any(map(_is_paired, _p_tests(setting))) for setting in primary}
+    borne_out = {setting.hypothesis.id: asserts_claim(setting) for setting in primary}
     return piece(
         "paired_test",
         [
             _check_lock(known),
-            yes(
-                named,
-                message("evidence.paired_p"),
-            ),
-            yes(
-                bool(primary) and all(asserts_claim(setting) for setting in primary),
-                message("evidence.claim_borne_out"),
-            ),
+            _every("paired_p", paired),
+            _every("claim_borne_out", borne_out),
             _check_computed(
                 known,
                 [
@@ -227,9 +222,10 @@ def _is_equivalence(use: Use) -> bool:
 
 def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     sesoi = known.record.plan.sesoi or {}
-    margins = bool(primary) and all(
-        setting.hypothesis.endpoint in sesoi or setting.reference is not None for setting in primary
-    )
+    margins = {
+        setting.hypothesis.id: setting.hypothesis.endpoint in sesoi or setting.reference is not None
+        for setting in primary
+    }
     # an interval of one arm shows both that it reaches its reference and that it falls short of it
     tests = {
         setting.index: {id for id, use in setting.uses.items() if _is_equivalence(use)}
@@ -241,14 +237,19 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
         "equivalence",
         [
             _check_lock(known),
-            yes(margins, message("evidence.margin_locked")),
-            yes(
-                bool(primary) and all(tests.values()),
-                message("evidence.equivalence_named"),
+            _every("margin_locked", margins),
+            _every(
+                "equivalence_named",
+                {setting.hypothesis.id: bool(tests[setting.index]) for setting in primary},
             ),
-            yes(
-                all(asserts_claim(setting) for setting in primary if WANTED[setting.hypothesis.claim]),
-                message("evidence.margin_shown"),
+            _every(
+                "margin_shown",
+                {
+                    setting.hypothesis.id: asserts_claim(setting)
+                    for setting in primary
+                    if WANTED[setting.hypothesis.claim]
+                },
+                none=True,
             ),
             _check_computed(
                 known, [(setting, _tested(setting), tests[setting.index]) for setting in primary]
@@ -284,9 +285,9 @@ def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
         [
             _check_lock(known),
             declared,
-            yes(
-                bool(primary) and all(suited.values()),
-                message("evidence.interval_named"),
+            _every(
+                "interval_named",
+                {setting.hypothesis.id: bool(suited[setting.index]) for setting in primary},
             ),
             _check_computed(
                 known,
@@ -330,16 +331,29 @@ def _no_optional_stopping(known: Known) -> Piece:
     return piece("no_optional_stopping", checks, least=4)
 
 
+def _every(key: str, holds: Mapping[str, bool], *, none: bool = False) -> Check:
+    """Whether something holds of every hypothesis, and of which it does not. `none`: what is said of no hypothesis."""
+    without = [name for name, held in holds.items() if not held]
+    says = message(f"evidence.{key}")
+    if without:
+        says = message("evidence.not_so", says=says, hypotheses=listed(without, "lists.comma"))
+    return yes(not without if holds else none, says)
+
+
 def _check_computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
-    """Whether the verdict holds these fields of one of the tests; null before the verdict."""
+    """Whether the verdict holds these fields of one of the tests; null before the verdict.
+
+    Where no test is named nothing can be in the verdict: that is said by the check of the names.
+    """
     if known.verdict is None:
         return yes(None, message("evidence.computed_later"))
     judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
     held = all(
         any(_has(Answer.of(judged[setting.hypothesis.id].analyses, test).analysis, name) for test in tests)
         for setting, name, tests in wanted
+        if tests
     )
-    return yes(held and bool(wanted), message("evidence.computed"))
+    return yes(held and any(tests for _setting, _name, tests in wanted), message("evidence.computed"))
 
 
 def _has(analysis: Analysis, name: str) -> bool:

@@ -160,9 +160,9 @@ def _of_one_arm(verdict: HypothesisVerdict) -> Message:
         unit = analysis.text("against", "more", "unit")
         if total is not None and more is not None:
             unit_text = message(f"findings.{unit}")
-            return message(
-                "notes.one_arm_more", total=f"{about(total):,}", more=f"{about(more):,}", unit=unit_text
-            )
+            rounded = about(total)
+            further = rounded - (total - more)
+            return message("notes.one_arm_more", total=f"{rounded:,}", more=f"{further:,}", unit=unit_text)
     return message("notes.one_arm_told" if verdict.outcome == "supported" else "notes.size_unknown")
 
 
@@ -267,9 +267,9 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
 
 
 def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> Message:
-    """A size in words, beside the one that was."""
+    """A size in words, and how many more than there were: the size is rounded once, and the rest is subtracted."""
     population, total = measured(plan, verdict.population), about(size)
-    more = about(total - spread.units) if size > spread.units and total > spread.units else 0
+    more = total - spread.units if size > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
         items = about(round(size * spread.items))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field
 
+from service.domain.plans.plan import Plan
 from service.records import Record
 
 ADVICE = frozenset(
@@ -37,3 +39,16 @@ def error(code: str, path: str, message: str) -> Finding:
 def warning(code: str, path: str, message: str) -> Finding:
     """A finding that the lock has to acknowledge, unless it is advice."""
     return Finding(code=code, severity="warning", path=path, message=message)
+
+
+def name_at(plan: Plan, path: str) -> str:
+    """The id of what a path leads to; empty where it leads to nothing that has one.
+
+    Example:
+        `hypotheses[1].rule` of a plan whose second hypothesis is H1b is "H1b".
+    """
+    match = re.match(r"([a-z_]+)\[(\d+)\]", path)
+    section = None if match is None else getattr(plan, match[1], None)
+    if match is None or not isinstance(section, list | tuple) or int(match[2]) >= len(section):
+        return ""
+    return str(getattr(section[int(match[2])], "id", ""))

@@ -7,14 +7,16 @@ from datetime import date
 
 from pydantic import AwareDatetime, Field
 
+import service.words
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import Classification, RuleApplied
+from service.domain.evidence.card import Piece
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
 from service.domain.notes.said import Words, answers_in_words
-from service.domain.plans.findings import Finding
+from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.arms import ArmCard, one_line
 from service.domain.plans.sections.authors import Author
@@ -26,6 +28,7 @@ from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
 from service.reports.findings import translate
 from service.reports.verdict.tasks import TaskLine, tasks_of
+from service.words import LANGUAGES
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -122,6 +125,7 @@ class Acknowledged(Record):
 
     code: str
     path: str = Field(description="Where in the plan; empty for the whole of it.")
+    of: str = Field("", description="The id of what is there, such as a hypothesis; empty where it has none.")
     says: Words
 
 
@@ -166,6 +170,7 @@ class EvidenceLine(Record):
 
     title: Words
     score: int | None
+    lacks: tuple[Words, ...] = Field((), description="Why it does not score the most.")
 
 
 class ArmLine(Record):
@@ -239,10 +244,13 @@ def report_of(
             for hypothesis in verdict.hypotheses
         ),
         arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
-        warnings=tuple(_acknowledged(finding) for finding in findings if finding.severity == "warning"),
+        warnings=tuple(_acknowledged(plan, finding) for finding in findings if finding.severity == "warning"),
         deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
-        evidence=tuple(EvidenceLine(title=piece.title, score=piece.score) for piece in card.pieces),
+        evidence=tuple(
+            EvidenceLine(title=piece.title, score=piece.score, lacks=tuple(_lacks(piece)))
+            for piece in card.pieces
+        ),
         evidence_score=card.score,
         evidence_most=card.most,
         ledger=tuple(
@@ -267,10 +275,21 @@ def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> Dev
     )
 
 
-def _acknowledged(finding: Finding) -> Acknowledged:
+def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
     chinese = translate(finding.code, finding.message, "zh")
     zh = " ".join(filter(None, (chinese.text, chinese.english)))
-    return Acknowledged(code=finding.code, path=finding.path, says=Words(en=finding.message, zh=zh))
+    says = Words(en=finding.message, zh=zh)
+    return Acknowledged(code=finding.code, path=finding.path, of=name_at(plan, finding.path), says=says)
+
+
+def _lacks(piece: Piece) -> Iterator[Words]:
+    """What was looked at and does not hold, or is known by somebody's word alone."""
+    for check in piece.checks:
+        if check.by == "author" and check.holds:
+            en, zh = (service.words.say("evidence.by_author", language) for language in LANGUAGES)
+            yield Words(en=check.says.en + en, zh=check.says.zh + zh)
+        elif check.holds is False:
+            yield check.says
 
 
 def _hypothesis(

@@ -13,6 +13,7 @@ from service.domain.verdicts.words.reasons import multiplicity_message
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
+    check_line,
     embargo_line,
     interval_rows,
     outcome_word,
@@ -23,6 +24,7 @@ from service.reports.verdict.words import (
     standing_line,
     statistics_table,
     tasks_table,
+    warning_lines,
 )
 from service.words import Language
 from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
@@ -106,13 +108,13 @@ def print_latex(report: Report, language: Language = "en") -> str:
         body += list(_hypothesis(hypothesis, language))
     arms = [f"{arm.id}{colon(language)}{arm.says}" for arm in report.arms]
     body += list(_listed("arms", arms, language))
-    body += list(_listed("acknowledged", [f"`{w.code}` {w.says.zh if language == 'zh' else w.says.en}"
-                                          for w in report.warnings], language))  # fmt: skip
+    body += list(_listed("acknowledged", warning_lines(report, language), language))
     deviations = [
         f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
         for deviation in report.deviations
     ]
     body += list(_listed("deviations", deviations, language))
+    body += list(_listed("check_title", [check_line(report, language)], language))
     closing = (
         f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
     )

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from service.reports.prereg.text import code, paragraph, sentence, written
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
+    check_line,
     clause_rows,
     effect_lines,
     embargo_line,
+    evidence_lines,
     interval_rows,
     kind_word,
     outcome_word,
@@ -21,6 +23,7 @@ from service.reports.verdict.words import (
     statistics_of,
     statistics_table,
     tasks_table,
+    warning_lines,
 )
 from service.words import Language
 from service.words.punctuation import colon, pause, sentences
@@ -101,10 +104,7 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         yield "\n".join(f"- {code(arm.id)}{colon(language)}{_line(arm.says)}" for arm in report.arms)
     if report.warnings:
         yield f"## {say('acknowledged', language)}"
-        yield "\n".join(
-            f"- {code(warning.code)} {sentence(warning.says.zh if language == 'zh' else warning.says.en)}"
-            for warning in report.warnings
-        )
+        yield "\n".join(f"- {sentence(line)}" for line in warning_lines(report, language))
     yield f"## {say('deviations', language)}"
     yield "\n".join(
         f"{deviation.number}. {_line(deviation.title)}{colon(language)}{sentence(standing_line(deviation, language))}"
@@ -114,11 +114,9 @@ def _after(report: Report, language: Language) -> Iterator[str]:
     if lines:
         yield "\n".join([say("stays", language), "", *(f"- {sentence(line)}" for line in lines)])
     yield f"## {say('evidence', language)}{colon(language)}{report.evidence_score} / {report.evidence_most}"
-    yield "\n".join(
-        f"- {_line(piece.title.zh if language == 'zh' else piece.title.en)}{colon(language)}"
-        f"{'–' if piece.score is None else piece.score}"
-        for piece in report.evidence
-    )
+    yield "\n".join(f"- {sentence(line)}" for line in evidence_lines(report, language))
+    yield f"## {say('check_title', language)}"
+    yield check_line(report, language)
     yield f"## {say('timeline', language)}"
     yield "\n".join(
         f"- {entry.at.isoformat()} {kind_word(entry.kind, language)}{pause(language)}"

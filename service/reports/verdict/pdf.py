@@ -14,9 +14,11 @@ from service.reports.charts.draw import FONTS
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
+    check_line,
     clause_rows,
     effect_lines,
     embargo_line,
+    evidence_lines,
     interval_rows,
     kind_word,
     outcome_word,
@@ -29,6 +31,7 @@ from service.reports.verdict.words import (
     statistics_table,
     tasks_table,
     value,
+    warning_lines,
 )
 from service.words import Language
 from service.words.punctuation import colon, pause, sentences, stop
@@ -76,10 +79,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             }] if report.arms else []),
             *([{
                 "heading": say("acknowledged", language),
-                "lines": [
-                    in_pieces(f"`{warning.code}` {warning.says.zh if zh else warning.says.en}")
-                    for warning in report.warnings
-                ],
+                "lines": [*map(in_pieces, warning_lines(report, language))],
             }] if report.warnings else []),
             {
                 "heading": say("deviations", language),
@@ -91,13 +91,9 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "heading": f"{say('evidence', language)}{colon(language)}"
                 f"{report.evidence_score} / {report.evidence_most}",
-                "lines": [in_pieces(
-                    "  ·  ".join(
-                        f"{piece.title.zh if zh else piece.title.en} {'–' if piece.score is None else piece.score}"
-                        for piece in report.evidence
-                    )
-                )],
+                "lines": [*map(in_pieces, evidence_lines(report, language))],
             },
+            {"heading": say("check_title", language), "lines": [in_pieces(check_line(report, language))]},
             {
                 "heading": say("timeline", language),
                 "lines": [

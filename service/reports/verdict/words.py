@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import service.words
+from service.domain.evidence.card import MOST_PER_PIECE
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
@@ -15,7 +16,14 @@ from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.slices import beside_table
-from service.reports.verdict.content import DeviationLine, HypothesisReport, Interval, Report, TestFound
+from service.reports.verdict.content import (
+    DeviationLine,
+    EvidenceLine,
+    HypothesisReport,
+    Interval,
+    Report,
+    TestFound,
+)
 from service.stats.shared.declaring.sentences import level_text, p_text
 from service.words import Language, listed, message
 from service.words.catalogue import templates
@@ -320,6 +328,47 @@ def slice_marks(hypothesis: HypothesisReport) -> tuple[str, ...]:
     """How each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
     marks = {"pass": "holds", "fail": "fails", "cannot_tell": "unknown"}
     return () if hypothesis.slices is None else tuple(marks[one.outcome] for one in hypothesis.slices.slices)
+
+
+def warning_lines(report: Report, language: Language) -> list[str]:
+    """Warnings of the lock, each once: its code, whose it is, and what it says."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for warning in report.warnings:
+        text = warning.says.zh if language == "zh" else warning.says.en
+        names = said.setdefault((warning.code, text), [])
+        if warning.of and warning.of not in names:
+            names.append(warning.of)
+    comma = service.words.say("lists.comma", language)
+    return [
+        f"`{code}` {comma.join(names)}{colon(language)}{text}" if names else f"`{code}` {text}"
+        for (code, text), names in said.items()
+    ]
+
+
+def evidence_lines(report: Report, language: Language) -> list[str]:
+    """The pieces of evidence with their scores, and why one does not score the most."""
+    return [
+        f"{piece.title.zh if language == 'zh' else piece.title.en}{colon(language)}"
+        + pause(language).join(
+            filter(None, ("–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}",
+                          lacks_line(piece, language)))
+        )
+        for piece in report.evidence
+    ]  # fmt: skip
+
+
+def lacks_line(piece: EvidenceLine, language: Language) -> str:
+    """What a piece of evidence lacks; empty of one that lacks nothing."""
+    if not piece.lacks:
+        return ""
+    semicolon = service.words.say("lists.semicolon", language)
+    lacks = semicolon.join(lack.zh if language == "zh" else lack.en for lack in piece.lacks)
+    return say("lacks", language, what=lacks)
+
+
+def check_line(report: Report, language: Language) -> str:
+    """The commands by which a reader checks the record without the service."""
+    return say("check", language, id=report.preregistration_id)
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from service.domain.plans.findings import Finding
+from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 
 
@@ -38,16 +37,3 @@ def said_once(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...
         )
         for (code, message), paths in said.items()
     )
-
-
-def name_at(plan: Plan, path: str) -> str:
-    """The id of what a path leads to; empty where it leads to nothing that has one.
-
-    Example:
-        `hypotheses[1].rule` of a plan whose second hypothesis is H1b is "H1b".
-    """
-    match = re.match(r"([a-z_]+)\[(\d+)\]", path)
-    section = None if match is None else getattr(plan, match[1], None)
-    if match is None or not isinstance(section, list | tuple) or int(match[2]) >= len(section):
-        return ""
-    return str(getattr(section[int(match[2])], "id", ""))

@@ -18,7 +18,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.reports.evidence_card import print_card
 from tests.domain.evidence.claims_known import known
-from tests.domain.sample import NOW, manifests, plan
+from tests.domain.sample import NOW, VALUE, manifests, plan
 
 EQUIVALENCE = {
     "tests.1": {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
@@ -111,6 +111,17 @@ def test_a_piece_never_scores_more_than_the_record_proves(
 ) -> None:
     card = of_record(replace(known(changes, judged=True), **more))
     assert scores(card)[piece] == score
+
+
+def test_a_check_that_does_not_hold_of_every_hypothesis_names_those() -> None:
+    second = {**VALUE["hypotheses"][0], "id": "H2"}
+    card = of_record(known({**EQUIVALENCE, "hypotheses.1": second}, judged=True))
+    (piece,) = (piece for piece in card.pieces if piece.id == "equivalence")
+    lacking = [check.says for check in piece.checks if not check.holds]
+    assert [says.en for says in lacking] == [
+        "every primary hypothesis names an equivalence test (not so: H2)"
+    ]
+    assert "H2" in lacking[0].zh
 
 
 def test_a_plan_that_cannot_be_judged_yet_still_has_a_card() -> None:

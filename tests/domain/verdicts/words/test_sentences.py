@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from service.domain.notes.next_steps import about
 from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.notes.said import Words
 from service.domain.notes.winners_curse import exaggeration
@@ -386,7 +385,7 @@ def test_the_size_for_the_observed_difference_has_about_the_power_it_says() -> N
         power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
         assert 0.77 <= power <= 0.9, (counts, size, power)
         if size > n:
-            assert f"({about(size - n):,} more than here)" in found.next.en
+            assert f"({size - n:,} more than here)" in found.next.en
 
 
 def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference() -> None:
