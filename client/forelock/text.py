@@ -61,6 +61,38 @@ def verdict_text(
     return "\n\n".join([*marks, *blocks, *voided])
 
 
+def judged_plan_text(verdict: Json, words: Json | None, say: Say = ENGLISH) -> str:
+    """Which plan was judged, what happened since its lock, and the warnings it was locked with.
+
+    Empty of a service of an earlier version, which tells none of it beside a verdict.
+    """
+    if not words or "version" not in words:
+        return ""
+    return "\n".join(hanging(line, "", "  ") for line in _judged_plan(verdict, words, say) if line)
+
+
+def _judged_plan(verdict: Json, words: Json, say: Say) -> Iterable[str]:
+    locked = plain(words.get("locked_at") or "")[:16].replace("T", " ")
+    yield say(
+        "plan_of_verdict",
+        id=plain(verdict.get("preregistration_id") or ""),
+        version=words["version"],
+        locked=f"{locked} UTC",
+        sha256=plain(verdict.get("plan_sha256") or ""),
+    )
+    yield plain((words.get("since_lock") or {}).get(say.language) or "")
+    named: dict[str, list[str]] = {}
+    for warning in words.get("warnings") or ():
+        names = named.setdefault(plain(warning["code"]), [])
+        if warning.get("of") and plain(warning["of"]) not in names:
+            names.append(plain(warning["of"]))
+    warnings = [
+        say("with_note", name=code, note=", ".join(names)) if names else code for code, names in named.items()
+    ]
+    if warnings:
+        yield say("warnings_at_lock", warnings=", ".join(warnings))
+
+
 def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:
     """What stands against the verdict: its own lines in English, those of its sentences in another language."""
     told = words.get("marks") or ()
@@ -90,7 +122,8 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
     explain = explain or not line
     lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
-        lines = [hanging(line, f"{name}: ", "    ")] + ([_wrapped(rest)] if rest else [])
+        ship = plain((spoken.get("ship") or {}).get(say.language) or "")
+        lines = [hanging(line, f"{name}: ", "    "), *map(_wrapped, filter(None, (rest, ship)))]
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
     if say.language != "en":
         sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
@@ -113,6 +146,9 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
         )
         reason = in_language(why.get(clause["text"]), clause.get("reason"), say)
         lines.append(say("with_note", name=clause_line, note=reason) if reason else clause_line)
+    if clauses and "n_planned" in hypothesis:
+        n, planned = (hypothesis[name] for name in ("n", "n_planned"))
+        lines.append(_wrapped(say("judged_on", n=n, planned=planned)))
     if hypothesis.get("reason") and explain:
         reason = in_language(spoken.get("reason"), hypothesis["reason"], say)
         lines.append(_wrapped(say("because", reason=reason)))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from forelock.text import Bar, findings_text, mask, plain, verdict_text
+from forelock.text import Bar, findings_text, judged_plan_text, mask, plain, verdict_text
 
 
 class Terminal(io.StringIO):
@@ -98,6 +98,7 @@ WORDS = {
     "hypothesis": "H",
     "headline": {"en": "B did not beat A: +1.00 pp, rule not met", "zh": ""},
     "open": {"en": "Not shown: that they are equal.", "zh": ""},
+    "ship": {"en": "Safe to ship? This record does not say.", "zh": ""},
     "next": {"en": "Next: run more items.", "zh": ""},
 }
 HYPOTHESIS = {
@@ -105,6 +106,8 @@ HYPOTHESIS = {
     "outcome": "not_supported",
     "sentence": "H is not supported: the rule `m.p < 0.05` is false.",
     "rule": "m.p < 0.05",
+    "n": 95,
+    "n_planned": 100,
     "clauses": [{"text": "m.p < 0.05", "observed": 0.2, "threshold": 0.05, "holds": False}],
     "analyses": {"m": {"analysis": {"sentence": "p = 0.200, so equality is not rejected."}}},
 }
@@ -115,7 +118,9 @@ def test_a_verdict_with_words_begins_with_its_headline_and_says_nothing_twice():
     assert told.splitlines() == [
         "H: B did not beat A: +1.00 pp, rule not met",
         "  Not shown: that they are equal.",
+        "  Safe to ship? This record does not say.",
         "    fails  m.p < 0.05  observed 0.2",
+        "  judged on 95 of 100 planned items",
         "  Next: run more items.",
     ]
 
@@ -125,6 +130,30 @@ def test_explain_adds_the_whole_sentence_and_those_of_the_tests():
     assert told.startswith("H: B did not beat A")
     assert "H is not supported: the rule" in told
     assert "m: p = 0.200" in told
+
+
+def test_a_verdict_tells_its_plan_what_happened_since_the_lock_and_its_warnings():
+    verdict = {"preregistration_id": "p1", "plan_sha256": "ab" * 32}
+    warnings = [
+        {"code": "LOW_POWER", "of": "H1"},
+        {"code": "LOW_POWER", "of": "H2"},
+        {"code": "LOW_POWER", "of": "H2"},
+        {"code": "NO_SEED", "of": ""},
+    ]
+    words = {
+        "version": 2,
+        "locked_at": "2026-11-28T08:51:12Z",
+        "since_lock": {"en": "Since the lock: nothing.", "zh": ""},
+        "warnings": warnings,
+    }
+    assert judged_plan_text(verdict, words).splitlines() == [
+        "Plan p1, version 2, locked 2026-11-28 08:51 UTC, SHA-256",
+        f"  {'ab' * 32}",
+        "Since the lock: nothing.",
+        "Warnings at the lock: LOW_POWER (H1, H2), NO_SEED",
+    ]
+    assert judged_plan_text(verdict, {**words, "warnings": []}).splitlines()[-1] == "Since the lock: nothing."
+    assert judged_plan_text(verdict, None) == judged_plan_text(verdict, {"hypotheses": []}) == ""
 
 
 def test_what_no_xml_may_hold_is_no_part_of_a_line():

@@ -249,6 +249,8 @@ def test_a_judged_page_shows_everything(reader, keep):
         record.plan_sha256,
         "FEW_CLUSTERS talks Only <8> clusters.",
         "Judged 2027-01-06 09:00:00 UTC",
+        "Safe to ship? This record does not say: no hypothesis claims that",
+        "Since the lock: the plan was not amended; no deviation was filed;",
     ):
         assert words in outline.text
     assert "<code>delta &lt;b&gt;</code> of H1a" in reader.get("/preregistrations/p1").text

@@ -61,7 +61,9 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     say = say_of(options)
     text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say)
     check = say("check_verdict", id=text.plain(options.id))
-    show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture, check))))
+    plan = text.judged_plan_text(verdict, words, say)
+    ending = "\n".join(filter(None, (plan, check)))
+    show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture, ending))))
     return text.exit_code(verdict)
 
 

@@ -23,6 +23,13 @@ CARD = of_json("evidence_card")
 SENTENCES: dict[str, Any] = {
     "preregistration_id": "9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
     "verdict_sha256": "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184",
+    "version": 1,
+    "locked_at": "2027-01-04T09:00:00Z",
+    "since_lock": {
+        "en": "Since the lock: the plan was not amended; no deviation was filed; nobody opened outcomes before the "
+        "verdict; no results were struck.",
+        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前无人打开结果；没有结果作废。",
+    },
     "hypotheses": [
         {
             "hypothesis": "H1a",
@@ -32,6 +39,11 @@ SENTENCES: dict[str, Any] = {
                 "zh": "未能表明 C3 优于 C1：+0.40 个百分点，规则不成立",
             },
             "open": {"en": "Not shown: that they are equal.", "zh": "未表明：两组相同。"},
+            "ship": {
+                "en": "Safe to ship? This record does not say: no hypothesis claims that C3 is no worse than C1 in "
+                "accuracy.",
+                "zh": "能否放心上线？本记录没有回答：没有假设主张 C3 在 accuracy 上不比 C1 差。",
+            },
             "sentences": {
                 "en": "H1a is not supported: the rule `delta >= 2.0 pp` is false (`delta >= 2.0 pp` does not hold). C3 "
                 "minus C1 in accuracy on longmemeval is +0.40 pp (n = 500). This does not show that the arms are "

@@ -50,6 +50,10 @@ class HypothesisSentences(Record):
         description="The outcome as a person would say it: the arms, the estimate with its interval, and the rule."
     )
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
+    ship: Words = Field(
+        Words(en="", zh=""),
+        description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
+    )
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
@@ -81,6 +85,7 @@ def _sentences(
         outcome=verdict.outcome,
         headline=in_words(first.line),
         open=in_words(first.open),
+        ship=in_words(first.ship),
         sentences=Words(en=verdict.sentence, zh=sentence(setting, verdict, marks, "zh")),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),

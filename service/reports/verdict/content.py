@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
@@ -15,7 +16,8 @@ from service.domain.evidence.card import Piece
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
-from service.domain.notes.said import Words, answers_in_words
+from service.domain.notes.said import Words, answers_in_words, in_words
+from service.domain.notes.since_lock import since_lock
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.arms import ArmCard, one_line
@@ -100,6 +102,10 @@ class HypothesisReport(Record):
     outcome: Outcome
     headline: Words = Field(description="The outcome as a person would say it.")
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
+    ship: Words = Field(
+        Words(en="", zh=""),
+        description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
+    )
     sentences: Words
     next: Words
     reason: str | None
@@ -196,6 +202,9 @@ class Report(Record):
     judged_at: AwareDatetime
     multiplicity: str
     marks: tuple[Words, ...] = Field(description="What stands against it, for good.")
+    since_lock: Words = Field(
+        Words(en="", zh=""), description="What happened to the record since its lock, in a sentence."
+    )
     hypotheses: tuple[HypothesisReport, ...]
     arms: tuple[ArmLine, ...] = Field(
         (), description="What stands behind the arms, as the plan describes it."
@@ -239,12 +248,15 @@ def report_of(
         judged_at=verdict.judged_at,
         multiplicity=verdict.multiplicity,
         marks=card.marks,
+        since_lock=in_words(
+            since_lock(Counter(receipt.kind for receipt, _at in happened), len(verdict.voided_batches))
+        ),
         hypotheses=tuple(
             _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses
         ),
         arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
-        warnings=tuple(_acknowledged(plan, finding) for finding in findings if finding.severity == "warning"),
+        warnings=acknowledged(plan, findings),
         deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(
@@ -273,6 +285,11 @@ def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> Dev
         classification=deviation.classification,
         decided_by=decisions[-1].reviewer if decisions else None,
     )
+
+
+def acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowledged, ...]:
+    """The warnings among what lint said at the lock."""
+    return tuple(_acknowledged(plan, finding) for finding in findings if finding.severity == "warning")
 
 
 def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
@@ -309,6 +326,7 @@ def _hypothesis(
         sesoi=None if margin is None else float(margin.exact()),
         headline=only if sentences is None else sentences.headline,
         open=Words(en="", zh="") if sentences is None else sentences.open,
+        ship=Words(en="", zh="") if sentences is None else sentences.ship,
         sentences=only if sentences is None else sentences.sentences,
         next=Words(en="", zh="") if sentences is None else sentences.next,
         arms=tuple(arms),

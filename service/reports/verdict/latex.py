@@ -102,6 +102,7 @@ def print_latex(report: Report, language: Language = "en") -> str:
     ]
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))
+    body += [_sentence(report.since_lock.zh if language == "zh" else report.since_lock.en), ""]
     body += list(_summary(report, language))
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
@@ -127,11 +128,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, and what was not shown."""
-    line, rest = (
-        words.zh if language == "zh" else words.en for words in (hypothesis.headline, hypothesis.open)
+    line, rest, ship = (
+        words.zh if language == "zh" else words.en
+        for words in (hypothesis.headline, hypothesis.open, hypothesis.ship)
     )
     yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_sentence(line)}}}\\\\"
-    yield from (_sentence(rest), "")
+    yield from (_sentence(sentences((rest, ship), language)), "")
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:

@@ -43,6 +43,8 @@ def print_markdown(report: Report, language: Language = "en") -> str:
             )
         )
     parts += [part for hypothesis in report.hypotheses for part in _lead(hypothesis, language)]
+    if report.since_lock.en:
+        parts.append(sentence(report.since_lock.zh if language == "zh" else report.since_lock.en))
     parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
     parts += _after(report, language)
     return "\n\n".join(parts) + "\n"
@@ -54,6 +56,8 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     yield f"**{_line(hypothesis.id)}{colon(language)}{headline}**"
     if hypothesis.open.en:
         yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
+    if hypothesis.ship.en:
+        yield sentence(hypothesis.ship.zh if language == "zh" else hypothesis.ship.en)
 
 
 def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:

@@ -67,9 +67,11 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
                 "open": in_pieces(_of(hypothesis.open, language)),
+                "ship": in_pieces(_of(hypothesis.ship, language)),
             }
             for hypothesis in report.hypotheses
         ],
+        "since_lock": in_pieces(_of(report.since_lock, language)),
         "marks": [in_pieces(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
         "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [

@@ -124,6 +124,7 @@ def _judged(
         label=say(OUTCOMES[judged.outcome]),
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
+        ship=text_of(first.ship, say.language),
         strip=strip,
         slice_strips=tuple(strips_of([*_slice_figures(judged)])),
         sentence=text,

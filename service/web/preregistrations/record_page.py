@@ -13,6 +13,7 @@ from service.actions.plans import families, namings
 from service.actions.results import unblinding
 from service.actions.results.results import expected_total
 from service.actions.verdicts import reports
+from service.actions.verdicts.since_lock import since_lock_of
 from service.api.http.shared import services
 from service.domain.access import Key
 from service.domain.ledger import Kind
@@ -130,6 +131,7 @@ def page_of_record(
         erasure=sealed.erasure,
         links=elsewhere,
         arms=namings.plan_of(session, record).arm_cards or (),
+        since_lock=None if verdict is None else since_lock_of(session, record, verdict),
         say=say,
     )
 

@@ -29,6 +29,7 @@ from service.web.preregistrations.views import (
     Page,
     Progress,
 )
+from service.words import Message
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -85,6 +86,7 @@ def page_of(
     erasure: Erasure | None = None,
     links: Sequence[Link] = (),
     arms: Sequence[ArmCard] = (),
+    since_lock: Message | None = None,
     say: Say = ENGLISH,
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed.
@@ -109,6 +111,7 @@ def page_of(
         warnings=said_once(plan, (finding for finding in record.lint or () if finding.severity == "warning")),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
+        since_lock="" if since_lock is None else since_lock.text(say.language),
         voided=()
         if verdict is None
         else tuple((batch.batch, batch.reason) for batch in verdict.voided_batches),

@@ -42,6 +42,8 @@ class JudgedView:
     """The outcome as a person would say it."""
     open: str
     """What was not shown; empty where nothing is to be said."""
+    ship: str
+    """Whether it is safe to ship, as far as this can say; empty of a claim about one arm."""
     strip: Strip | None
     """The interval of the headline as a picture; None where it has none."""
     slice_strips: tuple[Strip | None, ...]
@@ -112,6 +114,8 @@ class Page:
     """Lint's at the lock: acknowledged there, or advice."""
     progress: Progress | None
     timeline: tuple[TimeView, ...]
+    since_lock: str
+    """What happened since the lock, once it is judged; else empty."""
     voided: tuple[tuple[int, str], ...]
     marks: tuple[str, ...]
     overdue: bool

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Response
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from service.actions.plans import families
 from service.actions.verdicts import evidence as actions
+from service.actions.verdicts.since_lock import since_lock_of
 from service.api.examples import evidence as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
@@ -18,8 +19,9 @@ from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.evidence.paper_checklist import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
 from service.domain.notes.notes import HypothesisSentences, marks_in_words
-from service.domain.notes.said import Words
+from service.domain.notes.said import Words, in_words
 from service.domain.plans.family import FamilyPlace
+from service.reports.verdict.content import Acknowledged, acknowledged
 from service.store.plans import preregistrations
 
 routes = router("evidence")
@@ -32,6 +34,12 @@ class VerdictInWords(View):
     verdict_sha256: str = Field(description="Of the stored verdict, which these words leave as it is.")
     hypotheses: list[HypothesisSentences]
     marks: list[Words] = Field([], description="What stands against the verdict, for good.")
+    version: int = Field(1, description="Of the plan that was judged.")
+    locked_at: AwareDatetime | None = Field(None, description="When that plan was locked.")
+    since_lock: Words = Field(
+        Words(en="", zh=""), description="What happened to the record since its lock, in a sentence."
+    )
+    warnings: list[Acknowledged] = Field([], description="Warnings on record at the lock.")
     family: FamilyPlace | None = Field(
         None, description="Which registration on these items in this project it is."
     )
@@ -82,6 +90,10 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             verdict_sha256=verdict.sha256,
             hypotheses=list(actions.in_words(session, record, verdict.read())),
             marks=list(marks_in_words(verdict.read())),
+            version=record.version,
+            locked_at=record.locked_at,
+            since_lock=in_words(since_lock_of(session, record, verdict.read())),
+            warnings=list(acknowledged(record.plan, record.lint or ())),
             family=families.place_of(session, record),
         )
     )

@@ -33,6 +33,7 @@ from service.domain.verdicts.words.one_arm import (
     shows_short,
 )
 from service.domain.verdicts.words.reasons import reason_message
+from service.domain.verdicts.words.shipping import shipping
 from service.words import Listed, Message, Value, listed, message
 
 
@@ -59,6 +60,8 @@ class Headline:
     """Outcome, arms, estimate with its interval, cost where a rule asks it; without a full stop."""
     open: Value
     """What was not shown, as a sentence; empty where the line says all."""
+    ship: Value = ""
+    """Whether it is safe to ship, as far as this can say; empty of a claim about one arm."""
     figure: Figure | None = None
     """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
 
@@ -66,7 +69,7 @@ class Headline:
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
-    return Headline(words.line(), words.open(), words.figure())
+    return Headline(words.line(), words.open(), words.ship(), words.figure())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,17 @@ class _Words:
             note = verdict.claim == "non_inferiority" and verdict.outcome != "equivalent"
             key = "margin_note" if note else "margin_within"
             margin_text = "" if margin is None else message(f"headlines.{key}", margin=margin)
-        about = self.facts.about
         return message(
             f"headlines.{verdict.claim}_{self._way()}",
             candidate=verdict.candidate,
             baseline=against(verdict, self.facts),
             margin=margin_text,
-            about="" if about == "mean" else message(f"headlines.about_{about}"),
+            about=self._about(),
         )
+
+    def _about(self) -> Value:
+        about = self.facts.about
+        return "" if about == "mean" else message(f"headlines.about_{about}")
 
     def _way(self) -> str:
         """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one."""
@@ -263,6 +269,14 @@ class _Words:
         if verdict.claim == "non_inferiority":
             return self._open_better()
         return self._open_size()
+
+    def ship(self) -> Value:
+        """What this says of shipping the candidate."""
+        low, high = self._ends()
+        behind = None
+        if self._way() == "behind" and low is not None and high is not None:
+            behind = self._span(low, high)
+        return shipping(self.setting, self.verdict, margin=self._margin(), about=self._about(), behind=behind)
 
     def _undecided(self) -> Listed:
         """The clauses that are unknown, those of one reason together."""

@@ -1,0 +1,72 @@
+"""Whether it is safe to ship, as far as a verdict can say: that the candidate is no worse, or that nobody asked.
+
+A rule that does not hold shows nothing of the kind, and nor does an interval that no rule reads: only a claim of no
+worse, of equivalence or of better says something, and only of its own endpoint.
+"""
+
+from __future__ import annotations
+
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.records import HypothesisVerdict
+from service.words import Value, listed, message
+
+ASKS = ("non_inferiority", "equivalence")
+"""Claims that say how much worse the candidate may be."""
+
+
+def shipping(
+    setting: Setting, verdict: HypothesisVerdict, *, margin: Value | None, about: Value, behind: Value | None
+) -> Value:
+    """What a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
+
+    Args:
+        margin: the one that was shown, or that the claim asks for; None where there are several.
+        about: what the claim is about, where that is not the means.
+        behind: the interval, where all of it lies on the worse side.
+
+    Example:
+        A superiority claim that does not hold, beside no other: "Safe to ship? This record does not say: no hypothesis
+        claims that bm25 is no worse than words in hit@1."
+    """
+    if verdict.reference is not None or verdict.baseline is None:
+        return ""
+    if verdict.outcome == "invalid":
+        return message("headlines.ship_invalid")
+    values: dict[str, Value] = {
+        "candidate": verdict.candidate,
+        "baseline": verdict.baseline,
+        "endpoint": verdict.endpoint,
+        "margin": message("headlines.the_margin") if margin is None else margin,
+        "about": about,
+    }
+    asks = verdict.claim in ASKS
+    if verdict.outcome == "equivalent" or (verdict.outcome == "supported" and asks):
+        return message(f"headlines.ship_no_worse{_lost(verdict)}", **values)
+    if verdict.outcome == "supported":
+        return message(f"headlines.ship_better{_lost(verdict)}", **values)
+    if behind is not None:
+        return message("headlines.ship_behind", span=behind, **values)
+    if asks:
+        return message("headlines.ship_open", **values)
+    others = _asking(setting, verdict)
+    if others:
+        return message(
+            "headlines.ship_elsewhere", hypotheses=listed(others, "lists.comma"), count=len(others)
+        )
+    return message("headlines.ship_unasked", **values)
+
+
+def _lost(verdict: HypothesisVerdict) -> str:
+    """Where a slice is shown to lose more than the plan allows, the sentence ends with that."""
+    return "_slices" if verdict.slices is not None and verdict.slices.outcome == "fail" else ""
+
+
+def _asking(setting: Setting, verdict: HypothesisVerdict) -> list[str]:
+    """Other hypotheses that claim no worse of the same arms, endpoint and items."""
+    return [
+        other.id
+        for other in setting.plan.hypotheses or ()
+        if other.claim in ASKS
+        and (other.candidate, other.baseline, other.endpoint, other.population)
+        == (verdict.candidate, verdict.baseline, verdict.endpoint, verdict.population)
+    ]

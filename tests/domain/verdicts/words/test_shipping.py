@@ -1,0 +1,69 @@
+"""Whether it is safe to ship: what a verdict can say of it, and plainly that it says nothing where nobody asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.domain.rules.settings import resolve
+from service.domain.verdicts.words.headline import headline
+from service.words import text_of
+from tests.domain.sample import VALUE, binary, outcomes, plan, verdict_of
+
+EQUIVALENCE = {
+    "tests.1": {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
+    "hypotheses.0.equivalence": "eq",
+}
+BY_RULE = {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": "m.ci within (-2 pp, 2 pp)"}
+NO_WORSE = {"hypotheses.0.claim": "non_inferiority", "hypotheses.0.rule": "m.ci.low > -2 pp"}
+ALSO_NO_WORSE = {
+    "hypotheses.1": {
+        **VALUE["hypotheses"][0], "id": "H2", "claim": "non_inferiority", "rule": "m.ci.low > -2 pp",
+    },
+}  # fmt: skip
+
+
+def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: Any = "en") -> str:
+    changes = {"populations.0.n": counts[0], **changes}
+    verdict = verdict_of(changes, outcomes(*binary(*counts))).hypotheses[0]
+    return text_of(headline(resolve(plan(changes)).require(verdict.id), verdict).ship, language)
+
+
+@pytest.mark.parametrize(
+    ("changes", "counts", "says"),
+    [
+        ({}, (500, 300, 40, 10), "As far as accuracy goes: C2 is shown to be better."),
+        (
+            {},
+            (500, 200, 30, 20),
+            "This record does not say: no hypothesis claims that C2 is no worse than C1 in accuracy.",
+        ),
+        ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
+        (
+            EQUIVALENCE,
+            (4000, 2000, 20, 20),
+            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out.",
+        ),
+        (
+            NO_WORSE,
+            (4000, 2000, 20, 20),
+            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out.",
+        ),
+        (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
+        (BY_RULE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
+        (ALSO_NO_WORSE, (500, 200, 30, 20), "That is what H2 asks."),
+    ],
+)
+def test_a_verdict_says_what_it_can_of_shipping(
+    changes: dict[str, Any], counts: tuple[int, int, int, int], says: str
+) -> None:
+    assert ships(changes, counts) == f"Safe to ship? {says}"
+    assert ships(changes, counts, "zh").startswith("能否放心上线？")
+
+
+def test_a_claim_about_other_items_does_not_answer_for_these() -> None:
+    elsewhere = {**ALSO_NO_WORSE, "hypotheses.1": {**ALSO_NO_WORSE["hypotheses.1"], "candidate": "C3"}}
+    verdict = verdict_of({"populations.0.n": 500}, outcomes(*binary(500, 200, 30, 20))).hypotheses[0]
+    setting = resolve(plan({"populations.0.n": 500, **elsewhere})).require(verdict.id)
+    assert "This record does not say" in text_of(headline(setting, verdict).ship, "en")
