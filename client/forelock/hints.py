@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ class Way(Generic[T]):
     choices: T
     when: str = ""
     """What has to be so of the data, which no file tells."""
+
+
+def spelled(option: str, value: str) -> str:
+    """An option as a shell takes it: a value that begins with a dash would be read as another option."""
+    joint = "=" if value.startswith("-") else " "
+    return f"--{option}{joint}{shlex.quote(value)}"
 
 
 class Refused(FileFault, Generic[T]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_noise_of_two_says_its_number_for_programs_as_the_others_do(shell):
     gated = json.loads(shell("gate", "a.csv", "b.csv", "--json")[1])["answer"]
     assert told.keys() == {*gated, "se"}
     assert all(told[part] == gated[part] for part in ("estimate", "level", "unit", "n"))
+
+
+def test_what_is_computed_here_takes_one_thread_per_product(shell, monkeypatch):
+    written({"a.csv": rows([1, 0, 1, 1] * 9).encode()})
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert shell("score", "a.csv")[0] == 0
+    assert os.environ.pop("OPENBLAS_NUM_THREADS") == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "3"  # as somebody said it
 
 
 def test_a_system_goes_by_the_name_of_its_file_in_every_question_of_one(shell):

@@ -61,7 +61,7 @@ def test_a_file_for_each_system_asks_the_same():
         (WIDE.splitlines()[0], "holds no results|no column|has no column"),
         (WIDE + "e,1\n", "line 6: has 2 cells where the header has 4"),
         (WIDE.replace("y", "x"), "names a column twice"),
-        ("item_id,x\na,1\n", "no column 'value'|takes two systems or more and there are: results.csv"),
+        ("item_id,x\na,1\n", "no column 'value'|takes two systems or more, and holds one: results.csv"),
         (LONG + "a,x,1,p\n", "have the id and replicate of another"),
     ],
 )

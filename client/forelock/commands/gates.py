@@ -200,13 +200,14 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
     if isinstance(client, Local):
         raise FileFault("a plan is kept by a service: name it with --url or FORELOCK_URL, and a key")
     from forelock.import_files import Packed, imports_of
+    from forelock.questions.tables.choices import Choices
 
     plan = client.preregistration(options.plan)["plan"]
     hypotheses = plan.get("hypotheses") or ()
-    arms = {(hypothesis["baseline"], hypothesis["candidate"]) for hypothesis in hypotheses}
+    arms: set[tuple[str, ...]] = {(claim["baseline"], claim["candidate"]) for claim in hypotheses}
     if options.arms is not None:
-        arms = {tuple(options.arms.split(",", 1))}
-    if len(arms) != 1 or len(options.inputs) != 2:
+        arms = {tuple(Choices.of(options).names)}
+    if len(arms) != 1 or len(next(iter(arms))) != 2 or len(options.inputs) != 2:
         raise FileFault("name two files, and with --arms BASELINE,CANDIDATE the plan's arms that they are of")
     section = plan.get("import") or {}
     for path, arm in zip(options.inputs, next(iter(arms)), strict=True):

@@ -15,7 +15,7 @@ from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.tables.choices import Choices, Opened
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import named_shortly, two
+from forelock.questions.tables.systems import is_empty, named_shortly, two
 from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
@@ -49,11 +49,14 @@ def read_runs(
 
     def choose(reading: Reading, wanted: Choices) -> Reading:
         held = {system.name: system for system in named_shortly(reading)}
-        if wanted.arms in held:
-            return replace(reading, systems=[held[wanted.arms]])
-        if wanted.arms is None and len(held) == 1:
-            return replace(reading, systems=list(held.values()))
-        return two(reading, wanted)
+        name = next(iter(held)) if wanted.arms is None and len(held) == 1 else wanted.arms
+        if name not in held:
+            return two(reading, wanted)
+        if is_empty(held[name]):
+            raise FileFault(
+                f"{reading.opened.name}: there is no result of {name}; see why its runs gave none"
+            )
+        return replace(reading, systems=[held[name]])
 
     sides = [[path] for path in paths]
     return read_for(asked_of, sides, choices, choose, lambda taken: run(request_of(taken)), prepare=_prepared)
@@ -89,7 +92,9 @@ def request_of(reading: Reading) -> Json:
     cells = [cells_of(system) for system in reading.systems]
     item_ids = _in_all(cells)
     if not item_ids:
-        raise FileFault(f"{reading.opened.name}: no item has a run in every arm")
+        raise FileFault(
+            f"{reading.opened.name}: no item has a run in every arm: name where the item ids stand (--set item_id=…)"
+        )
     request: Json
     if len(cells) == 1:
         values = [

@@ -51,7 +51,9 @@ def paired(systems: Sequence[System]) -> Json:
     means = [system.means() for system in systems]
     both = [item_id for item_id in means[0] if all(item_id in others for others in means)]
     if not both:
-        raise FileFault("the files have no item in common")
+        raise FileFault(
+            f"no item of '{systems[0].name}' is in '{systems[1].name}': name where the item ids stand (--set item_id=…)"
+        )
     pilot: Json = {
         name: [own[item_id] for item_id in both]
         for name, own in zip(("baseline", "candidate"), means, strict=True)

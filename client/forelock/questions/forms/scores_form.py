@@ -35,7 +35,7 @@ def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
     worst = next(outcome for outcome in _WORST if outcome in outcomes)
     return Form(
         question="score",
-        headline=_headline(scored, outcomes, say),
+        headline=_headline(scored, outcomes, len(answers), say),
         open=say("compares_none"),
         mark={"meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}.get(worst, "📏"),
         answer={"outcome": worst, "systems": [{"name": name, **brief_of(answer)} for name, answer in scored]},
@@ -43,14 +43,16 @@ def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
         parts=[("system", line) for line in _lines(answers, scored, say)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),
         cautions=[*_cautions(scored, say)],
-        next=say("next_rank"),
+        next=say("next_rank" if len(scored) > 1 else "next_unscored"),
         status=say("exploratory"),
     )
 
 
-def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], say: Say) -> str:
+def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: int, say: Say) -> str:
     (first, best), (last, least) = scored[0], scored[-1]
     ends = {"best": _score(first, best, say), "least": _score(last, least, say)}
+    if len(scored) == 1 and best["against"] is None:
+        return say("scores_one", of=n, best=ends["best"])
     if best["against"] is None:
         return say("scores", n=len(scored), **ends)
     threshold = show_level(best["against"]["threshold"], points=best["points"])

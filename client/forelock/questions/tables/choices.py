@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +28,9 @@ class Choices:
     slice: str | None = None
     suite: str | None = None
     arms: str | None = None
-    """The systems by name, with commas between them."""
+    """The systems by name, with commas between them; a name that has one stands in double quotes."""
+    names_by: str = "arms"
+    """The option of the command that names systems: of a question to one, `arm`."""
     form: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
@@ -35,6 +39,8 @@ class Choices:
     """Lower values are better; None: the files may say it."""
     allowed: tuple[str, ...] = ()
     """Aspects in which results may differ."""
+    fills: bool = False
+    """A result that is not there counts as failed."""
     takes_suite: bool = False
     """The command has an option `--suite`."""
     together: Mapping[str, Any] = field(default_factory=dict)
@@ -53,10 +59,12 @@ class Choices:
         return cls(
             **labels,
             takes_suite="suite" in given,
+            fills=given.get("missing") == "fail",
             metric=given.get("metric"),
             lower=given.get("lower"),
             allowed=tuple(given.get("allow_different") or ()),
             arms=arms,
+            names_by="arm" if "arm" in given else "arms",
             form=given.get("format"),
             fields={_SYNONYMS.get(name, name): value for name, value in fields.items()},
         )
@@ -70,7 +78,17 @@ class Choices:
     @property
     def names(self) -> list[str]:
         """The systems that are named."""
-        return [] if self.arms is None else [name.strip() for name in self.arms.split(",")]
+        if self.arms is None:
+            return []
+        read = csv.reader([self.arms.replace("\n", " ")], skipinitialspace=True)
+        return [name.strip() for name in next(read, [""])]
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names as `Choices.names` reads them."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.columns import TABLES, obvious
+from forelock.columns import TABLES, listed, obvious
 from forelock.formats import FORMATS
-from forelock.hints import MOST_TRIED, Refused, Way, helped
+from forelock.hints import MOST_TRIED, Refused, Way, helped, spelled
 from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
 from forelock.questions.tables import tasks, wide
@@ -24,7 +24,7 @@ from forelock.questions.tables.sections import (
     shared_places,
 )
 from forelock.questions.tables.table import Reading, System
-from forelock.questions.tables.ways import PLACES_TRIED, open_ends
+from forelock.questions.tables.ways import PLACES_TRIED, by_set, open_ends
 from forelock.reading import read
 
 if TYPE_CHECKING:
@@ -261,6 +261,29 @@ def _systems(
     ]
 
 
+def _numbered_on(arm: Json, table: Json) -> list[int]:
+    """The numbers of a further file's runs: they come after those that the files before it have of an item."""
+    runs: Counter[str] = Counter(arm["item_ids"])
+    return [
+        runs[item_id] + number for item_id, number in zip(table["item_ids"], table["replicates"], strict=True)
+    ]
+
+
+def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices) -> None:
+    """Refuse files of one system that have a result of an item each: of two systems, or of two runs."""
+    for arm in arms:
+        rows = Counter(zip(arm["item_ids"], arm["replicates"], strict=True))
+        (item_id, _), most = max(rows.items(), key=lambda entry: entry[1], default=(("", 1), 1))
+        if most > 1:
+            names = listed([piece.one.name for piece in side])
+            fault = (
+                f"item '{item_id}' stands in several of the files {names}, which are read as one system's "
+                "('forelock rank' compares systems)"
+            )
+            way = replace(by_set(choices, "replicate", "order"), when="if each file is a run of the system")
+            raise Refused(fault, [way], "ask of one file at a time")
+
+
 def _by_item(table: Json, name: str) -> dict[str, str]:
     """What a column says of each item, as its first row does."""
     label_of: dict[str, str] = {}
@@ -305,10 +328,14 @@ def _tables(
                 empty: Json = {column: [] for column in (*_COLUMNS, "tasks")}
                 arm = arms.setdefault(name, {"arm": name, "side": at, **empty})
                 arm["tasks"] += [piece.task] * len(table["item_ids"])
+                if section.get("replicate") == "order":
+                    table["replicates"] = _numbered_on(arm, table)
                 for column in _COLUMNS:
                     arm[column] += table.get(column) or [None] * len(table["item_ids"])
         if not arms:
             raise FileFault(f"{path}: holds no results")
+        if len(side) > 1 and not opened.by_task:
+            _require_apart(side, arms.values(), choices)
         tables += arms.values()
     return tables
 
@@ -330,6 +357,6 @@ def _shared_source(taken: Reading, choices: Choices, reading: Callable[[Choices]
         clusters = set().union(*labels.values())
         agreed = None not in clusters and all(len(sources) == 1 for sources in labels.values())
         if agreed and 2 <= len(clusters) <= len(labels) / 2:
-            option = f"--cluster {shlex.quote(path)} ({len(clusters)})"
+            option = f"{spelled('cluster', path)} ({len(clusters)})"
             return f"items that share a source are not independent: {option} if they do"
     return None

@@ -19,9 +19,11 @@ from forelock.questions.tables.ways import (
     by_set,
     is_near_number,
     meanings,
+    meanings_of,
     outcome_columns,
     ways_to_wide,
 )
+from forelock.questions.tables.wide import blank_columns
 
 Json = dict[str, Any]
 _PLACES = ("format", "item_id", "cluster", "arm", "arms", "replicate", "endpoint", "endpoints")
@@ -84,6 +86,9 @@ def _measure(key: str, opened: Opened, choices: Choices) -> Json:
         name = close[0]
     if form == "inspect":
         return {"scorer": name}
+    if form in TABLES:
+        meanings = meanings_of(opened.surveys(key)[0]["measures"][name])
+        return {"metric": name, **({"values": meanings} if meanings else {})}
     metric, comma, filter_ = name.partition(",")
     return {"metric": metric, "filter": filter_} if form == "lm_eval" and comma else {"metric": name}
 
@@ -128,7 +133,8 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
             section.pop("values")  # what is the matter with them is said as they are read
             return
         fault = f"{path}: say what its values count as, 1 for right and 0 for wrong"
-        raise Refused(fault, list(meanings(texts, choices)))
+        ways = list(meanings(texts, choices))
+        raise Refused(fault, ways, f"such as {ways[0].option}" if ways else "in --set values=…")
 
 
 def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
@@ -138,6 +144,9 @@ def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) ->
         return Refused(f"{opened.name}: has no column '{section[field_]}'; it has {listed(columns)}", ways)
     what = "tells the items" if field_ == "item_id" else "holds the outcomes"
     otherwise = f"call the column that {what} '{own}' in the first line, or add one"
+    blank = blank_columns(opened) if field_ == "metric" else []
+    if blank:
+        otherwise = f"see why there is no value at all in {listed(blank)}, or {otherwise}"
     return Refused(
         f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
         ways,
@@ -180,7 +189,8 @@ def _remarks(surveys: Sequence[Json], section: Json, choices: Choices, columns: 
     if columns:
         chosen.pop("metric", None)
         if choices.arms is None:
-            remarks.append(f"systems are the columns {listed(columns)}; --arms names fewer")
+            fewer = "--arm names one" if choices.names_by == "arm" else "--arms names fewer"
+            remarks.append(f"systems are the columns {listed(columns)}; {fewer}")
     elif choices.metric is None and len(measures) > 1 and "value" not in measures:
         remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
     if choices.cluster == "cluster":

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
 from forelock.columns import listed
-from forelock.hints import Refused, Way
-from forelock.questions.tables.choices import Choices
+from forelock.hints import Refused, Way, spelled
+from forelock.questions.tables.choices import Choices, listing
 from forelock.questions.tables.table import Reading, System
-from forelock.questions.tables.ways import arms_elsewhere, by_arms
-from forelock.questions.tables.wide import PAIR
+from forelock.questions.tables.ways import PAIR, arms_elsewhere, by_arms
+from forelock.questions.tables.wide import blank_columns
+
+TWO, SEVERAL = "takes two arms", "takes two systems or more"
 
 
 def alone_or_all(reading: Reading, choices: Choices) -> Reading:
@@ -26,7 +27,7 @@ def alone_or_all(reading: Reading, choices: Choices) -> Reading:
         return replace(reading, systems=[held[choices.arms]])
     if choices.arms is None:
         return replace(reading, systems=list(held.values()))
-    ways = [Way(f"--arm {shlex.quote(arm)}", replace(choices, arms=arm)) for arm in held]
+    ways = [Way(spelled("arm", arm), replace(choices, arms=arm)) for arm in held]
     raise Refused(f"{name}: has no system '{choices.arms}'; it has {listed(list(held))}", ways)
 
 
@@ -40,7 +41,7 @@ def one(reading: Reading, choices: Choices) -> Reading:
     if len(taken.systems) == 1:
         return taken
     names = [system.name for system in taken.systems]
-    ways = [Way(f"--arm {shlex.quote(name)}", replace(choices, arms=name)) for name in names]
+    ways = [Way(spelled("arm", name), replace(choices, arms=name)) for name in names]
     fault = f"holds {len(names)} systems, and this is of one ('forelock rank' has all of them)"
     raise Refused(f"{reading.opened.name}: {fault}: {listed(names)}", ways)
 
@@ -49,33 +50,46 @@ def two(reading: Reading, choices: Choices) -> Reading:
     """Baseline and candidate: the two that are named, those of two sides, or the only two there are.
 
     Raises:
-        Refused: there are others, and none are named, or not those that are.
+        Refused: there are others, and none are named, or not those that are; or one has no result at all.
     """
     systems, opened, wanted = list(reading.systems), reading.opened, choices.names
     names = [system.name for system in systems]
+    with_results = [system.name for system in systems if not is_empty(system)]
     if wanted:
         held = {system.name: system for system in systems}
         if len(wanted) != 2 or not set(wanted) <= set(held):
             fault = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
-            raise Refused(fault, [by_arms(names, choices)] if len(names) > 1 else [])
+            raise Refused(fault, [by_arms(with_results, choices)] if len(with_results) > 1 else [])
         pair = [held[name] for name in wanted]
     else:
         sides = [[system for system in systems if system.side == side] for side in range(len(opened.paths))]
         pair = systems if opened.alone else [side[0] for side in sides if len(side) == 1]
+    if len(systems) < 2:
+        raise _too_few(reading, choices, TWO, "name two files, the baseline's first")
     if len(pair) != 2:
-        ways = [by_arms(names, choices)] if len(names) > 1 else arms_elsewhere(opened, choices)
-        otherwise = "name two files, the baseline's first" if len(names) < 2 else ""
-        raise Refused(f"{opened.paths[0]}: takes two arms and there are: {listed(names)}", ways, otherwise)
+        ways = [by_arms(with_results, choices)] if len(with_results) > 1 else []
+        raise Refused(
+            f"{opened.paths[0]}: {TWO} and there are: {listed(names)}", ways, "name two with --arms"
+        )
     pair = named_shortly(replace(reading, systems=pair))
+    if any(map(is_empty, pair)) and not choices.fills:
+        raise _too_few(replace(reading, systems=pair), choices, TWO, "")
     remarks = [*_order([system.name for system in pair], reading, choices), *reading.remarks]
     return replace(reading, systems=pair, remarks=remarks)
+
+
+def is_empty(system: System) -> bool:
+    """Whether no row of a system has a value."""
+    return all(value is None for value in system.values)
 
 
 def several(reading: Reading, choices: Choices) -> Reading:
     """All systems, or those that are named; rows of one name in several files are one system's.
 
+    A system without any result is left out, and the remarks say so.
+
     Raises:
-        Refused: there are fewer than two, or not those that are named.
+        Refused: there are fewer than two, or not those that are named; or one that is named has no result at all.
     """
     by_name: dict[str, System] = {}
     for system in named_shortly(reading):
@@ -86,11 +100,31 @@ def several(reading: Reading, choices: Choices) -> Reading:
         ways = [by_arms(names, choices)] if len(names) > 1 else []
         raise Refused(f"{opened.name}: has no system '{absent[0]}'; it has {listed(names)}", ways)
     chosen = [by_name[name] for name in choices.names or names]
-    if len(chosen) < 2:
+    empty = [] if choices.fills else [system.name for system in chosen if is_empty(system)]
+    kept = [system for system in chosen if system.name not in empty]
+    if len(kept) < 2:
         otherwise = "name a file for each system" if opened.alone else ""
-        fault = f"{opened.name}: takes two systems or more and there are: {listed(names)}"
-        raise Refused(fault, arms_elsewhere(opened, choices), otherwise)
-    return replace(reading, systems=chosen)
+        raise _too_few(replace(reading, systems=chosen), choices, SEVERAL, otherwise)
+    if not empty:
+        return replace(reading, systems=kept)
+    remark = f"left out, since no result of it is there: {listed(empty)}"
+    return replace(reading, systems=kept, remarks=[*reading.remarks, remark])
+
+
+def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> Refused[Choices]:
+    """That fewer than two systems have results: which have none, and what answers of one alone."""
+    opened, systems = reading.opened, named_shortly(reading)
+    full = [system.name for system in systems if not is_empty(system)]
+    empty = [system.name for system in systems if is_empty(system)]
+    if not full:
+        return Refused(f"{opened.name}: {takes}, and none has a result", (), "see why their runs gave none")
+    empty += [name for name in blank_columns(opened) if name not in empty] if opened.alone else []
+    ask = f"ask 'forelock score' of {full[0]} alone"
+    if empty:
+        fault = f"{opened.name}: {takes}, and {full[0]} alone has results; there is none of {listed(empty)}"
+        return Refused(fault, arms_elsewhere(opened, choices), f"see why its run gave none, or {ask}")
+    fault = f"{opened.name}: {takes}, and holds one: {full[0]}"
+    return Refused(fault, arms_elsewhere(opened, choices), f"{otherwise}, or {ask}" if otherwise else ask)
 
 
 def joined(first: System, second: System) -> System:
@@ -125,5 +159,5 @@ def _order(names: Sequence[str], reading: Reading, choices: Choices) -> list[str
         return []
     first = reading.opened.form == "promptfoo"
     why = "which the configuration has first" if first else "which the file has first"
-    turned = shlex.quote(f"{names[1]},{names[0]}")
-    return [f"the baseline is '{names[0]}', {why}; --arms {turned} turns them round"]
+    turned = spelled("arms", listing([names[1], names[0]]))
+    return [f"the baseline is '{names[0]}', {why}; {turned} turns them round"]

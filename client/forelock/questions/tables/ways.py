@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import TABLES, UNNAMED, listed
-from forelock.hints import Refused, Way
-from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece
+from forelock.columns import NO_VALUE, TABLES, UNNAMED, WORDS, listed
+from forelock.hints import Refused, Way, spelled
+from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece, listing
 
 Json = dict[str, Any]
 _LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')
@@ -21,6 +20,8 @@ _NEAR_NUMBER = re.compile(r"[-+]?[0-9.]+\s*%|[-+]?[0-9.]*,[0-9]+")
 PLACES_TRIED = 6
 TASK_NAMES = ("task", "benchmark", "subset", "dataset")
 """What people call a column of tasks."""
+PAIR = ("baseline", "candidate")
+"""Columns of these names are two systems, in this order."""
 ROW = "(row)"
 """Where an item goes by the number of its row."""
 _MOST_WORDS = 10
@@ -33,7 +34,7 @@ def open_ends(piece: Piece, problem: Json, opened: Opened, choices: Choices, lab
     absent = _absent_column(piece, choices, label) if faults[0]["path"] == "import.cluster" else ""
     if absent:
         return Refused(f"{piece.one.name}: {absent}", ways, "" if ways else f"leave --{label} out, or add it")
-    messages = "; ".join(str(fault["message"]) for fault in faults[:3])
+    messages = "; ".join(dict.fromkeys(str(fault["message"]) for fault in faults[:3]))
     otherwise = "; ".join(dict.fromkeys(str(fault["fix"]) for fault in faults[:3] if fault["fix"]))
     return Refused(f"{piece.one.name}: {messages}", ways, otherwise)
 
@@ -63,7 +64,7 @@ def _ways_of(
         places = [path for path in survey["clusters"] if _may_group(path, survey, choices)]
         for path in places[:PLACES_TRIED]:
             if label in LABELS:
-                yield Way(f"--{label} {shlex.quote(path)}", replace(choices, **{label: path}))
+                yield Way(spelled(label, path), replace(choices, **{label: path}))
         return
     if line == "item_id":
         for path in (
@@ -75,54 +76,78 @@ def _ways_of(
         if name == "replicate" and choices.takes_suite and choices.suite is None:
             places = [path for path in survey["clusters"] if path.rpartition(".")[2] in TASK_NAMES]
             for place in places:
-                way = Way(f"--suite {shlex.quote(place)}", replace(choices, suite=place))
+                way = Way(spelled("suite", place), replace(choices, suite=place))
                 yield replace(way, when="if ids begin anew in every task")
         when = "if an item's rows are runs of it" if name == "replicate" else ""
         for value in re.findall(r'"([^"{}]*)"', alternatives):
             yield replace(by_set(choices, name, value), when=when)
     if line == "values" and piece.form in TABLES:
-        metric = choices.metric or choices.fields.get("metric") or survey["section"].get("metric", "value")
-        measured = survey["measures"].get(metric, {"texts": (), "least": None})
-        if measured["least"] is None:
-            yield from meanings(measured["texts"], choices)
+        read = [survey["measures"][name] for name in _columns_read(survey, choices)]
+        texts = list(dict.fromkeys(text for measure in read for text in told(measure)))
+        if all(measure["least"] is None for measure in read):
+            yield from meanings(texts, choices)
         else:
-            yield from _no_results(measured["texts"], choices)
+            yield from _no_results(texts, choices)
     if line in ("metric", "scorer"):
         item_id = choices.fields.get("item_id") or survey["section"].get("item_id", "item_id")
         names = outcome_columns(survey, item_id) if piece.form in TABLES else survey["measures"]
         yield from (by_metric(choices, name) for name in names)
 
 
+def _columns_read(survey: Json, choices: Choices) -> list[str]:
+    """The columns of a table that values were read from: one, or that of each system."""
+    measures, section = survey["measures"], survey["section"]
+    named = choices.metric or choices.fields.get("metric")
+    systems = [name for name in choices.names or PAIR if name in measures]
+    if named is None and len(systems) > 1:
+        return systems
+    metric = named or section.get("metric", "value")
+    if metric in measures:
+        return [metric]
+    return outcome_columns(survey, choices.fields.get("item_id") or section.get("item_id", "item_id"))
+
+
 def by_set(choices: Choices, name: str, value: str) -> Way[Choices]:
     """A line of the import section, set on the command line."""
-    option = f"--set {shlex.quote(f'{name}={value}')}"
-    return Way(option, replace(choices, fields={**choices.fields, name: value}))
+    return Way(spelled("set", f"{name}={value}"), replace(choices, fields={**choices.fields, name: value}))
 
 
 def by_metric(choices: Choices, name: str) -> Way[Choices]:
     """Another measure."""
-    return Way(f"--metric {shlex.quote(name)}", replace(choices, metric=name))
+    return Way(spelled("metric", name), replace(choices, metric=name))
 
 
 def by_arms(names: Sequence[str], choices: Choices) -> Way[Choices]:
     """The first two of several arms."""
-    pair = ",".join(names[:2])
-    return Way(f"--arms {shlex.quote(pair)}", replace(choices, arms=pair))
+    pair = listing(names[:2])
+    return Way(spelled("arms", pair), replace(choices, arms=pair))
 
 
 def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
-    """Places that tell several arms."""
-    arms = opened.first.survey["arms"]
-    return [by_set(choices, "arm", path) for path, names in arms.items() if path and len(names) > 1]
+    """Places that tell several arms, and columns of a table without one that may be of them."""
+    survey = opened.first.survey
+    named = [path for path, names in survey["arms"].items() if path and len(names) > 1]
+    if named or opened.form not in TABLES or "arm" in {**survey["section"], **choices.fields}:
+        return [by_set(choices, "arm", path) for path in named]
+    items, rows = max(survey["ids"].values(), default=0), survey["samples"]
+    taken = {*choices.labels.values(), *map(str, survey["section"].values())}
+    texts = {name for name, measure in survey["measures"].items() if measure["least"] is None}
+    return [
+        replace(by_set(choices, "arm", path), when=f"if {path} names the systems")
+        for path, n in survey["clusters"].items()
+        if items < rows <= n * items and path not in taken and path in texts
+    ]
 
 
 def ways_to_wide(
     opened: Opened, section: Json, choices: Choices, columns: Sequence[str]
 ) -> list[Way[Choices]]:
     """The first two columns that may be systems, of a table that has a column for each."""
-    texts = opened.first.survey["measures"]
-    systems = [name for name in columns if not texts[name]["texts"]]
-    systems.sort(key=lambda name: not texts[name]["binary"])  # a margin has one scale
+    measures = opened.first.survey["measures"]
+    systems = [name for name in columns if is_outcome(measures[name])]
+    if len(systems) < 2:  # words of the same two meanings
+        systems = [name for name in columns if set(told(measures[name])) == set(told(measures[columns[0]]))]
+    systems.sort(key=lambda name: not measures[name]["binary"])  # a margin has one scale
     return [by_arms(systems, choices)] if opened.alone and "arm" not in section and len(systems) > 1 else []
 
 
@@ -155,12 +180,30 @@ def outcome_columns(survey: Json, item_id: str) -> list[str]:
     ]
     return [
         *numbers,
+        *(name for name, measure in measures.items() if measure["least"] is None and len(told(measure)) == 2),
         *(
             name
             for name, measure in measures.items()
-            if measure["least"] is None and len(measure["texts"]) == 2
+            if measure["least"] is not None and measure["texts"] and not told(measure)
         ),
     ]
+
+
+def is_outcome(measure: Json) -> bool:
+    """Whether a column holds numbers, or words for right and wrong; gaps may be among them."""
+    texts = {text.lower() for text in told(measure)}
+    return not texts if measure["least"] is not None else bool(texts) and texts <= set(WORDS)
+
+
+def meanings_of(measure: Json) -> dict[str, float | str]:
+    """What the words of a column count as, of those that everybody knows."""
+    known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing")}
+    return {text: known[text.lower()] for text in measure["texts"] if text.lower() in known}
+
+
+def told(measure: Json) -> list[str]:
+    """The texts of a column that are not there for want of a value."""
+    return [text for text in measure["texts"] if text.lower() not in NO_VALUE]
 
 
 def is_near_number(text: str) -> bool:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from forelock.columns import NO_VALUE, SHARED, TABLES, UNNAMED, WORDS, fitting
+from forelock.columns import SHARED, TABLES, UNNAMED, fitting
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, Opened
-from forelock.questions.tables.ways import ROW
+from forelock.questions.tables.ways import PAIR, ROW, is_outcome, meanings_of, told
 
 Json = dict[str, Any]
 Wanted = Literal["named", "every"]
-PAIR = ("baseline", "candidate")
-"""Columns of these names are two systems, in this order."""
 MOST = 200
 """Columns that one section can name."""
 
@@ -26,10 +24,12 @@ def columns_of(opened: Opened, section: Json, choices: Choices, wanted: Wanted) 
     names = choices.names
     if names and len(set(names)) == len(names) and set(names) <= set(measures):
         return names
-    if names or choices.metric is not None or "metric" in section or "value" in measures:
+    if names or choices.metric is not None or "metric" in choices.fields or "value" in measures:
         return []
     if set(PAIR) <= set(measures):
         return list(PAIR)
+    if "metric" in section:
+        return []
     systems = [name for name in measures if _is_system(name, opened, section, choices)]
     return systems if wanted == "every" and len(systems) > 1 else []
 
@@ -41,10 +41,21 @@ def _is_system(name: str, opened: Opened, section: Json, choices: Choices) -> bo
     labels = set(choices.labels.values())
     if name in others | labels | set(map(str, section.values())) or UNNAMED.fullmatch(name):
         return False
-    texts = {text.lower() for text in measures[name]["texts"]} - set(NO_VALUE)
-    if measures[name]["least"] is None:
-        return bool(texts) and texts <= set(WORDS)
-    return not texts and name.lower() not in SHARED
+    return is_outcome(measures[name]) and (measures[name]["least"] is None or name.lower() not in SHARED)
+
+
+def blank_columns(opened: Opened) -> list[str]:
+    """The columns of a table that have a name and not one value: of a system that gave no result, or of notes."""
+    measures = opened.first.survey["measures"] if opened.form in TABLES else {}
+    return [
+        name
+        for name, measure in measures.items()
+        if name.strip() and not UNNAMED.fullmatch(name) and _is_blank(measure)
+    ]
+
+
+def _is_blank(measure: Json) -> bool:
+    return measure["least"] is None and not told(measure)
 
 
 def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
@@ -57,8 +68,7 @@ def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
         read["item_id"] = ROW
     endpoints = []
     for name in columns:
-        known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing")}
-        meanings = {text: known[text.lower()] for text in measures[name]["texts"] if text.lower() in known}
+        meanings = meanings_of(measures[name])
         meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
         endpoints.append({"metric": name, **({"values": meanings} if meanings else {})})
     read |= {"endpoint": "column-0", **endpoints[0]}
