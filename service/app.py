@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match
 from service.actions.results.group_commit import Posting
 from service.api.http import problems
 from service.api.http.authentication import KeyCache
-from service.api.http.limits.room import Room
+from service.api.http.limits.byte_budget import ByteBudget
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
 from service.api.http.serving.housekeeping import beside
@@ -144,7 +144,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         ),
         signer=signer_of(settings, database, keyring),
         reads=Reads(database),
-        uploads=Room(UPLOADED_FILES * settings.max_import_bytes),
+        upload_budget=ByteBudget(UPLOADED_FILES * settings.max_import_bytes),
         keeping=keeping_of(settings, keyring),
         sign_in=sign_in_of(settings),
     )

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from service.actions.projects import embargoes
 from service.config import Settings
 from service.errors import ForelockError, Unavailable
-from service.jobs.absence import Absence
 from service.jobs.attempt import TICK_SECONDS, Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
 from service.jobs.computations import kinds
 from service.jobs.lanes import Lanes
 from service.jobs.looks import LookJob
+from service.jobs.outages import Outage
 from service.jobs.pool import AWAY, Pool, PoolUnavailable, WorkerDied
 from service.jobs.slots import Slots
 from service.jobs.unblinding import UnblindingJob
@@ -92,8 +92,8 @@ class Runner:
         self._tracing = tracing
         self._outgoing = outgoing
         rest = self._stopping.wait
-        self._no_database = Absence(database.why, "the database answers again", rest)
-        self._no_pool = Absence(
+        self._database_outage = Outage(database.why, "the database answers again", rest)
+        self._pool_outage = Outage(
             lambda error: error.detail, "the worker pool answers again", rest, pauses=POOL_PAUSES
         )
 
@@ -117,9 +117,9 @@ class Runner:
                         started = self._start(threads)
                         self._tidy()
                     except Unavailable as error:
-                        self._no_database.met(error)
+                        self._database_outage.wait_out(error)
                         continue
-                    self._no_database.over()
+                    self._database_outage.end()
                     if not started and not self._stopping.is_set():
                         self._alarm.wait(self._settings.runner_poll_seconds)
         finally:
@@ -161,7 +161,7 @@ class Runner:
         try:
             self._attempt(job)
         except PoolUnavailable as error:
-            self._no_pool.met(error)
+            self._pool_outage.wait_out(error)
         except Unavailable as error:
             log.warning("job %s was left: %s", job.id, self._database.why(error))
             self._stopping.wait(PAUSE_SECONDS)
@@ -249,7 +249,7 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever a computation raises ends its job, not the runner
             log.error("job %s failed: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
             return self._fail(job, error)
-        self._no_pool.over()
+        self._pool_outage.end()
         return "succeeded"
 
     def _is_outranked(self, job: Job) -> bool:

@@ -22,7 +22,7 @@ from service.store.database.tables import batches, ledger_entries, preregistrati
 from service.store.database.tables import idempotency as kept_answers
 from service.store.database.tables import jobs as jobs_table
 from service.store.ledger import ledger
-from service.store.results import intakes
+from service.store.results import posting_state
 from tests.journeys.sequential import order
 from tests.journeys.sequential import plan as plan_with_looks
 from tests.journeys.views import seen
@@ -249,13 +249,13 @@ def test_nothing_is_summed_of_a_record_that_the_caller_cannot_see(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would take longer than for one that nobody has."""
-    ask, summed = intakes.ask, []
+    ask, summed = posting_state.ask, []
 
     def watched(questions: Any, ids: Any) -> Any:
         summed.append(set(ids))
         return ask(questions, ids)
 
-    monkeypatch.setattr(intakes, "ask", watched)
+    monkeypatch.setattr(posting_state, "ask", watched)
     ours = locked(service.client, small_plan(N))
     other = {"Authorization": f"Bearer {service.key(project_id=service.project('other'))}"}
     with TestClient(service.app, headers=other) as stranger:

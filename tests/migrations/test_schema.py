@@ -19,7 +19,7 @@ from service.store.database import guards, schema
 from service.store.database.engine import Database
 from service.store.database.every_table import metadata
 from service.store.ledger import ledger, ledger_tree
-from service.store.plans import lists
+from service.store.plans import record_lists
 from service.store.projects import keys
 
 ROOT = Path(__file__).parents[2]
@@ -154,7 +154,7 @@ def test_records_of_an_earlier_release_are_found_by_their_words(empty):
     schema.upgrade(empty.engine)
     with empty.read() as session:
         for words, found in (("helps misses h1", ["whole"]), ("3", []), ("broken", ["broken"])):
-            lines, _cursor = lists.page(session, "p", search=words)
+            lines, _cursor = record_lists.page(session, "p", search=words)
             assert [each.id for each in lines] == found
 
 

@@ -12,7 +12,7 @@ from service.domain.plans.manifest import Manifest
 from service.errors import Conflict, ForelockError, InvalidData, NotFound, PreconditionFailed, Unavailable
 from service.store.database import integrity
 from service.store.database.tables import plans as plans_table
-from service.store.plans import lists, plan_keys, plans, populations, preregistrations
+from service.store.plans import plan_keys, plans, populations, preregistrations, record_lists
 from tests import records as made
 
 
@@ -162,7 +162,7 @@ def test_another_projects_record_is_not_found(world):
         ):
             with pytest.raises(NotFound):
                 act()
-        assert lists.page(session, "project")[0] == []
+        assert record_lists.page(session, "project")[0] == []
         assert preregistrations.get(session, "other", foreign.id) == foreign
 
 
@@ -170,7 +170,7 @@ def test_pages_are_filtered_by_state(world):
     with world.database.write() as session:
         draft, locked = world.draft(session), world.locked(session)
         for state, wanted in (("draft", [draft.id]), ("locked", [locked.id]), ("judged", [])):
-            assert [each.id for each in lists.page(session, "project", state=state)[0]] == wanted
+            assert [each.id for each in record_lists.page(session, "project", state=state)[0]] == wanted
 
 
 def together(threads, act):

@@ -9,7 +9,7 @@ from service.actions.verdicts.overviews import Judged
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.outcomes import Excluded
 from service.domain.verdicts.validity import unblinded
-from service.store.plans.lists import Line
+from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH
 from service.web.preregistrations import hypothesis_view, record_view, views
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
@@ -139,7 +139,9 @@ def test_the_timeline_tells_what_happened():
 def test_every_outcome_has_a_label(outcome):
     record = draft_of("project1")
     shown = {"title": record.plan.title, "altered": False}
-    listed = Line(**{each.name: getattr(record, each.name, None) for each in fields(Line)} | shown)
+    listed = RecordLine(
+        **{each.name: getattr(record, each.name, None) for each in fields(RecordLine)} | shown
+    )
     line = record_view.line_of(listed, (Judged("H1a", outcome, None),))
     assert line.outcomes == (
         views.OutcomeView("H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome]), ""),

@@ -112,8 +112,8 @@ def leaves(session: Session, start: int, limit: int) -> list[str]:
 
 
 def _proven(session: Session, receipt: Receipt) -> Receipt:
-    kept, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
-    proof = kept.get(key)
+    recent_proofs, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
+    proof = recent_proofs.get(key)
     if proof is None:
         stored = checkpoints.covering(session, receipt.sequence)
         if stored is None:
@@ -123,7 +123,7 @@ def _proven(session: Session, receipt: Receipt) -> Receipt:
         holds = inclusion.leaf.hex() == receipt.leaf_sha256
         integrity.require("ledger entry", str(receipt.sequence), holds=holds)
         proof = stored.note, str(TlogProof(inclusion.index, inclusion.hashes, stored.note))
-        kept.add(key, proof, 1)
+        recent_proofs.add(key, proof, 1)
     return receipt.model_copy(update={"checkpoint": proof[0], "proof": proof[1]})
 
 

@@ -13,8 +13,8 @@ from service.actions.plans import cursors
 from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
 from service.domain.plans.preregistration import Preregistration
 from service.errors import NotFound, RecordAltered
-from service.store.plans import families, lists
-from service.store.plans.lists import Line
+from service.store.plans import families, record_lists
+from service.store.plans.record_lists import RecordLine
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
 
@@ -26,7 +26,7 @@ class Registration:
     """One member of a family, and what its verdict says; None where that was altered."""
 
     number: int
-    line: Line
+    line: RecordLine
     outcomes: dict[str, str] | None
 
 
@@ -70,7 +70,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = in_order(members, items)
     (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
-    lines = lists.lines(session, project_id, [own.preregistration_id for own in ordered])
+    lines = record_lists.lines(session, project_id, [own.preregistration_id for own in ordered])
     members_shown = ordered[start : start + limit]
     return Family(
         items=tuple(sorted(items)),
@@ -84,7 +84,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
 
 
 def _registrations(
-    session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, Line]
+    session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, RecordLine]
 ) -> list[Registration]:
     judged = [member.preregistration_id for member in members if lines[member.preregistration_id].judged_at]
     stored = verdicts.several(session, project_id, judged) if judged else {}

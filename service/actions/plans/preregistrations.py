@@ -231,8 +231,10 @@ def acknowledged(findings: Sequence[Finding], acknowledge: Sequence[str] | str) 
     warnings = {finding.code: finding for finding in findings if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))
-    named = set(acknowledge)
-    open_warnings = [finding for finding in findings if finding.asks and finding.code not in named]
+    acknowledged_codes = set(acknowledge)
+    open_warnings = [
+        finding for finding in findings if finding.asks and finding.code not in acknowledged_codes
+    ]
     if open_warnings:
         codes = sorted({finding.code for finding in open_warnings})
         raise InvalidData(
@@ -243,7 +245,7 @@ def acknowledged(findings: Sequence[Finding], acknowledge: Sequence[str] | str) 
             ],
             code="warnings_not_acknowledged",
         )
-    return tuple(sorted(named & set(warnings)))
+    return tuple(sorted(acknowledged_codes & set(warnings)))
 
 
 def _names(plan: Plan) -> str:

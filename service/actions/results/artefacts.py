@@ -150,15 +150,15 @@ def fetch(
         if imported is None:
             raise NotFound(f"preregistration {prereg_id} has no import {number}")
         ((_, facts),) = opened(session, record, [imported])
-        kept = artefacts.of_record(session, record.id).get(number)
-    if kept is None:
+        artefact = artefacts.of_record(session, record.id).get(number)
+    if artefact is None:
         raise ArtefactLost(
             f"the file of import {number} is not kept here; whoever has it can show by its SHA-256 that it is the one"
         )
     if keeping is None:
         raise ArtefactLost(f"the file of import {number} was kept, and FORELOCK_ARTEFACTS is off now")
     assert facts is not None  # noqa: S101 - the key is released
-    return _write(keeping, kept, facts, private, target)
+    return _write(keeping, artefact, facts, private, target)
 
 
 def _write(

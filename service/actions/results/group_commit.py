@@ -294,11 +294,11 @@ def store(
                 # the traceback would hold this frame, and with it everybody's rows, until the collector comes
                 refused[submission] = error.with_traceback(None)
         stored = group.store()
-        kept = dict(zip(taken, map(render, stored.accepted), strict=True))
+        responses = dict(zip(taken, map(render, stored.accepted), strict=True))
         with together(session):
             if stored.leaves is not None:
                 ledger.add(session, stored.leaves)
-            idempotency.keep(session, [(taken[scope].attempt, kept[scope]) for scope in taken], now)
+            idempotency.keep(session, [(taken[scope].attempt, responses[scope]) for scope in taken], now)
 
     def outcome(submission: Submission) -> Outcome | None:
         scope = submission.attempt.scope
@@ -306,6 +306,8 @@ def store(
             return refused[submission]
         if scope in earlier:
             return Answer(earlier[scope].answer_to(submission.attempt), repeated=True)
-        return Answer(kept[scope], repeated=taken[scope] is not submission) if scope in kept else None
+        if scope not in responses:
+            return None
+        return Answer(responses[scope], repeated=taken[scope] is not submission)
 
     return [outcome(submission) for submission in submissions], stored.queued

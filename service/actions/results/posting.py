@@ -34,7 +34,7 @@ from service.store.database.pipeline import Questions, together
 from service.store.ledger import ledger
 from service.store.plans import namings, preregistrations
 from service.store.projects import audit
-from service.store.results import batches, coverage, intakes
+from service.store.results import batches, coverage, posting_state
 from service.store.results.batches import StoredBatch
 
 Cell = tuple[str, coverage.Cell]
@@ -154,7 +154,7 @@ class _Intake:
     """Batches were taken of it."""
 
     @classmethod
-    def of(cls, record: Preregistration, begun: intakes.Intake | None) -> _Intake:
+    def of(cls, record: Preregistration, begun: posting_state.PostingState | None) -> _Intake:
         """A record that takes no results has no beginning either."""
         if begun is None:
             return cls(record, b"", False, 0, 0, 0, record.state)
@@ -241,7 +241,9 @@ class GroupReads:
             for submission in submissions
             if isinstance(submission.batch, PlacedBatch)
         ]
-        self.intakes = intakes.ask(questions, {submission.preregistration_id for submission, _ in placed})
+        self.posting_states = posting_state.ask(
+            questions, {submission.preregistration_id for submission, _ in placed}
+        )
         # Asked of plans that leave an arm open alone: others take their results without it.
         self.named = {
             submission.preregistration_id: namings.ask(questions, submission.preregistration_id)
@@ -265,7 +267,7 @@ class Group:
         self._taken: list[_Taken] = []
         self._held: set[Place] = set()
         self._intakes: dict[Place, _Intake] = {}
-        begun = reads.intakes.get()
+        begun = reads.posting_states.get()
         for project_id, answer in reads.records.items():
             locked = answer.get()
             self._held |= {(project_id, record_id) for record_id in locked.elsewhere}

@@ -142,11 +142,11 @@ METHODS = {
 
 def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
     """The hypothesis that is asked for; the first where none is."""
-    named = [judged for judged in verdict.hypotheses if hypothesis in (None, judged.id)]
-    if not named:
+    candidates = [judged for judged in verdict.hypotheses if hypothesis in (None, judged.id)]
+    if not candidates:
         known = ", ".join(hypothesis.id for hypothesis in verdict.hypotheses[:20])
         raise InvalidData.field("query.hypothesis", "is not one of the verdict", f"ask for one of {known}")
-    return named[0]
+    return candidates[0]
 
 
 def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapping[str, Any]:

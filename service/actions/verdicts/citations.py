@@ -39,7 +39,7 @@ def cited(session: Session, record: Preregistration, public_url: str | None) -> 
         raise Conflict("no signed checkpoint holds it yet: ask again in a moment", code="lock_unsigned")
     checkpoint = read_checkpoint(receipt.checkpoint)
     stored = None if record.judged_at is None else verdicts.stored(session, record.project_id, record.id)
-    said = () if stored is None else evidence.in_words(session, record, stored.read())
+    sentences = () if stored is None else evidence.in_words(session, record, stored.read())
     on = record.judged_at or record.locked_at or record.created_at
     return Cited(
         record=record.id,
@@ -47,7 +47,7 @@ def cited(session: Session, record: Preregistration, public_url: str | None) -> 
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
         verdict_sha256=None if stored is None else stored.sha256,
-        headlines=tuple(f"{sentence.hypothesis}: {sentence.headline.en}" for sentence in said),
+        headlines=tuple(f"{sentence.hypothesis}: {sentence.headline.en}" for sentence in sentences),
         on=on.date(),
         project=projects.get(session, record.project_id).name,
         leaf=receipt.sequence,

@@ -63,11 +63,13 @@ def scored(
     """
     verdict = stored.read()
     known = {one.id: one for one in verdict.hypotheses}
-    named = next(iter(known)) if hypothesis is None and len(known) == 1 else hypothesis
-    if named not in known:
-        message = "a score is of one hypothesis" if named is None else "the plan has no such hypothesis"
+    hypothesis_id = next(iter(known)) if hypothesis is None and len(known) == 1 else hypothesis
+    if hypothesis_id not in known:
+        message = (
+            "a score is of one hypothesis" if hypothesis_id is None else "the plan has no such hypothesis"
+        )
         raise InvalidData.field("query.hypothesis", message, f"name one of: {', '.join(known)}")
-    judged = known[named]
+    judged = known[hypothesis_id]
     arms = {arm.arm: arm for arm in summaries(session, record, judged.id)}
     if judged.outcome == "invalid" or judged.candidate not in arms:
         raise Conflict(

@@ -14,8 +14,8 @@ from service.domain.plans.family import Member
 from service.domain.recent import Recent
 from service.errors import RecordAltered
 from service.store.database import integrity
-from service.store.plans import families, lists, preregistrations
-from service.store.plans.lists import Line
+from service.store.plans import families, preregistrations, record_lists
+from service.store.plans.record_lists import RecordLine
 from service.store.results import coverage
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
@@ -42,7 +42,7 @@ class Judged:
     line: Message | None
 
 
-def progress_of(session: Session, project_id: str, lines: Sequence[Line]) -> dict[str, Progress]:
+def progress_of(session: Session, project_id: str, lines: Sequence[RecordLine]) -> dict[str, Progress]:
     """By record how far it is, of those that wait for results and whose plan is what was locked."""
     waiting = [line for line in lines if line.state in ("locked", "collecting") and not line.altered]
     received = coverage.received(session, [line.id for line in waiting])
@@ -62,7 +62,7 @@ def progress_of(session: Session, project_id: str, lines: Sequence[Line]) -> dic
 
 
 def judged_of(
-    session: Session, project_id: str, lines: Sequence[Line]
+    session: Session, project_id: str, lines: Sequence[RecordLine]
 ) -> dict[str, tuple[Judged, ...] | None]:
     """By record what its verdict says of every hypothesis; None where it was altered."""
     ids = [line.id for line in lines if line.judged_at is not None]
@@ -70,7 +70,7 @@ def judged_of(
     return {name: _read(session, project_id, name, stored.get(name)) for name in ids}
 
 
-def outcomes_of(session: Session, project_id: str, lines: Sequence[Line]) -> Counter[str]:
+def outcomes_of(session: Session, project_id: str, lines: Sequence[RecordLine]) -> Counter[str]:
     """How many hypotheses of judged records had each outcome; records whose verdict was altered have none."""
     verdicts_ = judged_of(session, project_id, lines).values()
     return Counter(each.outcome for judged in verdicts_ for each in judged or ())
@@ -96,7 +96,7 @@ def families_of(session: Session, project_id: str) -> list[FamilyCount]:
         groups.setdefault(member.items, []).append(member)
     several = [members for members in groups.values() if len(members) > 1]
     wanted = [member.preregistration_id for members in several for member in members]
-    lines = lists.lines(session, project_id, wanted) if wanted else {}
+    lines = record_lists.lines(session, project_id, wanted) if wanted else {}
     judged = judged_of(session, project_id, list(lines.values()))
     counts = []
     for members in several:

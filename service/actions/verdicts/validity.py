@@ -72,7 +72,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     if record.locked_at is None or not (asks or bound):
         return
     counting = set(batches.sequences(session, record.id))
-    named = [
+    counted_batches = [
         NamedBatch(
             batch=body["batch"],
             sequence=sequence,
@@ -84,20 +84,20 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
         if body["batch"] in counting
     ]
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
-    for code, broken in violations(record.plan, record.locked_at, named, bound).items():
+    for code, broken in violations(record.plan, record.locked_at, counted_batches, bound).items():
         yield of_runs(code, effect, broken, concerned(record.plan, broken))
     plan = as_named(record.plan, {arm: one.card for arm, one in namings.named(session, record).items()})
-    for other in other_systems(plan, named, bound):
+    for other in other_systems(plan, counted_batches, bound):
         yield of_card(other, concerned(record.plan, other.batches))
-    if others := [batch for batch in named if batch.content_differs]:
+    if others := [batch for batch in counted_batches if batch.content_differs]:
         yield of_contents(others, concerned(record.plan, others))
 
 
 def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
     """What became of the arms that were locked by a criterion."""
-    named = namings.named(session, record)
+    named_arms = namings.named(session, record)
     for arm, card in open_arms(record.plan).items():
-        yield of_criterion(card, named.get(arm), resting_on(record.plan, arm))
+        yield of_criterion(card, named_arms.get(arm), resting_on(record.plan, arm))
 
 
 def _mark_close(session: Session, record: Preregistration) -> Mark | None:

@@ -17,9 +17,9 @@ from service.actions.results.results import LockedPlans
 from service.actions.verdicts.jobs import Quota
 from service.api.calculators.pool import Calculators
 from service.api.http.authentication import KeyCache
+from service.api.http.limits.byte_budget import ByteBudget
+from service.api.http.limits.concurrency import MOST_STREAMS, MOST_WAITS, ConcurrencyLimit
 from service.api.http.limits.public import PublicAnswers
-from service.api.http.limits.room import Room
-from service.api.http.limits.turns import MOST_STREAMS, MOST_WAITS, Turns
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
 from service.api.http.streams.following import Following
@@ -69,11 +69,11 @@ class Services:
     calculators: Calculators = field(default_factory=Calculators)
     importers: Calculators = field(default_factory=lambda: Calculators(importers(), niceness=IMPORT_NICENESS))
     """Calculators that read result files: these may take minutes, and nobody else waits for them."""
-    room: Room = field(default_factory=Room)
-    uploads: Room = field(default_factory=Room)
+    body_budget: ByteBudget = field(default_factory=ByteBudget)
+    upload_budget: ByteBudget = field(default_factory=ByteBudget)
     """On the disk, for files that are received or read."""
-    streams: Turns = field(default_factory=lambda: Turns(MOST_STREAMS))
-    waits: Turns = field(default_factory=lambda: Turns(MOST_WAITS))
+    streams: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(MOST_STREAMS))
+    waits: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(MOST_WAITS))
     public: PublicAnswers = field(default_factory=PublicAnswers)
     strangers: PublicAnswers = field(default_factory=PublicAnswers)
     """Turns of those who read a shared record without a key. Nothing is remembered for them: links end at once."""

@@ -44,10 +44,10 @@ def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:
 def discordant(case: Case, setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
     """Positions of the items that tell the arms apart, which of them the candidate wins, and all items judged."""
     before, after = case.arms(setting.hypothesis)
-    kept = np.all((before.statuses == OK) & (after.statuses == OK), axis=1)
-    difference = np.where(kept, after.values[:, 0] - before.values[:, 0], 0.0)
+    complete = np.all((before.statuses == OK) & (after.statuses == OK), axis=1)
+    difference = np.where(complete, after.values[:, 0] - before.values[:, 0], 0.0)
     where = np.flatnonzero(difference)
-    return where, difference[where] > 0, int(kept.sum())
+    return where, difference[where] > 0, int(complete.sum())
 
 
 def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float | None:

@@ -139,9 +139,9 @@ def _check(plan: Plan, pilot: Pilot, hypotheses: Sequence[Hypothesis], path: str
         faults.add(f"{path}.clusters", "has another length than baseline", "send one cluster per item")
     if len({hypothesis.endpoint for hypothesis in hypotheses}) > 1:
         faults.add(f"{path}.endpoint", "is missing, and the hypotheses have several", "name one")
-    chosen = {hypothesis.id for hypothesis in hypotheses}
+    asked_ids = {hypothesis.id for hypothesis in hypotheses}
     for setting in resolve(plan).settings:
-        if setting.hypothesis.id in chosen and setting.rule is None:
+        if setting.hypothesis.id in asked_ids and setting.rule is None:
             faults.add(f"{setting.path}.rule", setting.rule_fault or "cannot be read", "mend the plan first")
     for name in dict.fromkeys(hypothesis.endpoint for hypothesis in hypotheses):
         _check_endpoint(plan, name, pilot, path, faults)

@@ -42,14 +42,14 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         absent = absences(setting, setting.rule)
         why = _why(setting, target, gap)
         if absent and gap not in ("size", "opposite"):
-            named = ", ".join(f"`{clause}`" for clause in absent)
+            clauses = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
                 "ABSENCE_OF_EVIDENCE",
                 path,
                 say(
                     "findings.absence_of_evidence",
                     why=why,
-                    clauses=named,
+                    clauses=clauses,
                     absence=say("findings.absence"),
                     way_out=_way_out(plan, setting, gap),
                 ),
@@ -124,8 +124,10 @@ def _without_absences(setting: Setting) -> Rule | None:
     """The parts of the rule that rest on no absence; None where all do."""
     rule = setting.rule
     parts = rule.parts if isinstance(rule, All) else () if rule is None else (rule,)
-    kept = tuple(part for part in parts if not absences(setting, part))
-    return rule if kept == parts else All(parts=kept) if len(kept) > 1 else kept[0] if kept else None
+    present = tuple(part for part in parts if not absences(setting, part))
+    if present == parts:
+        return rule
+    return All(parts=present) if len(present) > 1 else next(iter(present), None)
 
 
 def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
@@ -133,10 +135,10 @@ def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
     match rule:
         case All() | AnyOf():
             parts = [_turn_round(setting, part) for part in rule.parts]
-            kept = tuple(dict.fromkeys(part for part in parts if part is not None))
-            if len(kept) == 1:
-                return kept[0]
-            return None if None in parts else type(rule)(parts=kept)
+            turned = tuple(dict.fromkeys(part for part in parts if part is not None))
+            if len(turned) == 1:
+                return turned[0]
+            return None if None in parts else type(rule)(parts=turned)
         case Not() if isinstance(rule.part, Comparison | Excludes | Is):
             if not _is_absence(setting, rule.part, denied=True):
                 return rule
@@ -174,13 +176,13 @@ def _opposite(setting: Setting, target: Target) -> str:
     hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
-    named = ", ".join(f"`{clause}`" for clause in blamed) or say("findings.a_test_in_it")
+    clauses = ", ".join(f"`{clause}`" for clause in blamed) or say("findings.a_test_in_it")
     says = claimed(target, hypothesis, endpoint)
     uses = [use for clause in blamed if (use := setting.use_of(clause)) is not None]
     if uses and not any(effect_of(use).of_means for use in uses):
         side = "greater" if target.good == 1 else "less"
-        return say("findings.takes_either_side", claimed=says, clauses=named, side=side)
-    return say("findings.opposite_shown", claimed=says, clauses=named)
+        return say("findings.takes_either_side", claimed=says, clauses=clauses, side=side)
+    return say("findings.opposite_shown", claimed=says, clauses=clauses)
 
 
 def _why(setting: Setting, target: Target, gap: Gap) -> str:

@@ -48,12 +48,12 @@ class Pairs:
 
     def of_slice(self, name: str) -> Pairs:
         """The items of one slice."""
-        kept = [row for row, label in enumerate(self.slices or ()) if label == name]
+        rows = [row for row, label in enumerate(self.slices or ()) if label == name]
         return Pairs(
-            [self.item_ids[row] for row in kept],
-            self.baseline[kept],
-            self.candidate[kept],
-            None if self.clusters is None else [self.clusters[row] for row in kept],
+            [self.item_ids[row] for row in rows],
+            self.baseline[rows],
+            self.candidate[rows],
+            None if self.clusters is None else [self.clusters[row] for row in rows],
             None,
             self.averaged,
         )

@@ -34,14 +34,14 @@ def weigh_suite(
     Raises:
         InvalidData: what it refuses, with paths below `suite` for weights and scales.
     """
-    test, chosen = registry.serving("weighted"), suite or SuiteAsked()
+    test, asked = registry.serving("weighted"), suite or SuiteAsked()
     there = set(tasks)
-    body: dict[str, Any] = {**columns, "tasks": list(tasks), "estimand": chosen.estimand, **options}
-    body["weights"] = chosen.weights
-    if isinstance(chosen.weights, dict):
-        body["weights"] = {name: weight for name, weight in chosen.weights.items() if name in there}
-    if chosen.rescale is not None:
-        scales = {name: scale.model_dump() for name, scale in chosen.rescale.items() if name in there}
+    body: dict[str, Any] = {**columns, "tasks": list(tasks), "estimand": asked.estimand, **options}
+    body["weights"] = asked.weights
+    if isinstance(asked.weights, dict):
+        body["weights"] = {name: weight for name, weight in asked.weights.items() if name in there}
+    if asked.rescale is not None:
+        scales = {name: scale.model_dump() for name, scale in asked.rescale.items() if name in there}
         body["rescale"] = scales or None
     if clusters is not None:
         body["clusters"] = list(clusters)
@@ -60,8 +60,8 @@ def require_known(suite: SuiteAsked | None, tasks: set[str]) -> None:
     if suite is None:
         return
     weights = suite.weights if isinstance(suite.weights, dict) else {}
-    for field, named in (("weights", weights), ("rescale", suite.rescale or {})):
-        strange = sorted(set(named) - tasks)
+    for field, by_task in (("weights", weights), ("rescale", suite.rescale or {})):
+        strange = sorted(set(by_task) - tasks)
         if strange:
             raise InvalidData.field(
                 f"suite.{field}.{strange[0]}",
@@ -104,9 +104,9 @@ def lacking_warning(lacking: Sequence[str], *, arms: int) -> tuple[StatWarning, 
     """What a task without any result leaves of a suite."""
     if not lacking:
         return ()
-    named = ", ".join(f"'{name}'" for name in lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+    tasks = ", ".join(f"'{name}'" for name in lacking[:3]) + (", ..." if len(lacking) > 3 else "")
     where = "in both arms" if arms == 2 else "of the arm"
-    return (TASKS_LACKING(count=len(lacking), where=where, names=named),)
+    return (TASKS_LACKING(count=len(lacking), where=where, names=tasks),)
 
 
 def task_losses(facts: SuiteFacts) -> list[str]:

@@ -71,23 +71,24 @@ def _arm(rows: ArmRows, of_items: ItemsOfArm, request: ComparisonRequest, side: 
     if fail and any(len(values) < of_items.runs for values in of_items.values.values()):
         _require_zero_worst(of_items, request, lower=lower)
     lacking = [item_id for item_id, values in of_items.values.items() if not values and not fail]
-    kept = [item_id for item_id, values in of_items.values.items() if values or fail]
-    values = [of_items.mean(item_id, fail=fail) for item_id in kept]
+    item_ids = [item_id for item_id, values in of_items.values.items() if values or fail]
+    values = [of_items.mean(item_id, fail=fail) for item_id in item_ids]
     cluster_of = of_items.labels.get("clusters", {})
-    without = [item_id for item_id in kept if item_id not in cluster_of]
+    without = [item_id for item_id in item_ids if item_id not in cluster_of]
     if cluster_of and without:
         raise InvalidData.field(
             f"{side}.clusters",
-            f"{len(without)} of {len(kept)} items have no cluster, the first is '{without[0]}'",
+            f"{len(without)} of {len(item_ids)} items have no cluster, the first is '{without[0]}'",
             "name a cluster for every item, one of its own where it shares none, or for no item",
         )
     place = {item_id: row for row, item_id in enumerate(rows.item_ids)}
     covariates = {
-        name: [column[place[item_id]] for item_id in kept] for name, column in (rows.covariates or {}).items()
+        name: [column[place[item_id]] for item_id in item_ids]
+        for name, column in (rows.covariates or {}).items()
     }
-    clusters = [cluster_of[item_id] for item_id in kept] if cluster_of else None
+    clusters = [cluster_of[item_id] for item_id in item_ids] if cluster_of else None
     alone = {item_id: cluster_of.get(item_id, f"{item_id} alone") for item_id in lacking}
-    return Arm(kept, np.array(values, dtype=np.float64), clusters, covariates, alone)
+    return Arm(item_ids, np.array(values, dtype=np.float64), clusters, covariates, alone)
 
 
 def _require_zero_worst(of_items: ItemsOfArm, request: ComparisonRequest, *, lower: bool) -> None:

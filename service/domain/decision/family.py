@@ -164,10 +164,10 @@ def policy_of(plan: Plan) -> MultiplicityPolicy:
 
 def two_places(plan: Plan) -> frozenset[str]:
     """The hypotheses of the family that may be said to be two things, neither of which excludes the other's error."""
-    named = (plan.hypothesis(name) for name in members(plan))
+    hypotheses = (plan.hypothesis(name) for name in members(plan))
     return frozenset(
         hypothesis.id
-        for hypothesis in named
+        for hypothesis in hypotheses
         if hypothesis and hypothesis.equivalence is not None and hypothesis.claim not in ONE_PLACE
     )
 

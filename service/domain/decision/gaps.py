@@ -160,18 +160,18 @@ def known_facts(
         ways = reader(clause)
         side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
-            kept = [
+            on_its_side = [
                 way for way in ways if side == 0 or all(fact.side == side for fact in way.shown | way.may)
             ]
             if not isinstance(clause, Excludes):
                 # its own side counts, not that of the observed difference, and of neither side both do
                 return (
                     Facts(
-                        shown=frozenset(fact for way in kept for fact in way.shown),
-                        may=frozenset(fact for way in kept for fact in way.may),
+                        shown=frozenset(fact for way in on_its_side for fact in way.shown),
+                        may=frozenset(fact for way in on_its_side for fact in way.may),
                     ),
                 )
-            ways = tuple(kept)
+            ways = tuple(on_its_side)
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways
 

@@ -119,8 +119,8 @@ def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> ND
             [manifest.positions[item_id_] for item_id_ in change.item_ids if item_id_ in manifest.positions]
         ] = True
     elif manifest.clusters is not None:
-        named = set(change.clusters)
-        gone[:] = [cluster in named for cluster in manifest.clusters]
+        clusters = set(change.clusters)
+        gone[:] = [cluster in clusters for cluster in manifest.clusters]
     return gone
 
 
@@ -228,11 +228,11 @@ def _with(plan: Plan, hypothesis: str, update: Mapping[str, str]) -> Plan:
 
 def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
     """The rows with only some items of a population: plan, manifest and cells shrink together."""
-    chosen = keep.tolist()
+    selectors = keep.tolist()
     manifest = rows.manifests[population]
     shrunk = Manifest(
         *(
-            None if column is None else tuple(compress(column, chosen))
+            None if column is None else tuple(compress(column, selectors))
             for column in (manifest.item_ids, manifest.clusters, manifest.strata)
         )  # type: ignore[arg-type]
     )

@@ -214,10 +214,10 @@ def sweep_spans(plan: Plan, change: ThresholdChange) -> bool:
 
 def planned_values(plan: Plan, change: ThresholdChange) -> tuple[float, ...]:
     """The plan's values of that threshold: on the change's population, else everywhere it is named."""
-    named = [threshold for threshold in plan.thresholds or () if threshold.name == change.name]
+    thresholds = [threshold for threshold in plan.thresholds or () if threshold.name == change.name]
     own = [
-        endpoint
-        for endpoint in named
-        if change.population is not None and endpoint.population == change.population
+        threshold
+        for threshold in thresholds
+        if change.population is not None and threshold.population == change.population
     ]
-    return tuple(one.value for one in own or named)
+    return tuple(threshold.value for threshold in own or thresholds)

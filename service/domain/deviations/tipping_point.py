@@ -151,10 +151,10 @@ class _Search:
         self.values = self._fill_values(setting) if self.filled else self.stored
         inside = ~self.outside
         self.n, self.total = int(np.count_nonzero(inside)), int(np.diff(self.values[:, inside], axis=0).sum())
-        named = hypothesis.equivalence is not None
-        self.both_ways = self.filled and (named or hypothesis.claim == "equivalence")
+        has_fallback = hypothesis.equivalence is not None
+        self.both_ways = self.filled and (has_fallback or hypothesis.claim == "equivalence")
         """True where a missing item has no one value that it begins with."""
-        self.delta_clauses = () if named or self.both_ways else _delta_clauses(setting)
+        self.delta_clauses = () if has_fallback or self.both_ways else _delta_clauses(setting)
         self.evaluations = 0
 
     def _fill_values(self, setting: Setting) -> NDArray[np.float64]:
@@ -362,8 +362,8 @@ def fillings(kinds: Sequence[_Kind], size: int) -> Iterator[dict[int, Pair]]:
     first, *rest = kinds
     for taken in range(min(size, len(first.positions)) + 1):
         for counts in _splits(taken, len(first.targets)):
-            chosen = [pair for pair, count in zip(first.targets, counts, strict=True) for _ in range(count)]
-            here = dict(zip(first.positions, chosen, strict=False))
+            values = [pair for pair, count in zip(first.targets, counts, strict=True) for _ in range(count)]
+            here = dict(zip(first.positions, values, strict=False))
             for others in fillings(rest, size - taken):
                 yield here | others
 

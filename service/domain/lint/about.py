@@ -18,7 +18,7 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
     """A warning where the rule shows another effect than the claim is about, or the statement names another."""
     hypothesis = setting.hypothesis
     about: About = hypothesis.about or "mean"
-    named, lone = named_in(hypothesis.statement), _find_lone(setting)
+    stated, lone = named_in(hypothesis.statement), _find_lone(setting)
     path = f"{setting.path}.about"
     if lone is not None and lone[0] != about and about == "mean":
         other, tests = lone
@@ -33,15 +33,15 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
                 about=other,
             ),
         )
-    elif named is not None and named != about and {named, about} != {"median", "quantile"}:
+    elif stated is not None and stated != about and {stated, about} != {"median", "quantile"}:
         yield warning(
             "ABOUT_DIFFERS",
             path,
             say(
                 "findings.about_named",
                 what=say(f"verdicts.about_{about}"),
-                named=say(f"verdicts.about_{named}"),
-                about=named,
+                named=say(f"verdicts.about_{stated}"),
+                about=stated,
             ),
         )
 

@@ -46,8 +46,8 @@ def reference_findings(setting: Setting) -> Iterator[Finding]:
         return
     stated = {Fraction(match[1]) / 100 for match in PER_CENT.finditer(hypothesis.statement)}
     if endpoint.kind == "binary" and stated and value not in stated:
-        named = ", ".join(level(endpoint, number) for number in sorted(stated))
-        message = say("findings.reference_differs", stated=named, reference=level(endpoint, value))
+        numbers = ", ".join(level(endpoint, number) for number in sorted(stated))
+        message = say("findings.reference_differs", stated=numbers, reference=level(endpoint, value))
         yield warning("REFERENCE_DIFFERS", f"{setting.path}.statement", message)
     if hypothesis.reference.published is not None:
         yield warning("REFERENCE_PUBLISHED", path, say("findings.reference_published"))

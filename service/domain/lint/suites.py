@@ -49,8 +49,8 @@ def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
 def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
     """Weights of all tasks and of no other; scales of tasks there are, whose ceiling is the better end."""
     weights = suite.weights if isinstance(suite.weights, dict) else {}
-    for field, named in (("weights", weights), ("rescale", suite.rescale or {})):
-        for name in named:
+    for field, by_task in (("weights", weights), ("rescale", suite.rescale or {})):
+        for name in by_task:
             if name not in suite.populations:
                 yield error("SUITE", f"{path}.{field}.{name}", say("findings.suite_no_task", name=name))
     for name in suite.populations if weights else ():

@@ -60,15 +60,15 @@ def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], 
         measured = [value for value in others if _has_results_at(plan, name, population, value)]
         lacking += [_format_threshold(name, value) for value in others if value not in measured]
         if measured:
-            kept = (run[name, population], *measured)
+            swept = (run[name, population], *measured)
             fork = Fork(
                 id=f"sweep-{name}" if population is None else f"sweep-{name}@{population}",
                 kind="sweep",
                 deviation=None,
                 threshold=name,
-                options=tuple(_format_threshold(name, value) for value in kept),
+                options=tuple(_format_threshold(name, value) for value in swept),
             )
-            choices.append(Choice(fork, population=population, values=kept))
+            choices.append(Choice(fork, population=population, values=swept))
     return choices, tuple(lacking)
 
 
@@ -108,8 +108,8 @@ def _departing(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
     """Every way in which this many choices are not as planned."""
     for where in combinations(range(len(choices)), number):
         for options in product(*(range(1, len(choices[at].fork.options)) for at in where)):
-            chosen = dict(zip(where, options, strict=True))
-            yield tuple(chosen.get(at, 0) for at in range(len(choices)))
+            options_by_choice = dict(zip(where, options, strict=True))
+            yield tuple(options_by_choice.get(at, 0) for at in range(len(choices)))
 
 
 def _with(picked: Picked, at: int, option: int) -> Picked:

@@ -31,7 +31,5 @@ def sentence(
     )
     if not decided_by:
         return f"{share}; no single choice that was computed decides it, several together do."
-    named = "; ".join(decided_by[:SHOWN]) + (" and others" if len(decided_by) > SHOWN else "")
-    return (
-        f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {named}."
-    )
+    choices = "; ".join(decided_by[:SHOWN]) + (" and others" if len(decided_by) > SHOWN else "")
+    return f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {choices}."

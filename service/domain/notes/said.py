@@ -62,9 +62,9 @@ def tell_answer(english: str, language: Language) -> str:
     """A test's sentence as a verdict keeps it, or the reason why there is none, in a language."""
     if language == "en" or not english:
         return english
-    told = retell(english, language)
-    if told is not None:
-        return told
+    retold = retell(english, language)
+    if retold is not None:
+        return retold
     reason = read("reasons", english)
     if reason is not None:
         return reason.text(language)

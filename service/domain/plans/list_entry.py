@@ -22,10 +22,10 @@ def list_entry(plan: Mapping[str, Any]) -> ListEntry:
 
 
 def _tried_on_own(plan: Mapping[str, Any]) -> int | None:
-    said = plan.get("tried")
-    if said is None:
+    section = plan.get("tried")
+    if section is None:
         return None
-    tried = Tried.model_validate(said)
+    tried = Tried.model_validate(section)
     populations = plan.get("populations") or ()
     own = any(tried.is_on(each["dataset"], each.get("items_sha256")) for each in populations)
     return tried.n if own else None

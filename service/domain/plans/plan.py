@@ -273,18 +273,18 @@ class Plan(StrictRecord):
 
     def arms(self, population_id: str) -> tuple[str, ...]:
         """The arms that hypotheses compare on a population, or on a suite that it is in, in order of mention."""
-        named = (
+        arm_ids = (
             arm
             for hypothesis in self.hypotheses or ()
             if population_id in self.tasks(hypothesis.population)
             for arm in hypothesis.arms
         )
-        return tuple(dict.fromkeys(named))
+        return tuple(dict.fromkeys(arm_ids))
 
     def endpoints_asked(self, hypothesis: Hypothesis) -> tuple[str, ...]:
         """The endpoints that a hypothesis rests on: its own, and those that the tests of its rule read."""
-        named = set(_TESTS_OF_RULE.findall(hypothesis.rule))
-        others = (use.endpoint for use in self.tests or () if use.id in named and use.endpoint is not None)
+        test_ids = set(_TESTS_OF_RULE.findall(hypothesis.rule))
+        others = (use.endpoint for use in self.tests or () if use.id in test_ids and use.endpoint is not None)
         return tuple(dict.fromkeys((hypothesis.endpoint, *others)))
 
     def reads(self, test_id: str, hypothesis_endpoint: str) -> str:

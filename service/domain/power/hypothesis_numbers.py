@@ -56,11 +56,11 @@ def worked_out(
 
 def _part(plan: Plan, together: set[str]) -> Plan:
     """The plan with these hypotheses and their populations; its family keeps all its members."""
-    kept = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
-    populations = {task for hypothesis in kept for task in plan.tasks(hypothesis.population)}
+    hypotheses = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
+    populations = {task for hypothesis in hypotheses for task in plan.tasks(hypothesis.population)}
     return plan.model_copy(
         update={
-            "hypotheses": kept,
+            "hypotheses": hypotheses,
             "populations": tuple(
                 population for population in plan.populations or () if population.id in populations
             ),

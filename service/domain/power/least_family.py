@@ -62,9 +62,9 @@ class LeastFamily:
     def family(self) -> Family:
         """Every member at its least."""
         names = members(self.plan)
-        named = {name: np.zeros((1, 1)) for name in names if self._names_equivalence(name)}
+        fallbacks = {name: np.zeros((1, 1)) for name in names if self._names_equivalence(name)}
         least = np.array([[[self._least(name) for name in names]]])
-        return Family(self.policy, names, least, named, two_places(self.plan))
+        return Family(self.policy, names, least, fallbacks, two_places(self.plan))
 
     def adjusted(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
         """A least p of a hypothesis by the policy, and why."""

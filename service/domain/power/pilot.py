@@ -100,8 +100,8 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
     if len(estimates) == 1 and set(estimates[0].hypotheses) == names:
         update: dict[str, Any] = _assume(estimates[0], plan)
         own = {name: _without(assumed, update) for name, assumed in (stated.hypotheses or {}).items()}
-        kept = {name: assumed for name, assumed in own.items() if assumed != Assumed()}
-        return _with(plan, stated.model_copy(update={**update, "hypotheses": kept or None})), estimates
+        assumptions = {name: assumed for name, assumed in own.items() if assumed != Assumed()}
+        return _with(plan, stated.model_copy(update={**update, "hypotheses": assumptions or None})), estimates
     each_own = dict(stated.hypotheses or {})
     for one in estimates:
         for name in one.hypotheses:

@@ -222,13 +222,13 @@ def _nulls(
     span = None if ends is None else ends.high - ends.low
     centre = centre_of(setting, unit)
     # of ranks and quantiles a single value that many items share has no place where a claim only just fails
-    chosen: Sequence[Shape] = shapes or every_shape()
+    candidates: Sequence[Shape] = shapes or every_shape()
     spreads = SPREADS[:1] if truths == (0.0,) and _only_signs(setting) else SPREADS
     if centre is not by_mean:
-        chosen = [
-            shape for shape in chosen if (shape.smooth and not shape.tied) or truths == (centre(shape),)
+        candidates = [
+            shape for shape in candidates if (shape.smooth and not shape.tied) or truths == (centre(shape),)
         ]
-    for shape, spread, icc, truth in product(chosen or every_shape()[:1], spreads, iccs, truths):
+    for shape, spread, icc, truth in product(candidates or every_shape()[:1], spreads, iccs, truths):
         placed = shape.at(truth, spread * unit, span, centre)
         yield Null(World(truth, placed.sd, icc), placed)
     if shapes is None and centre is by_mean:

@@ -28,11 +28,11 @@ def other_systems(
     """
     for card in plan.arm_cards or ():
         differing = {batch: _fields(card, batch, runs) for batch in batches if batch.arm == card.id}
-        named = {field for fields in differing.values() for field in fields}
-        if named:
+        differing_fields = {field for fields in differing.values() for field in fields}
+        if differing_fields:
             yield OtherSystem(
                 card,
-                tuple(field for field in card.facts() if field in named),
+                tuple(field for field in card.facts() if field in differing_fields),
                 tuple(batch for batch, fields in differing.items() if fields),
             )
 

@@ -121,7 +121,7 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
     """The hypotheses that rest on these batches; None where all of the plan do."""
     cells = {(batch.population, batch.arm, batch.endpoint) for batch in batches}
     hypotheses = plan.hypotheses or ()
-    named = tuple(
+    concerned_ids = tuple(
         hypothesis.id
         for hypothesis in hypotheses
         if cells
@@ -132,14 +132,14 @@ def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | No
             for endpoint in plan.endpoints_asked(hypothesis)
         }
     )
-    return None if len(named) == len(hypotheses) else named
+    return None if len(concerned_ids) == len(hypotheses) else concerned_ids
 
 
 def resting_on(plan: Plan, arm: str) -> tuple[str, ...] | None:
     """The hypotheses about an arm; None where all of the plan are."""
     hypotheses = plan.hypotheses or ()
-    named = tuple(hypothesis.id for hypothesis in hypotheses if arm in hypothesis.arms)
-    return None if len(named) == len(hypotheses) else named
+    resting_ids = tuple(hypothesis.id for hypothesis in hypotheses if arm in hypothesis.arms)
+    return None if len(resting_ids) == len(hypotheses) else resting_ids
 
 
 def _broken(

@@ -101,10 +101,10 @@ def require_more(known: Iterable[Unblinding], request: UnblindingRequest) -> Non
 
 def opened_message(unblinding: Unblinding) -> Message:
     """The mark before there is a verdict."""
-    named = [name for name in (unblinding.endpoint, unblinding.population) if name is not None]
+    parts = [name for name in (unblinding.endpoint, unblinding.population) if name is not None]
     return message(
         "notes.opened",
-        of=message("notes.opened_part", names=" / ".join(named)) if named else "",
+        of=message("notes.opened_part", names=" / ".join(parts)) if parts else "",
         at=f"{unblinding.at:%Y-%m-%d %H:%M} UTC",
         received=unblinding.received,
         expected=unblinding.expected,

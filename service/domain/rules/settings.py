@@ -84,8 +84,8 @@ class Setting:
     @property
     def tests(self) -> tuple[str, ...]:
         """The ids of the tests that the rule or `equivalence` names, in order of mention, registered or not."""
-        named = [*(clause.field.test for clause in self.clauses), self.hypothesis.equivalence]
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        test_ids = [*(clause.field.test for clause in self.clauses), self.hypothesis.equivalence]
+        return tuple(dict.fromkeys(name for name in test_ids if name is not None))
 
     @property
     def clustered(self) -> bool:
@@ -166,7 +166,7 @@ def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Settin
         fault = "; ".join(
             f"{fault.message} ({fault.fix})" if fault.fix else fault.message for fault in invalid.faults
         )
-    named = [] if rule is None else [clause.field.test for clause in clauses(rule)]
+    test_ids = [] if rule is None else [clause.field.test for clause in clauses(rule)]
     return Setting(
         within=within,
         index=index,
@@ -175,7 +175,7 @@ def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Settin
         endpoint=plan.endpoint(hypothesis.endpoint),
         rule=rule,
         rule_fault=fault,
-        uses={use.use.id: use for use in _uses(plan, hypothesis, {*named, hypothesis.equivalence})},
+        uses={use.use.id: use for use in _uses(plan, hypothesis, {*test_ids, hypothesis.equivalence})},
     )
 
 
@@ -200,8 +200,8 @@ class Parts:
 
 def other_endpoints(setting: Setting) -> tuple[str, ...]:
     """The ids of the other endpoints that the rule speaks of, in order of mention."""
-    named = (setting.use_of(clause) for clause in setting.clauses)
-    endpoints = (use.use.endpoint for use in named if use is not None and use.beside)
+    uses = (setting.use_of(clause) for clause in setting.clauses)
+    endpoints = (use.use.endpoint for use in uses if use is not None and use.beside)
     return tuple(dict.fromkeys(endpoint for endpoint in endpoints if endpoint is not None))
 
 

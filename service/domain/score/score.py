@@ -26,19 +26,19 @@ def score(request: ScoreRequest) -> Score:
             or beyond an end of it.
     """
     items = group(request)
-    kept = kept_of(items, request)
-    if not kept.item_ids:
+    counted = kept_of(items, request)
+    if not counted.item_ids:
         raise InvalidData.field("values", "hold no result at all", "send at least one item with a result")
     lacking: tuple[str, ...] = ()
     if items.tasks is not None:
         require_known(request.suite, set(items.tasks))
-        lacking = tuple(sorted(set(items.tasks) - set(kept.tasks or ())))
+        lacking = tuple(sorted(set(items.tasks) - set(counted.tasks or ())))
 
     def weighed(part: Items) -> registry.Answer[Any] | SuiteAnswer:
         return weigh(part, request) if part.tasks is None else weigh_tasks(part, request, lacking)
 
     missing = missing_of(items, request, lambda filled: weighed(filled).analysis)
-    answer = weighed(kept)
+    answer = weighed(counted)
     analysis: Any = answer.analysis
     observed_outcome: Outcome = "estimate" if analysis.against is None else analysis.against.outcome
     outcome = observed_outcome if missing is None else missing.standing(observed_outcome)
@@ -55,7 +55,7 @@ def score(request: ScoreRequest) -> Score:
     if items.slices is not None:
         from service.domain.score.slices import slices_of  # most scores answer sooner without
 
-        slices, withheld = slices_of(items, kept, request, lambda part: weigh(part, request).analysis)
+        slices, withheld = slices_of(items, counted, request, lambda part: weigh(part, request).analysis)
         reasons |= withheld
     unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
     rescaled = request.suite is not None and bool(request.suite.rescale)

@@ -74,17 +74,17 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
         others = pair_others(setting, rows)
     except PlanViolatedError as violated:
         return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
-    hypothesis, named = setting.hypothesis, setting.tests
+    hypothesis, test_ids = setting.hypothesis, setting.tests
 
     def answer_all(tests: Sequence[str], pairs: Paired) -> dict[str, JsonObject]:
         uses = [use for name in tests if (use := setting.plan.test(name)) is not None]
         return {use.id: _answer(setting, use, others.get(use.endpoint or "", pairs)) for use in uses}
 
-    answers = answer_all(named, paired)
+    answers = answer_all(test_ids, paired)
     ways: dict[Way | None, tuple[Paired, dict[str, JsonObject]]] = {None: (paired, answers)}
     by_policy = ways
     both = hypothesis.claim == "equivalence"
-    claims = named if both else tuple(filter(None, [hypothesis.equivalence]))
+    claims = test_ids if both else tuple(filter(None, [hypothesis.equivalence]))
     # Also where a rule names no test: `delta` has to stand both fillings, and the verdict names the one it is of.
     if paired.excluded.filled and (both or claims):
         ways = {}

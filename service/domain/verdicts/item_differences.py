@@ -43,13 +43,13 @@ def item_differences(setting: Setting, rows: Rows) -> tuple[ItemDifference, ...]
         paired = pair_up(setting, rows)
     except PlanViolatedError:
         return ()
-    kept = paired.kept.tolist()
-    clusters: Sequence[str | None] = [None] * len(kept)
+    judged_on = paired.kept.tolist()
+    clusters: Sequence[str | None] = [None] * len(judged_on)
     if paired.population.clusters is not None and paired.manifest.clusters is not None:
         clusters = paired.manifest.clusters
     columns = zip(
-        compress(paired.manifest.item_ids, kept),
-        compress(clusters, kept),
+        compress(paired.manifest.item_ids, judged_on),
+        compress(clusters, judged_on),
         paired.baseline.tolist(),
         paired.candidate.tolist(),
         strict=True,

@@ -71,8 +71,8 @@ def reading_of(plan: Plan, reading: Reading) -> SequentialReading:
 def _equivalent(plan: Plan, reading: Reading, name: str, test: str) -> bool | None:
     """What the named equivalence test finds, whichever way missing results are taken; None for other tests."""
     hypothesis = plan.hypothesis(name)
-    named = hypothesis is not None and hypothesis.equivalence == test
-    return reading.equivalent.get(name) if named else None
+    is_fallback = hypothesis is not None and hypothesis.equivalence == test
+    return reading.equivalent.get(name) if is_fallback else None
 
 
 def _test(stored: JsonObject, equivalent: bool | None) -> TestReading:

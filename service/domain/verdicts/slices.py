@@ -114,9 +114,9 @@ def by_slice(section: Slices, paired: Paired, favoured: Paired | None = None) ->
     clusters = None if paired.population.clusters is None else paired.manifest.clusters
     score = binary and clusters is None
     limit = _limit(paired.endpoint)
-    kept = paired.kept.tolist()
-    of_item = np.array(list(compress(labels or (), kept)), dtype=object)
-    of_cluster = None if clusters is None else codes_of(list(compress(clusters, kept)))
+    judged_on = paired.kept.tolist()
+    of_item = np.array(list(compress(labels or (), judged_on)), dtype=object)
+    of_cluster = None if clusters is None else codes_of(list(compress(clusters, judged_on)))
     evidence, counts, leans = [], [], []
     for name in () if reason else names:
         inside = of_item == name

@@ -168,8 +168,8 @@ NEVER = 1
 def _end(evidence: ObservedEvidence) -> Ints:
     """The end of a hypothesis, (1,): that of every sequential test that it names, however it is filled in."""
     setting = evidence.setting
-    named = [use.id for name in setting.tests if (use := setting.plan.test(name)) and is_ordered(use)]
-    return end_of_hypothesis([_test_end(evidence, name) for name in named], _at([False])[0])
+    ordered_tests = [use.id for name in setting.tests if (use := setting.plan.test(name)) and is_ordered(use)]
+    return end_of_hypothesis([_test_end(evidence, name) for name in ordered_tests], _at([False])[0])
 
 
 def _test_end(evidence: ObservedEvidence, test: str) -> Ints:

@@ -38,9 +38,9 @@ def by_stratum(paired: Paired) -> Strata | None:
     names = tuple(dict.fromkeys(labels))
     binary = is_binary(paired.baseline, paired.candidate) and paired.endpoint.collapsed_kind == "binary"
     by_score = binary and paired.population.clusters is None
-    kept = np.array(list(compress(labels, paired.kept.tolist())), dtype=object)
+    stratum_of = np.array(list(compress(labels, paired.kept.tolist())), dtype=object)
     enough = len(names) <= MOST
-    effects = tuple(_effect(paired, name, kept == name, by_score) for name in names) if enough else ()
+    effects = tuple(_effect(paired, name, stratum_of == name, by_score) for name in names) if enough else ()
     deltas = [effect.delta for effect in effects if effect.delta is not None]
     mean = sum(deltas) / len(deltas) if deltas else None
     pooled = float(paired.delta or 0)

@@ -161,12 +161,12 @@ def _switched(sentence: str, support: Support) -> Iterator[_Found]:
     if any(_names(sentence, primary) for primary in support.primary):
         return
     for endpoint in support.secondary:
-        named = _names(sentence, endpoint)
-        if named is not None:
+        mention = _names(sentence, endpoint)
+        if mention is not None:
             primary = ", ".join(support.primary) or "none"
             yield (
                 "ENDPOINT_SWITCH",
-                named.span(),
+                mention.span(),
                 f"'{endpoint}' is a secondary endpoint of the plan, and the claim was to rest on: {primary}",
                 f"Report {primary} first; then: 'The secondary endpoint {endpoint} was …; no claim rests on it.'",
             )
@@ -188,24 +188,24 @@ def _unsupported(sentence: str, support: Support) -> Iterator[_Found]:
     for hypothesis, outcome in support.outcomes.items():
         if hypothesis not in sentence:  # far cheaper than the pattern, which every sentence would pay for
             continue
-        named = re.search(
+        mention = re.search(
             rf"(?<!\w){re.escape(hypothesis)}(?!\w)\s*(?:is|was|has been|holds|passes|passed|得到|成立|通过)"
             r"(?:\s*(?:supported|confirmed|accepted|true|支持|证实))?",
             sentence,
         )
         if (
-            named is None
+            mention is None
             or outcome == "supported"
             or not re.search(
-                r"supported|confirmed|accepted|true|holds|pass|得到支持|证实|成立|通过", named.group()
+                r"supported|confirmed|accepted|true|holds|pass|得到支持|证实|成立|通过", mention.group()
             )
         ):
             continue
-        if _quoted(sentence[: named.start()]):
+        if _quoted(sentence[: mention.start()]):
             continue
         yield (
             "OUTCOME_CONTRADICTED",
-            named.span(),
+            mention.span(),
             f"the verdict on {hypothesis} is '{outcome}'",
             support.sentences.get(hypothesis, f"{hypothesis} is {outcome.replace('_', ' ')}."),
         )

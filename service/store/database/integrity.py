@@ -48,8 +48,8 @@ class Known:
 
 def known(session: Session) -> Known:
     """What this process has read and verified of the session's database."""
-    kept: Known = session.info[KNOWN]
-    return kept
+    known_here: Known = session.info[KNOWN]
+    return known_here
 
 
 def same(text: str | bytes, sha256: str) -> bool:

@@ -40,9 +40,9 @@ def page(
         # One row more than asked tells whether there is a next page.
         session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
     )
-    kept = rows[:limit]
-    following = encode([kept[-1][key] for key in keys]) if len(rows) > limit else None
-    return [read(row) for row in kept], following
+    page_rows = rows[:limit]
+    following = encode([page_rows[-1][key] for key in keys]) if len(rows) > limit else None
+    return [read(row) for row in page_rows], following
 
 
 def shorten(

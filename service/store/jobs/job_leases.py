@@ -246,8 +246,8 @@ def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] 
 
 def finish(session: Session, job: Job, result: Mapping[str, Any] | None) -> bool:
     """Store the answer; false, and nothing is written, when the lease was lost."""
-    kept = None if result is None else dict(result)
-    return _end(session, job, state="succeeded", result=kept, error=None, progress=1.0)
+    stored = None if result is None else dict(result)
+    return _end(session, job, state="succeeded", result=stored, error=None, progress=1.0)
 
 
 def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:

@@ -33,8 +33,8 @@ def put_input(session: Session, job_id: str, body: bytes) -> None:
 
 def input_bytes(session: Session, project_id: str) -> int:
     """Bytes of the requests that the project's unfinished jobs keep."""
-    kept = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
-    return int(session.scalar(scope.of_project(kept, jobs, project_id)) or 0)
+    total = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
+    return int(session.scalar(scope.of_project(total, jobs, project_id)) or 0)
 
 
 def get_input(session: Session, job_id: str) -> bytes | None:

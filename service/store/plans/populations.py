@@ -105,8 +105,8 @@ def at_hand(sha256: str) -> Manifest | None:
 
 def remove_others(session: Session, preregistration_id: str, population_ids: set[str]) -> None:
     """Remove a draft's manifests of populations that its plan no longer has."""
-    kept = manifests.c.population.in_(sorted(population_ids))
-    session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == preregistration_id, ~kept))
+    wanted = manifests.c.population.in_(sorted(population_ids))
+    session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == preregistration_id, ~wanted))
 
 
 def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:

@@ -310,8 +310,8 @@ def _index(session: Session, record: Preregistration, plan: Plan) -> None:
 def _require_items(session: Session, record: Preregistration, plan: Plan) -> None:
     """The manifests are those whose hashes the plan locks: they may have changed since they were linted."""
     stored = {row.population: row.items_sha256 for row in session.execute(_ITEMS, {"of_id": record.id})}
-    named = {population.id: population.items_sha256 for population in plan.populations or ()}
-    if stored != named:
+    planned = {population.id: population.items_sha256 for population in plan.populations or ()}
+    if stored != planned:
         raise PreconditionFailed(
             f"the items of preregistration {record.id} have changed: read it again, then lock"
         )

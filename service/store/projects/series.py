@@ -56,13 +56,13 @@ def page(
         session, statement, (series.c.created_at, series.c.id), _read, cursor=cursor, limit=limit
     )
     counts = _count_newest(session, [known.id for known in rows])
-    runs = kept = 0
+    runs = n_listed = 0
     for known in rows:
         runs += counts.get(known.id, 0)
-        if kept and runs > MOST_LOOKED_AT:
+        if n_listed and runs > MOST_LOOKED_AT:
             break
-        kept += 1
-    return paging.shorten(rows, following, kept, lambda known: (known.created_at, known.id))
+        n_listed += 1
+    return paging.shorten(rows, following, n_listed, lambda known: (known.created_at, known.id))
 
 
 def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
@@ -131,8 +131,8 @@ def last_point(session: Session, series_id: str) -> Point | None:
 
 def point(session: Session, series_id: str, name: str) -> Point | None:
     """The run of that name."""
-    named = _POINTS.where(series_points.c.series_id == series_id, series_points.c.name == name)
-    row = session.execute(named).mappings().one_or_none()
+    statement = _POINTS.where(series_points.c.series_id == series_id, series_points.c.name == name)
+    row = session.execute(statement).mappings().one_or_none()
     return None if row is None else _read_point(row)
 
 
@@ -158,11 +158,11 @@ def packed_runs(session: Session, series_id: str, period: int) -> PackedRuns:
         if size > MOST_TEXT:
             raise full()
     order = series_points.c.number
-    chosen = sa.select(
+    statement = sa.select(
         order, series_points.c.roster_sha256, series_points.c.content, series_points.c.sha256
     ).where(wanted, series_points.c.period == period)
     runs = []
-    for number, roster, content, sha256 in session.execute(chosen.order_by(order)):
+    for number, roster, content, sha256 in session.execute(statement.order_by(order)):
         subject = f"{series_id}/{number}"
         with integrity.reading("series run", subject):
             values = zlib.decompress(content)

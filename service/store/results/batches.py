@@ -281,10 +281,10 @@ def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | Non
 
     def has(leaves: _Leaves) -> bool:
         body, reason = leaves[0].get(number), leaves[1].get(number)
-        named = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
+        agrees = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
         # A void may come in between the row and the leaves, so a void in the ledger alone is let pass here. What is
         # judged is read by `_all`, which compares voids both ways in one statement.
-        return named and void_reason in (None, reason)
+        return agrees and void_reason in (None, reason)
 
     known = integrity.known(session).leaves.get(preregistration_id)
     # Leaves never change, so what is known suffices; only what is not in it asks the ledger for newer ones.

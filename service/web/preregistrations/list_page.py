@@ -17,8 +17,8 @@ from service.domain.access import Key
 from service.domain.plans.preregistration import State
 from service.errors import InvalidData
 from service.store.database import clock
-from service.store.plans import lists
-from service.store.plans.lists import Line as Listed
+from service.store.plans import record_lists
+from service.store.plans.record_lists import RecordLine
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
@@ -44,7 +44,7 @@ def listed(
     if len(words) > MOST_SEARCH:
         fix = "look for fewer words"
         raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", fix)
-    records, next_cursor = lists.page(
+    records, next_cursor = record_lists.page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
     lines = lines_of(request, session, visitor, records)
@@ -70,7 +70,7 @@ def _state(text: str) -> State | None:
     return None
 
 
-def lines_of(request: Request, session: Session, visitor: Key, records: Sequence[Listed]) -> list[Line]:
+def lines_of(request: Request, session: Session, visitor: Key, records: Sequence[RecordLine]) -> list[Line]:
     """The records as a list shows them; that verdicts were read is noted."""
     judged = overviews.judged_of(session, visitor.project_id, records)
     if judged:

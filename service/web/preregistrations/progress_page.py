@@ -15,7 +15,7 @@ from fastapi.sse import format_sse_event
 from starlette.responses import Response
 
 from service.actions.results import progress
-from service.api.http.limits.turns import HeldStream, stream_turn
+from service.api.http.limits.concurrency import HeldStream, take_stream
 from service.api.http.requests.deps import PageSession
 from service.api.http.shared import services
 from service.api.http.streams.following import Record, Seen
@@ -78,7 +78,7 @@ async def events(request: Request, preregistration_id: str) -> Response:
     following = services(request).following
     with following.follow(record):
         first = await following.seen(record)
-    give_back = stream_turn(services(request).streams, request.state.caller)
+    give_back = take_stream(services(request).streams, request.state.caller)
     stream = HeldStream(
         _stream(request, record, first),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},

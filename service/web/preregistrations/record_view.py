@@ -16,7 +16,7 @@ from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.verdicts.records import Verdict
 from service.domain.verdicts.words.reasons import multiplicity_message
-from service.store.plans.lists import Line as Listed
+from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
 from service.web.preregistrations.findings_view import said_once
@@ -140,7 +140,7 @@ def _marks(
 
 
 def line_of(
-    record: Listed,
+    record: RecordLine,
     judged: Sequence[Judged] | None,
     progress: Counted | None = None,
     today: date | None = None,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from service.actions.verdicts import overviews
 from service.api.http.requests.deps import PageSession
 from service.domain.plans.preregistration import State
-from service.store.plans import lists
+from service.store.plans import record_lists
 from service.web.html.rendering import PageRoute, html
 from service.web.preregistrations.hypothesis_view import OUTCOMES
 from service.web.preregistrations.list_page import lines_of
@@ -26,16 +26,16 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 @routes.get(OVERVIEW)
 def overview(request: Request, session: PageSession, visitor: Visitor) -> Response:
     """What the project's records are at: nothing in it follows from an outcome that is sealed."""
-    states = lists.states(session, visitor.project_id)
+    states = record_lists.states(session, visitor.project_id)
     waiting = [
         line
         for state in WAITING
         if states.get(state)
-        for line in lists.page(session, visitor.project_id, state=state, limit=COUNTED)[0]
+        for line in record_lists.page(session, visitor.project_id, state=state, limit=COUNTED)[0]
     ]
     waiting.sort(key=lambda line: line.created_at, reverse=True)
     shown = lines_of(request, session, visitor, waiting)
-    judged, more = lists.page(session, visitor.project_id, state="judged", limit=COUNTED)
+    judged, more = record_lists.page(session, visitor.project_id, state="judged", limit=COUNTED)
     outcomes = overviews.outcomes_of(session, visitor.project_id, judged)
     families = overviews.families_of(session, visitor.project_id)
     return html(

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from service.api.calculators import aside
 from service.api.calculators import process as calculator
 from service.api.calculators.pool import CalculatorLost, Calculators, _forks, forked_from
-from service.api.http.limits.room import Room
+from service.api.http.limits.byte_budget import ByteBudget
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
 from service.stats.shared.declaring import registry
@@ -335,23 +335,23 @@ def test_results_for_no_record_are_refused_unread(client, key_with):
     assert time.process_time() - spent < 1
 
 
-def test_room_is_shared_by_projects():
+def test_a_byte_budget_is_shared_by_projects():
     async def check():
-        room = Room(100)
-        await room.take("one", 50)
+        budget = ByteBudget(100)
+        await budget.take("one", 50)
         with pytest.raises(Unavailable):
-            await room.take("one", 1, seconds=0)
-        await room.take("two", 50)
-        room.give_back("one", 50)
-        await room.take("one", 50, seconds=0)
-        room.give_back("one", 50)
-        room.give_back("two", 50)
-        await room.take("one", 1000, seconds=0)  # alone, any body goes
+            await budget.take("one", 1, seconds=0)
+        await budget.take("two", 50)
+        budget.give_back("one", 50)
+        await budget.take("one", 50, seconds=0)
+        budget.give_back("one", 50)
+        budget.give_back("two", 50)
+        await budget.take("one", 1000, seconds=0)  # alone, any body goes
 
     asyncio.run(check())
 
 
-class Impatient(Room):
+class Impatient(ByteBudget):
     """Nobody waits for it."""
 
     async def take(self, project: str, size: int, *, seconds: float = 0) -> None:
@@ -359,8 +359,8 @@ class Impatient(Room):
 
 
 def test_files_of_a_project_take_half_of_the_disk_that_files_may_have(app, client):
-    room = Impatient(1000)
-    app.state.services = replace(app.state.services, uploads=room)
+    budget = Impatient(1000)
+    app.state.services = replace(app.state.services, upload_budget=budget)
     headers = {"Content-Type": "text/csv"}
     (project,) = (each["id"] for each in client.get("/v1/projects").json()["items"])
 
@@ -368,12 +368,12 @@ def test_files_of_a_project_take_half_of_the_disk_that_files_may_have(app, clien
         body = b"item_id,value\n" + b"a,1\n" * ((size - 14) // 4)
         return client.post("/v1/imports/check?format=csv", content=body, headers=headers).status_code
 
-    asyncio.run(room.take("another", 400))
-    asyncio.run(room.take(project, 300))
+    asyncio.run(budget.take("another", 400))
+    asyncio.run(budget.take(project, 300))
     assert check(214) == 503
     assert check(194) == 200
-    assert check(194) == 200  # the room was given back
-    asyncio.run(room.take("a third", 200))
+    assert check(194) == 200  # the bytes were given back
+    asyncio.run(budget.take("a third", 200))
     assert check(194) == 503
 
 

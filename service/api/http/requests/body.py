@@ -192,9 +192,9 @@ async def _receive(request: Request, content: Content, limit: int) -> None:
     if announced is not None and size > limit:
         raise too_large(limit)
     if size > INLINE_BYTES:
-        room, project = services(request).room, project_of(request)
-        await room.take(project, size)
-        weakref.finalize(content, room.give_back, project, size)
+        budget, project = services(request).body_budget, project_of(request)
+        await budget.take(project, size)
+        weakref.finalize(content, budget.give_back, project, size)
     try:
         async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
             await _take(request, content.pieces, limit)

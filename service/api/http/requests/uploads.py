@@ -74,8 +74,8 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
     if announced is not None and size > limit:
         raise too_large(limit)
     scratch = settings.data_dir / "scratch"
-    room, project = services(request).uploads, project_of(request)
-    await room.take(project, size)
+    budget, project = services(request).upload_budget, project_of(request)
+    await budget.take(project, size)
     try:
         with refuse_when_full(), await to_thread.run_sync(_opened, scratch) as file:
             try:
@@ -85,7 +85,7 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
                 raise RequestTimeout("the file came too slowly; send it again") from None
             yield Upload(file, received, scratch)
     finally:
-        room.give_back(project, size)
+        budget.give_back(project, size)
 
 
 def _opened(scratch: Path) -> BinaryIO:

@@ -18,7 +18,7 @@ from service.actions.verdicts import jobs as actions
 from service.actions.verdicts.calibration import KIND as CALIBRATION
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, shows
-from service.api.http.limits.turns import HeldStream, stream_turn
+from service.api.http.limits.concurrency import HeldStream, take_stream
 from service.api.http.requests.deps import AnyCaller, ReadSession, RecordId, Shared, require_scope
 from service.api.http.requests.headers import header
 from service.api.http.requests.idempotency import Once
@@ -175,7 +175,7 @@ async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, jo
     of an hour. `GET /v1/limits` says how many one key may follow at a time.
     """
     job = await to_thread.run_sync(_read, shared, caller, job_id)
-    give_back = stream_turn(shared.streams, caller)
+    give_back = take_stream(shared.streams, caller)
     stream = HeldStream(
         _events(shared, caller, job, request),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},

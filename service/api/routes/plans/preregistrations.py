@@ -62,7 +62,7 @@ from service.reports.prereg.gaps import Gap
 from service.reports.templates.read import parse_document
 from service.store.database import clock
 from service.store.ledger import ledger
-from service.store.plans import lists, preregistrations
+from service.store.plans import preregistrations, record_lists
 from service.store.projects import audit
 
 routes = router("preregistrations")
@@ -220,7 +220,7 @@ def list_preregistrations(
 
     A search looks at 5,000 records for one page: with few that match, a page is short and has a `next_cursor`.
     """
-    records, following = lists.page(
+    records, following = record_lists.page(
         session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
     today = clock.now(session).date()

@@ -40,9 +40,9 @@ class Suite(StrictRecord):
     @property
     def sound(self) -> bool:
         """True where every task is named once and has a weight; else lint says what to mend and nothing is computed."""
-        named = set(self.populations)
-        weighed = named if isinstance(self.weights, str) else set(self.weights)
-        return len(named) == len(self.populations) and weighed == named and set(self.rescale or ()) <= named
+        tasks = set(self.populations)
+        weighed = tasks if isinstance(self.weights, str) else set(self.weights)
+        return len(tasks) == len(self.populations) and weighed == tasks and set(self.rescale or ()) <= tasks
 
     def shares(self, sizes: Mapping[str, int]) -> dict[str, float]:
         """What each task counts in numbers, by name, from the items planned of each; not yet divided by their sum."""

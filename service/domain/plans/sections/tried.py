@@ -23,8 +23,8 @@ class Tried(StrictRecord):
 
     def is_on(self, dataset: str, items_sha256: str | None) -> bool:
         """True when the data are those of a population: of the same name, whatever its case, or of the same hash."""
-        said = _plain(self.on)
-        return said == _plain(dataset) or (items_sha256 is not None and said == items_sha256)
+        data = _plain(self.on)
+        return data == _plain(dataset) or (items_sha256 is not None and data == items_sha256)
 
 
 def _plain(text: str) -> str:

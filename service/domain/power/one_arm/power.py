@@ -86,8 +86,8 @@ class OneArmPower:
             return where.model_copy(update={"power": intact * self._chance(held, mean)})
         generator = np.random.default_rng([SEED, 1])
         n_sets = int(min(SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 40)))
-        kept = replace(arm, n=self._n_judged, sizes=self._kept_sizes, labels=self._labels_judged)
-        drawn = kept.draw(generator, n_sets, mean, icc or 0.0, spread or 0.0, agreement or 1.0)
+        judged_arm = replace(arm, n=self._n_judged, sizes=self._kept_sizes, labels=self._labels_judged)
+        drawn = judged_arm.draw(generator, n_sets, mean, icc or 0.0, spread or 0.0, agreement or 1.0)
         held_at = holding(self.setting, self._fill_missing(generator, drawn))
         if held_at is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})

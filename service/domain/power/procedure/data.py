@@ -177,12 +177,12 @@ def _filled_scores(
     # the mean of the units' differences, and the noise of the items that are left
     noise = generator.standard_normal(sums.shape) * world.scale * math.sqrt(1 - world.icc)
     extra = np.sqrt(np.maximum(left - left**2 / sizes, 0.0))
-    kept = sums * (left / sizes) + noise * extra
+    observed_part = sums * (left / sizes) + noise * extra
     mean = (ends.low + ends.high) / 2 if world.baseline_mean is None else world.baseline_mean
     other = mean + world.truth
     span = ends.high - ends.low
     # Against the candidate: its own missing scores take the low end, the baseline's the high one; both, the whole
     # span.
-    down = kept + only_before * (other - ends.high) + only_after * (ends.low - mean) - both * span
-    up = kept + only_before * (other - ends.low) + only_after * (ends.high - mean) + both * span
+    down = observed_part + only_before * (other - ends.high) + only_after * (ends.low - mean) - both * span
+    up = observed_part + only_before * (other - ends.low) + only_after * (ends.high - mean) + both * span
     return Block(sizes, Side(down, None), Side(up, None), every)

@@ -143,12 +143,12 @@ class _Words:
             name: len({getattr(hypothesis, name) for hypothesis in hypotheses}) > 1
             for name in ("endpoint", "population")
         }
-        named = "_".join(
+        scope = "_".join(
             f"{where}_{name}" for where, name in (("in", "endpoint"), ("on", "population")) if several[name]
         )
-        if not named:
+        if not scope:
             return ""
-        return message(f"headlines.{named}", endpoint=verdict.endpoint, population=verdict.population)
+        return message(f"headlines.{scope}", endpoint=verdict.endpoint, population=verdict.population)
 
     def _rule(self) -> str:
         verdict = self.verdict

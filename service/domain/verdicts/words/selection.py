@@ -14,22 +14,22 @@ from service.words import Message, message
 
 def selection_messages(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
     """That the estimate is optimistic, and the bound that allows for the choice, or why there is none."""
-    chosen = verdict.selection
-    if chosen is None:
+    selection = verdict.selection
+    if selection is None:
         return
-    if chosen.bound is None or chosen.confidence is None:
-        reason = reason_message(chosen.reason)
-        yield message("verdicts.selected_no_bound", count=chosen.tried, reason=reason)
+    if selection.bound is None or selection.confidence is None:
+        reason = reason_message(selection.reason)
+        yield message("verdicts.selected_no_bound", count=selection.tried, reason=reason)
         return
     if verdict.reference is not None:
-        bound = level(chosen.bound, facts, verdict.reference.value)
+        bound = level(selection.bound, facts, verdict.reference.value)
     else:
-        bound = amount(chosen.bound, facts)
+        bound = amount(selection.bound, facts)
     side = "least" if facts.good > 0 else "most"
     yield message(
         f"verdicts.selected_at_{side}",
-        count=chosen.tried,
+        count=selection.tried,
         bound=bound,
-        confidence=percentage(chosen.confidence),
-        of=str(chosen.of),
+        confidence=percentage(selection.confidence),
+        of=str(selection.of),
     )

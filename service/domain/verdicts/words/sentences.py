@@ -65,12 +65,12 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
         return message("multiplicity.uncorrected", family=family).text("en")
     if signs is not None and signs.reason is not None:
         return message("multiplicity.apart", family=family, policy=policy, reason=signs.reason).text("en")
-    named = [
+    with_fallback = [
         hypothesis
         for name in members(plan)
         if (hypothesis := plan.hypothesis(name)) and hypothesis.equivalence is not None
     ]
-    key = "multiplicity.both" if named and policy in CLOSED else "multiplicity.rules"
+    key = "multiplicity.both" if with_fallback and policy in CLOSED else "multiplicity.rules"
     signed = "_by_signs" if policy == "max_t" else ""
     return message(f"{key}{signed}", policy=policy, family=family).text("en")
 
@@ -281,10 +281,10 @@ def _margin(facts: Facts) -> Iterator[Message]:
 
 
 def _other_margin(other: OtherMargin, facts: Facts) -> Message:
-    named = {"sesoi": other.sesoi, "stated": other.stated}
+    margins = {"sesoi": other.sesoi, "stated": other.stated}
     those = {
         name: message(f"verdicts.other_{name}", margin=both_ways(value, facts))
-        for name, value in named.items()
+        for name, value in margins.items()
         if value is not None
     }
     others = message("verdicts.other_both", **those) if len(those) == 2 else listed(those.values())

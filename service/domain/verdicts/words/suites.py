@@ -102,7 +102,7 @@ def suite_messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -
     for key, names in (("suite_lost", suite_shown.lost), ("suite_gained", suite_shown.gained)):
         if names:
             more = message("verdicts.suite_more", count=len(names) - NAMED) if len(names) > NAMED else ""
-            named = listed(
+            tasks = listed(
                 (message("verdicts.slice_name", name=name) for name in names[:NAMED]), "lists.comma"
             )
-            yield message(f"verdicts.{key}", names=named, more=more)
+            yield message(f"verdicts.{key}", names=tasks, more=more)

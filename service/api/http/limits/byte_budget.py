@@ -9,27 +9,27 @@ from threading import Lock
 
 from service.errors import Unavailable
 
-ROOM_BYTES = 256 * 1024 * 1024
+BUDGET_BYTES = 256 * 1024 * 1024
 """Of all requests together; one project may have half of it."""
 WAIT_SECONDS, EVERY_SECONDS = 30.0, 0.05
 
 
-class Room:
-    """Room for bodies, given to projects by the byte."""
+class ByteBudget:
+    """Bytes that bodies may take, given to projects."""
 
-    def __init__(self, size: int = ROOM_BYTES) -> None:
+    def __init__(self, size: int = BUDGET_BYTES) -> None:
         self._size = size
         self._held: Counter[str] = Counter()
         self._lock = Lock()
 
     async def take(self, project: str, size: int, *, seconds: float = WAIT_SECONDS) -> None:
-        """Wait for room.
+        """Wait until so many bytes are free.
 
         Raises:
             Unavailable: others, or the project itself, held all there is for that long.
         """
         until = time.monotonic() + seconds
-        while not self._take_room(project, size):
+        while not self._take_if_free(project, size):
             if time.monotonic() >= until:
                 raise Unavailable("too many large bodies are being read: repeat the request shortly")
             await asyncio.sleep(EVERY_SECONDS)
@@ -41,7 +41,7 @@ class Room:
             if self._held[project] <= 0:
                 del self._held[project]
 
-    def _take_room(self, project: str, size: int) -> bool:
+    def _take_if_free(self, project: str, size: int) -> bool:
         with self._lock:
             own, held = self._held[project], self._held.total()
             fits = held + size <= self._size and own + size <= self._size // 2

@@ -19,7 +19,7 @@ MOST_WAITS = 64
 
 
 @dataclass(slots=True)
-class Turns:
+class ConcurrencyLimit:
     """What is held open of one kind, by key. Used on the event loop alone."""
 
     most: int
@@ -43,16 +43,16 @@ class Turns:
         return give_back
 
 
-def stream_turn(turns: Turns, caller: Key) -> Callable[[], None]:
+def take_stream(limit: ConcurrencyLimit, caller: Key) -> Callable[[], None]:
     """A turn for one more stream.
 
     Raises:
         TooMany: the key follows as many as it may.
     """
-    give_back = turns.take(caller)
+    give_back = limit.take(caller)
     if give_back is None:
         raise TooMany(
-            f"this key follows {turns.most} streams of events already: close one, or ask for the state of the job"
+            f"this key follows {limit.most} streams of events already: close one, or ask for the state of the job"
         )
     return give_back
 

@@ -15,7 +15,7 @@ PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Seconds before something that is away is asked again."""
 
 
-class Absence:
+class Outage:
     """One thing the runner needs, and since when it does not answer."""
 
     def __init__(
@@ -30,25 +30,25 @@ class Absence:
         """`why` names the thing, where it is and the cause; `back` is what is said of its return."""
         self._why, self._back, self._wait, self._pauses, self._clock = why, back, wait, pauses, clock
         self._lock = threading.Lock()
-        self._said, self._since, self._met = "", 0.0, 0
+        self._last_sentence, self._since, self._attempts = "", 0.0, 0
 
-    def met(self, error: Unavailable) -> None:
+    def wait_out(self, error: Unavailable) -> None:
         """Say why, unless that was said last; wait, the longer the oftener."""
         sentence = self._why(error)
         with self._lock:
-            if not self._met:
+            if not self._attempts:
                 self._since = self._clock()
-            pause = self._pauses[min(self._met, len(self._pauses) - 1)]
-            self._met += 1
-            new, self._said = sentence != self._said, sentence
-        # Logged and waited for outside the lock: other threads meet the same absence meanwhile.
+            pause = self._pauses[min(self._attempts, len(self._pauses) - 1)]
+            self._attempts += 1
+            new, self._last_sentence = sentence != self._last_sentence, sentence
+        # Logged and waited for outside the lock: other threads meet the same outage meanwhile.
         if new:
             log.warning("%s; waiting for it", sentence)
         self._wait(pause)
 
-    def over(self) -> None:
+    def end(self) -> None:
         """It answered: say so if it had been away."""
         with self._lock:
-            away, self._met, self._said = self._met, 0, ""
+            away, self._attempts, self._last_sentence = self._attempts, 0, ""
         if away:
             log.info("%s after %.0f s", self._back, self._clock() - self._since)

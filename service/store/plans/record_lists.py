@@ -42,7 +42,7 @@ _entries_read: Recent[str, ListEntry] = Recent(2_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordLine:
     """A record in a list."""
 
     id: str
@@ -83,7 +83,7 @@ def page(
     search: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> tuple[list[Line], str | None]:
+) -> tuple[list[RecordLine], str | None]:
     """The project's records, newest first; an altered one is marked, and the others are there.
 
     No plan is parsed, and of locked ones a few texts are held at a time. A search looks at `MOST_SEARCHED` records for
@@ -106,7 +106,7 @@ def page(
     return _lines(session, rows), following
 
 
-def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, Line]:
+def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, RecordLine]:
     """The same of the project's records of these ids."""
     statement = scope.of_project(_LINES, preregistrations, project_id)
     wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
@@ -114,7 +114,7 @@ def lines(session: Session, project_id: str, preregistration_ids: Collection[str
     return {line.id: line for line in _lines(session, rows)}
 
 
-def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
+def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[RecordLine]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
     known = dict(_read_entries(session, locked)) if locked else {}
     lines_ = []
@@ -122,7 +122,7 @@ def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[Line]:
         draft = row["state"] == "draft"
         title, due, embargo, tried = known.get(row["id"], (row["title"], None, None, None))
         fields = {**row, "title": title, "results_due": due, "embargo_until": embargo, "tried": tried}
-        lines_.append(Line(**fields, altered=not draft and row["id"] not in known))
+        lines_.append(RecordLine(**fields, altered=not draft and row["id"] not in known))
     return lines_
 
 

@@ -12,8 +12,8 @@ from service.store.database.tables import batches, coverage, plan_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """The intake of one record. Only while it is held (`for_update`) does it stay so."""
+class PostingState:
+    """The posting state of one record. Only while it is held (`for_update`) does it stay so."""
 
     public_key: bytes = field(repr=False)
     erased: bool
@@ -21,12 +21,12 @@ class Intake:
     received: int
 
 
-def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, Intake]]:
-    """The intakes by record; those without a key are not locked, and missing. Ask for the records' locks before."""
+def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, PostingState]]:
+    """The states by record; those without a key are not locked, and missing. Ask for the records' locks before."""
     return questions.ask(
-        _INTAKES,
+        _STATES,
         {"ids": sorted(preregistration_ids)},
-        lambda rows: {row[0]: Intake(bytes(row[1]), bool(row[2]), row[3], int(row[4])) for row in rows},
+        lambda rows: {row[0]: PostingState(bytes(row[1]), bool(row[2]), row[3], int(row[4])) for row in rows},
     )
 
 
@@ -35,7 +35,7 @@ def _of_record(table: sa.Table, value: sa.ColumnElement[int]) -> sa.ColumnElemen
     return sa.func.coalesce(selected.scalar_subquery(), 0)
 
 
-_INTAKES = sa.select(
+_STATES = sa.select(
     plan_keys.c.preregistration_id,
     plan_keys.c.public_key,
     plan_keys.c.wrapped_key.is_(None),

@@ -8,27 +8,27 @@ import pytest
 import sqlalchemy as sa
 
 from service.errors import Unavailable
-from service.jobs.absence import PAUSES, Absence
+from service.jobs.outages import PAUSES, Outage
 from service.store.database.engine import Database
 
 
-def test_an_absence_is_said_once_with_its_cause_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_said_once_with_its_cause_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "forelock.runner")
     waited: list[float] = []
-    absence = Absence(
+    outage = Outage(
         lambda error: f"'one' at h:1 does not answer: {error.detail}",
         "it answers again",
         waited.append,
         clock=lambda: sum(waited),
     )
-    absence.over()
+    outage.end()
     for _ in range(6):
-        absence.met(Unavailable("refused"))
+        outage.wait_out(Unavailable("refused"))
     for _ in range(2):
-        absence.met(Unavailable("starting up"))
-    absence.over()
-    absence.over()
-    absence.met(Unavailable("starting up"))
+        outage.wait_out(Unavailable("starting up"))
+    outage.end()
+    outage.end()
+    outage.wait_out(Unavailable("starting up"))
     assert waited == [*PAUSES, 5.0, 5.0, 5.0, 5.0, PAUSES[0]]
     assert [record.getMessage() for record in caplog.records] == [
         "'one' at h:1 does not answer: refused; waiting for it",
