@@ -88,12 +88,12 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def given(arguments: argparse.Namespace) -> dict[str, str | int]:
     """The settings that the command line names."""
     data = getattr(arguments, "data", None)
-    named = {
+    options = {
         "data_dir": None if data is None else str(data),
         "host": getattr(arguments, "host", None),
         "port": getattr(arguments, "port", None),
     }
-    return {name: value for name, value in named.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:

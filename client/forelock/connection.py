@@ -101,8 +101,8 @@ class Connection:
                 return objects([job["result"]])[0]
             if job["state"] in ("failed", "cancelled"):
                 error = job.get("error")
-                named = error if isinstance(error, dict) and error else {"code": f"job_{job['state']}"}
-                raise ForelockProblem.from_document(named)
+                document = error if isinstance(error, dict) and error else {"code": f"job_{job['state']}"}
+                raise ForelockProblem.from_document(document)
             progress = job.get("progress")
             self.on_wait("job", progress if isinstance(progress, float | int) else None)
             if self._clock() + pause > deadline:

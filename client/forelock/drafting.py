@@ -129,11 +129,11 @@ def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
         for path, values in surveys[0]["arms"].items()
         if len(values) == 1 and path in surveys[1]["arms"] and surveys[1]["arms"][path] != values
     ]
-    named = [path for word in _ARM_PLACES for path in places if path.rpartition(".")[2].lower() == word]
-    if not named:
+    arm_columns = [path for word in _ARM_PLACES for path in places if path.rpartition(".")[2].lower() == word]
+    if not arm_columns:
         return section, ["baseline", "candidate"]
-    section["arm"] = named[0]
-    names = [survey["arms"][named[0]][0] for survey in surveys]
+    section["arm"] = arm_columns[0]
+    names = [survey["arms"][arm_columns[0]][0] for survey in surveys]
     if not all(_TOKEN.fullmatch(name) for name in names):
         section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
     return section, [None, None]
@@ -189,10 +189,10 @@ def _answers(
     ones: Sequence[OneImport], tables: Sequence[Json], n: int, clusters: Mapping[str, str] | None, binary: bool,
     section: Json, values: Sequence[float],
 ) -> Answers:  # fmt: skip
-    named = section.get("scorer") or section.get("metric") or section["format"]
-    if named in TABLES:
-        named = "accuracy" if binary else "score"
-    endpoint = re.sub(r"[^A-Za-z0-9_.\-]+", "_", str(named)).strip("_")[:64] or "score"
+    endpoint_name = section.get("scorer") or section.get("metric") or section["format"]
+    if endpoint_name in TABLES:
+        endpoint_name = "accuracy" if binary else "score"
+    endpoint = re.sub(r"[^A-Za-z0-9_.\-]+", "_", str(endpoint_name)).strip("_")[:64] or "score"
     spread = max(values) - min(values) if values else 1.0
     return Answers(
         title=f"{tables[1]['arm']} against {tables[0]['arm']}",
@@ -225,13 +225,13 @@ def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Ite
     yield "the smallest difference of interest (sesoi, and the statement) is a guess: write yours"
     if len(both) < len(item_ids):
         yield f"{len(item_ids) - len(both)} items are in one file only; the plan has all {len(item_ids)}"
-    chosen = [
+    decided = [
         name
         for name in section
         if name not in ("format", "scorer", "metric", "filter", "item_id", "cluster", "arm", "arms")
     ]
-    if chosen:
-        yield f"look at what the import section decides for you: {', '.join(chosen)}"
+    if decided:
+        yield f"look at what the import section decides for you: {', '.join(decided)}"
     if "arm" not in section:
         yield "the files do not say which arm they are: name it with --arm when you import"
 

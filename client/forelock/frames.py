@@ -25,9 +25,9 @@ def frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) -> 
     taken = [dict(row) for row in rows]
     names = list(dict.fromkeys(name for row in taken for name in row))
     columns = {name: [row.get(name) for row in taken] for name in names}
-    chosen = library or next((package for package in ("pandas", "polars") if find_spec(package)), None)
-    if chosen is None or find_spec(chosen) is None:
+    package_name = library or next((package for package in ("pandas", "polars") if find_spec(package)), None)
+    if package_name is None or find_spec(package_name) is None:
         raise ForelockError(
-            f"{chosen or 'neither pandas nor polars'} is not installed: pip install {chosen or 'pandas'}"
+            f"{package_name or 'neither pandas nor polars'} is not installed: pip install {package_name or 'pandas'}"
         )
-    return import_module(chosen).DataFrame(columns)
+    return import_module(package_name).DataFrame(columns)

@@ -31,10 +31,10 @@ def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> I
     Raises:
         Unreachable: it is longer than `most`, does not end in time, or is encoded as nobody asked.
     """
-    named = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if named not in ("identity", "gzip", ""):
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", ""):
         raise Unreachable(f"the answer is encoded as nobody asked for: only {ENCODINGS} are read")
-    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16) if named == "gzip" else None
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
     deadline, left = clock() + LONGEST, most
     if response.is_stream_consumed:  # a transport of the caller's own gave it whole
         yield response.content

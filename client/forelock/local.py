@@ -92,5 +92,5 @@ def _entries() -> EntryPoints:
 
 def answers_here(url: str | None, key_file: Path | None) -> bool:
     """True where nobody named a service or a key, and the tests are installed beside the client."""
-    named = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
-    return not named and bool(_entries())
+    service_given = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
+    return not service_given and bool(_entries())

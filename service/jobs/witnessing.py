@@ -109,7 +109,7 @@ class Witnessing:
             waiting = stamps.waiting(session, witness.kind, limit=UPGRADES_AT_ONCE)
         if not waiting or not self._take(turn):
             return 0
-        kept, faults = 0, []
+        n_upgraded, faults = 0, []
         for stored in waiting:
             try:
                 upgraded = witness.upgrade(stored.content)
@@ -119,13 +119,13 @@ class Witnessing:
             # A stamp that has not grown is not kept again: every one is a row for good.
             if upgraded != stored.content:
                 self._keep(witness, stored.checkpoint, upgraded)
-                kept += 1
+                n_upgraded += 1
         if faults:
             self._fail(turn, faults[0])
-            return kept
+            return n_upgraded
         with self._database.write() as session:
             stamps.end_turn(session, turn, next_at=clock.now(session) + self._upgrade_every)
-        return kept
+        return n_upgraded
 
     def _take(self, turn: str) -> bool:
         with self._database.write() as session:

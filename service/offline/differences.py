@@ -100,8 +100,8 @@ def _differences(recorded: Any, here: Any, where: _Where) -> Iterator[Difference
         yield from _of_objects(recorded, here, where)
     elif isinstance(recorded, list) and isinstance(here, list) and len(recorded) == len(here):
         for position, (one, other) in enumerate(zip(recorded, here, strict=True)):
-            named = one.get("id") if isinstance(one, dict) else None
-            place = f"{where.place}[{named or position}]".lstrip(".")
+            entry_id = one.get("id") if isinstance(one, dict) else None
+            place = f"{where.place}[{entry_id or position}]".lstrip(".")
             yield from _differences(one, other, replace(where, place=place))
     elif not _same(recorded, here):
         yield Difference(where.place, recorded, here, _bound(recorded, here, where))

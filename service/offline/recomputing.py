@@ -69,8 +69,8 @@ def recompute(opened: Opened) -> Recomputed:
             True, False, "judged again from the rows: outcomes and clauses are the same, numbers to 1e-9"
         )
     unexplained = [difference for difference in differing if difference.bound is None]
-    named = [str(difference) for difference in (unexplained or differing)]
-    more = f"; and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    places = [str(difference) for difference in (unexplained or differing)]
+    more = f"; and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     what = (
         "the rows give another verdict"
         if unexplained
@@ -79,7 +79,7 @@ def recompute(opened: Opened) -> Recomputed:
     return Recomputed(
         False,
         not unexplained,
-        f"{what}: {'; '.join(named[:SHOWN])}{more}{_explained(other, there)}",
+        f"{what}: {'; '.join(places[:SHOWN])}{more}{_explained(other, there)}",
         tuple(str(difference) for difference in differing),
     )
 

@@ -98,7 +98,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
         there = {stored.name: stored for stored in objects.every()}
         with database.read() as session:
             rows = list(artefacts.every(session))
-        named = {row.object_sha256 for row in rows}
+        referenced = {row.object_sha256 for row in rows}
         missing = [
             row
             for row in rows
@@ -115,7 +115,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
             )
         ]
         orphans = [
-            name for name, stored in there.items() if name not in named and stored.modified_at < before
+            name for name, stored in there.items() if name not in referenced and stored.modified_at < before
         ]
         if remove:
             for name in orphans:

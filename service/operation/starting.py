@@ -160,9 +160,9 @@ def require_whole(settings: Settings, *, has_schema: bool) -> None:
     if settings.database_url is None and keys.is_dir() and any(keys.iterdir()):
         left.append(keys)
     if left and not has_schema:
-        named = " and ".join(str(path) for path in left)
+        remains = " and ".join(str(path) for path in left)
         raise CannotStart(
-            f"{named} of a deployment are here, and its database is not: restore the database, or move them away "
+            f"{remains} of a deployment are here, and its database is not: restore the database, or move them away "
             "to begin anew"
         )
 

@@ -148,8 +148,8 @@ class Provider:
             claims.validate(now, LEEWAY_SECONDS)
         except JoseError as error:
             fault = getattr(error, "claim", None)
-            named = f" ({fault})" if isinstance(fault, str) else ""
-            raise Untrusted(f"the ID token is refused: {error.error}{named}") from None
+            why = f" ({fault})" if isinstance(fault, str) else ""
+            raise Untrusted(f"the ID token is refused: {error.error}{why}") from None
         except UNREADABLE:
             raise Untrusted("the ID token cannot be read") from None
         if not claims["sub"] or len(claims["sub"]) > 255 or not claims["sub"].isprintable():
@@ -335,5 +335,5 @@ _KINDS = {"R": "RSA", "P": "RSA", "E": "EC"}
 
 def _fits(key: Key, algorithm: str, kid: object) -> bool:
     kind = "OKP" if algorithm == "EdDSA" else _KINDS.get(algorithm[:1])
-    named = kid is None or key.get("kid") == kid
-    return key.key_type == kind and named and key.get("alg") in (None, algorithm)
+    id_fits = kid is None or key.get("kid") == kid
+    return key.key_type == kind and id_fits and key.get("alg") in (None, algorithm)

@@ -396,9 +396,9 @@ def _sentence(
     result: _Reading,
 ) -> str:
     most = 1.0 if result.flat else result.within["p_value"][1] if result.beyond else None
-    named = message("analyses.median")
+    quantile_name = message("analyses.median")
     if request.q != 0.5:
-        named = message("analyses.quantile", q=f"{request.q:g}")
+        quantile_name = message("analyses.quantile", q=f"{request.q:g}")
     low, high = (
         message(f"analyses.{beyond}") if end is None else difference_of(end, binary=False)
         for end, beyond in ((ci.low, "minus_infinity"), (ci.high, "infinity"))
@@ -409,7 +409,7 @@ def _sentence(
         interval = message(f"analyses.{how}", level=level_text(request.level), low=low, high=high)
     return speak(
         "analyses.quantile_of_differences" if request.of == "differences" else "analyses.quantiles_differ",
-        quantile=named,
+        quantile=quantile_name,
         delta=difference_of(delta, binary=False),
         interval=interval,
         where=in_clusters(len(request.baseline), None if request.clusters is None else units),

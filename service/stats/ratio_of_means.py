@@ -412,7 +412,7 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading
             f"resamples of {len(pairs.sizes)} units",
             "use fieller, or send more items or clusters",
         )
-    tail, value, kept = (1 - request.level) / 2, pairs.value, len(drawn)
+    tail, value, n_drawn = (1 - request.level) / 2, pairs.value, len(drawn)
 
     # Bootstrap-t (Davison & Hinkley 1997, 5.2): the upper quantile of the pivot gives the lower end, and the log is
     # undone.
@@ -421,18 +421,18 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading
 
     statistic = math.log(value / request.null) / log_se
     above, below = (
-        int(kept - np.searchsorted(drawn, statistic, "left")),
+        int(n_drawn - np.searchsorted(drawn, statistic, "left")),
         int(np.searchsorted(drawn, statistic, "right")),
     )
     shares = {"greater": above, "less": below, "two-sided": min(above, below)}
     sides = 2 if request.alternative == "two-sided" else 1
-    share = (1 + shares[request.alternative]) / (kept + 1)
+    share = (1 + shares[request.alternative]) / (n_drawn + 1)
     within = {}
     for name, q in (("low", 1 - tail), ("high", tail)):
-        near = of_quantile(end, kept, q)
+        near = of_quantile(end, n_drawn, q)
         if near is not None:
             within[f"ratio.ci.{name}"] = (min(near), max(near))
-    low, high = of_share(share, kept)
+    low, high = of_share(share, n_drawn)
     within["p_value"] = (min(sides * low, 1.0), min(sides * high, 1.0))
     return _Reading(
         end(1 - tail), end(tail), min(sides * share, 1.0), statistic, None,

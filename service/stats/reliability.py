@@ -90,11 +90,11 @@ class ReliabilityRequest(Request):
         least = int(self.counts.min())
         if self.k is not None and max(self.k) > least:
             few = np.flatnonzero(self.counts < max(self.k))
-            named = ", ".join(f"values[{item}]" for item in few[:5])
+            items = ", ".join(f"values[{item}]" for item in few[:5])
             more = f" and {len(few) - 5} more" if len(few) > 5 else ""
             raise InvalidData.field(
                 "k",
-                f"is more than the runs of {named}{more}",
+                f"is more than the runs of {items}{more}",
                 f"ask for k up to {least}, or run these items again",
             )
         return self

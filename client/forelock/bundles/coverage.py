@@ -97,7 +97,7 @@ def _draw_positions(endpoint: dict[str, Any], population: dict[str, Any]) -> fro
 
 def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[int] | None]]:
     """Arms with their endpoints, one at a time: a plan of a megabyte could name more than the memory holds."""
-    named = 0
+    n_endpoints = 0
     try:
         if len(plan["populations"]) * len(plan["hypotheses"]) > MAX_NAMED:
             raise Broken("the plan names more populations and hypotheses than a plan has")
@@ -111,8 +111,8 @@ def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[i
             ]
             arms = dict.fromkeys(arm for hypothesis in compared for arm in _arms(hypothesis))
             for arm in arms:
-                named += len(plan["endpoints"])
-                if named > MAX_NAMED:
+                n_endpoints += len(plan["endpoints"])
+                if n_endpoints > MAX_NAMED:
                     raise Broken("the plan names more arms and endpoints than a plan has")
                 for endpoint in plan["endpoints"]:
                     if population["id"] in endpoint.get("populations", [population["id"]]):

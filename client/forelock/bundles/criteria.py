@@ -20,25 +20,27 @@ def check_named(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -
     left_open = {
         card.get("id") for card in _objects(plan.get("arms")) if isinstance(card.get("criterion"), str)
     }
-    named: dict[str, Entry] = {}
+    naming_of_arm: dict[str, Entry] = {}
     for entry in record.named:
         arm = str(entry.body.get("arm"))
-        if arm in named or arm not in left_open:
+        if arm in naming_of_arm or arm not in left_open:
             raise Broken(
                 f"entry {entry.index} of the log names arm '{arm}', which "
-                + ("was named before" if arm in named else "the plan does not leave open")
+                + ("was named before" if arm in naming_of_arm else "the plan does not leave open")
             )
-        named[arm] = entry
+        naming_of_arm[arm] = entry
     for index, batch in record.batches if left_open else ():
-        if batch.arm in left_open and (batch.arm not in named or index < named[batch.arm].index):
+        if batch.arm in left_open and (
+            batch.arm not in naming_of_arm or index < naming_of_arm[batch.arm].index
+        ):
             raise Broken(f"batch {batch.sequence} came in before anybody named arm '{batch.arm}'")
     sentences = [
         str(mark.get("says"))
         for mark in _objects(verdict.get("marks"))
         if mark.get("code") == "arm_named" and mark.get("effect") == "note"
     ]
-    texts = {arm: [f"'{arm}'", *_texts(entry.body)] for arm, entry in named.items()}
-    if len(sentences) != len(named) or not all(
+    texts = {arm: [f"'{arm}'", *_texts(entry.body)] for arm, entry in naming_of_arm.items()}
+    if len(sentences) != len(naming_of_arm) or not all(
         any(all(part in says for part in parts) for says in sentences) for parts in texts.values()
     ):
         raise Broken(f"{VERDICT} says something else of the arms that were named than the log")

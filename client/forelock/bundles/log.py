@@ -58,8 +58,8 @@ def open_log(note: str, keys: Sequence[str], handovers: Sequence[Entry]) -> Log:
     notes = [handover.body.get("note") for handover in handovers]
     if not all(isinstance(note, str) for note in notes):
         raise Broken("a change of the log's key has no note")
-    named, followed = open_chain(keys, [str(note) for note in notes])
-    return Log(named, followed, open_checkpoint(note, [named[-1]], origin=named[-1].name))
+    chain, followed = open_chain(keys, [str(note) for note in notes])
+    return Log(chain, followed, open_checkpoint(note, [chain[-1]], origin=chain[-1].name))
 
 
 def check_handovers(log: Log, entries: Sequence[Entry]) -> None:

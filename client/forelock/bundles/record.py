@@ -230,7 +230,7 @@ def read_deviations(reader: Reader, record: Record) -> int:
     Raises:
         Broken: one is absent, has no entry, or is not what was filed.
     """
-    named: set[str] = set()
+    members: set[str] = set()
     filed = 0
     decided: Counter[int] = Counter()
     for entry in record.deviations:
@@ -251,8 +251,8 @@ def read_deviations(reader: Reader, record: Record) -> int:
         if not in_turn or reader.sha256(name) != wanted:
             raise Broken(f"{name} is not what entry {entry.index} of the log has the hash of")
         canonical.read(reader.read(name, MAX_PLAN), name)
-        named.add(name)
-    if {member for member in reader.members if member.startswith("deviations/")} != named:
+        members.add(name)
+    if {member for member in reader.members if member.startswith("deviations/")} != members:
         raise Broken("the bundle holds a deviation or a decision without an entry of the log")
     return filed
 

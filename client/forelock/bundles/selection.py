@@ -15,20 +15,24 @@ def check_selection(plan: dict[str, Any], verdict: dict[str, Any]) -> None:
         Broken: a hypothesis on these items is silent about it, or tells another number.
     """
     tried = plan.get("tried")
-    said = tried if isinstance(tried, dict) else {}
-    on = _plain(said.get("on"))
+    section = tried if isinstance(tried, dict) else {}
+    on = _plain(section.get("on"))
     own = {
         str(population.get("id"))
         for population in _objects(plan.get("populations"))
         if on is not None and on in (_plain(population.get("dataset")), population.get("items_sha256"))
     }
     tasks = {str(suite.get("id")): suite.get("populations") for suite in _objects(plan.get("suites"))}
-    own |= {suite for suite, named in tasks.items() if isinstance(named, list) and own & set(map(str, named))}
+    own |= {
+        suite
+        for suite, members in tasks.items()
+        if isinstance(members, list) and own & set(map(str, members))
+    }
     for hypothesis in _objects(verdict.get("hypotheses")):
         selection = hypothesis.get("selection")
-        told = selection.get("tried") if isinstance(selection, dict) else None
-        chosen = hypothesis.get("population") in own and hypothesis.get("outcome") != "invalid"
-        if told != (said.get("n") if chosen else None):
+        reported = selection.get("tried") if isinstance(selection, dict) else None
+        selected = hypothesis.get("population") in own and hypothesis.get("outcome") != "invalid"
+        if reported != (section.get("n") if selected else None):
             raise Broken(f"{VERDICT} says something else of what was tried on these items than the plan")
 
 

@@ -45,11 +45,11 @@ def _artefacts(options: argparse.Namespace, client: Client) -> int:
             raise ForelockError(
                 "the service sent another file than the one that it lists; nothing was written"
             )
-    said = {"file": target, "bytes": size, "sha256": digest.hexdigest()}
-    return show(options, said, f"{target}: {size} bytes, SHA-256 {digest.hexdigest()}")
+    written = {"file": target, "bytes": size, "sha256": digest.hexdigest()}
+    return show(options, written, f"{target}: {size} bytes, SHA-256 {digest.hexdigest()}")
 
 
 def _line(listed: dict[str, Any]) -> str:
-    kept = "" if listed["kept"] else "  (not kept)"
+    remark = "" if listed["kept"] else "  (not kept)"
     form = text.plain(listed["format"])
-    return f"{listed['number']}  {listed['received_at']}  {form}  {listed['size']} bytes  {listed['sha256']}{kept}"
+    return f"{listed['number']}  {listed['received_at']}  {form}  {listed['size']} bytes  {listed['sha256']}{remark}"

@@ -109,14 +109,14 @@ def _fetched(options: argparse.Namespace, client: Client) -> int:
         raise FileFault("with --from name the experiment: --experiment")
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone
         paths = fetch_experiment(options.tracker, options.experiment, Path(directory), options.at)
-        named = [str(path) for path in paths]
+        inputs = [str(path) for path in paths]
         options.format = options.format or _FORMATS.get(options.tracker, options.tracker)
         if options.check is not None:
-            options.inputs = named
+            options.inputs = inputs
             return _check(options, client)
         if len(options.inputs) != 1:
             raise FileFault("with --from name the preregistration alone")
-        options.inputs = [*options.inputs, *named]
+        options.inputs = [*options.inputs, *inputs]
         return _import(options, client)
 
 

@@ -106,7 +106,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def forelock_record(request: pytest.FixtureRequest) -> Record:
     """Names the item that a test measures: `forelock_record(item_id, value=None, endpoint=None, replicate=1)`."""
-    named = request.node.stash.setdefault(NAMED, Named())
+    rows_of_test = request.node.stash.setdefault(NAMED, Named())
     recorder = request.config.stash.get(RECORDER, None)
 
     def record(
@@ -120,9 +120,9 @@ def forelock_record(request: pytest.FixtureRequest) -> Record:
         if recorder is not None:
             recorder.claim(row, request.node.nodeid)
         if value is None:
-            named.passing.append(row)
+            rows_of_test.passing.append(row)
         else:
-            named.measured.append(row | {"value": require_number(value, f"the value of '{item_id}'")})
+            rows_of_test.measured.append(row | {"value": require_number(value, f"the value of '{item_id}'")})
 
     return record
 
@@ -165,26 +165,26 @@ class Recorder:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Keep the rows of a test once its outcome is known."""
         report = yield
-        named = item.stash.setdefault(NAMED, Named())
+        rows_of_test = item.stash.setdefault(NAMED, Named())
         if call.when == "setup":
-            named.passing += _marked(item)
+            rows_of_test.passing += _marked(item)
         error = call.excinfo.value if call.excinfo is not None else None
         if call.when == "teardown" or isinstance(error, NO_OUTCOME):
-            named.clear()
+            rows_of_test.clear()
         elif call.when == "call" and (error is None or isinstance(error, ASSERTIONS)):
-            for row in named.passing:
+            for row in rows_of_test.passing:
                 self._keep(row | {"value": float(error is None)})
-            named.passing.clear()
+            rows_of_test.passing.clear()
         elif error is not None:
             # attributes of a report travel from a worker to the process that started it
             report.__dict__["forelock_errors"] = [
-                row | {"value": None, "status": "error"} for row in named.passing
+                row | {"value": None, "status": "error"} for row in rows_of_test.passing
             ]
-            named.passing.clear()
+            rows_of_test.passing.clear()
         if call.when == "call":
-            for row in named.measured:
+            for row in rows_of_test.measured:
                 self._keep(row)
-            named.measured.clear()
+            rows_of_test.measured.clear()
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

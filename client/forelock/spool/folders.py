@@ -187,10 +187,10 @@ class Spooled:
 
     def keep(self, journal: Journal) -> None:
         """Write down how far things are, before going on."""
-        kept = {"cut": journal.cut, "open": [asdict(batch) for batch in journal.open]}
+        document = {"cut": journal.cut, "open": [asdict(batch) for batch in journal.open]}
         size = os.fstat(self._file).st_size
         try:
-            write_all(self._file, json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+            write_all(self._file, json.dumps(document, separators=(",", ":")).encode() + b"\n")
         except OSError as error:
             os.ftruncate(self._file, size)
             raise FileFault(f"{self._journal_path}: cannot be written ({error.strerror})") from error
@@ -233,10 +233,10 @@ class Spooled:
 
     def discard_refused(self) -> int:
         """Forget what was refused; returns how many rows that were."""
-        kept = tuple(batch for batch in self.journal.open if batch.refused is None)
-        gone = sum(batch.rows for batch in self.journal.open) - sum(batch.rows for batch in kept)
+        accepted = tuple(batch for batch in self.journal.open if batch.refused is None)
+        gone = sum(batch.rows for batch in self.journal.open) - sum(batch.rows for batch in accepted)
         if gone:
-            self.keep(replace(self.journal, open=kept))
+            self.keep(replace(self.journal, open=accepted))
         return gone
 
     def _but(self, batch: Batch) -> tuple[Batch, ...]:

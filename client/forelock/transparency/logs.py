@@ -69,11 +69,11 @@ def open_chain(
     """
     if not keys or len(keys) > MAX_KEYS:
         raise Malformed(f"a log has a key, and {MAX_KEYS} at most")
-    named = tuple(VerifierKey.parse(key) for key in keys)
-    followed = tuple(follow(named[0], notes))
-    if (named[0], *(handover.after for handover in followed)) != named or len(followed) != len(notes):
+    chain = tuple(VerifierKey.parse(key) for key in keys)
+    followed = tuple(follow(chain[0], notes))
+    if (chain[0], *(handover.after for handover in followed)) != chain or len(followed) != len(notes):
         raise Unproven("the keys of the log are not those that its handovers lead to")
-    return named, followed
+    return chain, followed
 
 
 def open_newest(

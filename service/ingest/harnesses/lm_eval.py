@@ -187,9 +187,9 @@ def _filters(results: Any, name: str) -> set[str]:
 def _of_task(counts: Mapping[str, Any], name: str) -> Any:
     """The count of the task that the file of samples is named after; the only one, where there is no other."""
     base = name.rpartition("/")[2].removeprefix("samples_")
-    named = [task for task in counts if base.startswith(f"{task}_")]
-    if named:
-        return counts[max(named, key=len)]
+    tasks = [task for task in counts if base.startswith(f"{task}_")]
+    if tasks:
+        return counts[max(tasks, key=len)]
     return next(iter(counts.values())) if len(counts) == 1 else None
 
 

@@ -128,8 +128,8 @@ def _sample(result: Any, where: str) -> Sample:
         "score": _measured(result.get("score"), whole),
         "success": _measured(result.get("success"), whole),
     }
-    named = result.get("namedScores")
-    for name, value in named.items() if isinstance(named, dict) else ():
+    named_scores = result.get("namedScores")
+    for name, value in named_scores.items() if isinstance(named_scores, dict) else ():
         broken = name in threw or None in threw
         measures[name if name not in measures else f"namedScores.{name}"] = _measured(
             value, "grader_failed" if broken else None
@@ -249,10 +249,10 @@ def _row(
 
 
 def _read_named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
-    named = loads(cell.encode(), where) if cell else {}
-    if not isinstance(named, dict):
+    scores = loads(cell.encode(), where) if cell else {}
+    if not isinstance(scores, dict):
         raise unreadable(where, "has named scores that are no object")
-    yield from named.items()
+    yield from scores.items()
 
 
 def _rounded(cell: str, event: str | None) -> Measured:

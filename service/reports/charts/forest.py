@@ -84,7 +84,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
     y = style.named("row", names, grid=False, labelPadding=10)
     read = any(row["read"] for row in rows)
-    chosen = {
+    color = {
         "condition": {"test": "datum.read", "value": style.BLUE},
         "value": style.INK if read else style.BLUE,
     }
@@ -104,14 +104,14 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5},
                 "encoding": {
-                    "y": y, "x": {"field": "from", **x, "axis": axis}, "x2": {"field": "to"}, "color": chosen,
+                    "y": y, "x": {"field": "from", **x, "axis": axis}, "x2": {"field": "to"}, "color": color,
                 },
             },
             *(
                 {
                     "transform": [{"filter": f"datum.{end} === null"}],
                     "mark": {"type": "point", "shape": f"triangle-{side}", "filled": True, "size": 70},
-                    "encoding": {"y": y, "x": {"field": field, **x}, "color": chosen},
+                    "encoding": {"y": y, "x": {"field": field, **x}, "color": color},
                 }
                 for end, field, side in (("low", "from", "left"), ("high", "to", "right"))
             ),
@@ -119,7 +119,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
                 {
                     "transform": [{"filter": f"datum.{end} !== null"}],
                     "mark": {"type": "tick", "thickness": 2.5, "size": 9},
-                    "encoding": {"y": y, "x": {"field": end, **x}, "color": chosen},
+                    "encoding": {"y": y, "x": {"field": end, **x}, "color": color},
                 }
                 for end in ("low", "high")
             ),
@@ -128,7 +128,7 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
                 "encoding": {
                     "y": y,
                     "x": {"field": "delta", **x},
-                    "color": chosen,
+                    "color": color,
                     "shape": {
                         "condition": {"test": "datum.read", "value": "diamond"},
                         "value": "circle" if read else "diamond",

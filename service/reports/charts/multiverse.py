@@ -104,10 +104,10 @@ def _choices(universes: Mapping[str, Any], rows: list[Row]) -> list[Row]:
     planned = {
         fork["id"]: fork["options"][0] for fork in universes["choices"][:MOST_CHOICES] if fork["options"]
     }
-    chosen = {universe["number"]: universe["choices"] for universe in universes["universes"]}
+    choices_of = {universe["number"]: universe["choices"] for universe in universes["universes"]}
     return [
         {"at": row["at"], "choice": style.label(name)}
         for row in rows
-        for name, taken in chosen[row["number"]].items()
+        for name, taken in choices_of[row["number"]].items()
         if name in planned and taken != planned[name]
     ]

@@ -86,11 +86,11 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
     """One panel as wide as there is room, in place."""
     if isinstance(panel.get("title"), dict) and "description" not in panel:
         panel["title"]["text"] = folded(panel["title"]["text"], TITLE + 6)
-    codes, named = _codes(panel), _row_names(panel)
+    codes, row_names = _codes(panel), _row_names(panel)
     _one_column(codes)
     if panel.get("mark", {}).get("type") == "text":
         _sentences(panel)
-    elif named is None:
+    elif row_names is None:
         _widen(panel, codes, CURVE)
         for layer in panel.get("layer", []):
             if layer["mark"]["type"] == "text" and "field" in layer["encoding"]["text"]:
@@ -99,7 +99,7 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
         _widen(panel, codes, TABLE)
     else:
         _widen(panel, codes, room)
-        _name_above(panel, named, rows)
+        _name_above(panel, row_names, rows)
 
 
 def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
@@ -144,10 +144,10 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
             "x": {"value": 0}, "text": {"field": field},
         },
     }  # fmt: skip
-    kept = [layer for layer in panel["layer"] if all(layer is not text for text in texts)]
+    layers = [layer for layer in panel["layer"] if all(layer is not text for text in texts)]
     for layer in (*texts, names):
-        kept += [{**layer, "mark": layer["mark"] | HALO}, layer]
-    panel["layer"] = kept
+        layers += [{**layer, "mark": layer["mark"] | HALO}, layer]
+    panel["layer"] = layers
     panel["height"] = {"step": panel["height"]["step"] + _TOLD + 2 * below}
 
 

@@ -41,7 +41,7 @@ def pareto(
 ) -> Spec:
     """Rows of `arm`, `quality`, `cost` and the ends of their intervals (`quality_low`, …; null where there is none)."""
     unit, drawn = Unit(binary), list(rows[:MOST_ARMS])
-    kept = frontier(drawn, quality_lower=quality_lower, cost_higher=cost_higher)
+    on_frontier_flags = frontier(drawn, quality_lower=quality_lower, cost_higher=cost_higher)
     middle = sum(style.spread([row["cost"] for row in drawn])) / 2  # names stand where there is room
     data = [
         {
@@ -51,7 +51,7 @@ def pareto(
             "place": say("frontier" if on_frontier else "dominated", language),
             "side": "left" if row["cost"] > middle else "right",
         }
-        for row, on_frontier in zip(drawn, kept, strict=True)
+        for row, on_frontier in zip(drawn, on_frontier_flags, strict=True)
     ]
     y_axis = unit.axis(language, "value") | {"title": style.label(quality) + (" (%)" if binary else "")}
     domains = {

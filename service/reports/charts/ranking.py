@@ -52,7 +52,7 @@ def ranking(
     axis = {"axis": {"title": None, "ticks": False, "domain": False, "grid": False}}
     low, high = style.spread([row["mean"] for row in rows], pad=0.25)
     best, other = say("may_be_best", language), say("not_best", language)
-    chosen: Spec = {
+    color: Spec = {
         "condition": {"test": "datum.may_be_best", "value": style.BLUE},
         "value": style.SOFT,
     }
@@ -70,7 +70,7 @@ def ranking(
                         "field": "mean", "type": "quantitative", "scale": {"domain": [low, high], "nice": False},
                         "axis": unit.axis(language, "value") | {"title": say(measured, language)},
                     },
-                    "color": chosen, "shape": shape,
+                    "color": color, "shape": shape,
                 },
             },
             {
@@ -92,12 +92,12 @@ def ranking(
                         "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False},
                         "axis": {"title": say("ranks", language), "tickMinStep": 1, "format": "d"},
                     },
-                    "x2": {"field": "rank_high"}, "color": chosen,
+                    "x2": {"field": "rank_high"}, "color": color,
                 },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {"y": y, "x": {"field": "rank", "type": "quantitative"}, "color": chosen, "shape": shape},
+                "encoding": {"y": y, "x": {"field": "rank", "type": "quantitative"}, "color": color, "shape": shape},
             },
         ],
     }  # fmt: skip

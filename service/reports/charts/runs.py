@@ -53,7 +53,7 @@ def runs(
         # named one by one: of few runs the axis would have a tick at every half, and round it to a number twice
         "axis": {"title": None, "grid": False, "values": _ticks(first, last), "format": "d"},
     }
-    named: Spec = {**x, "axis": {**x["axis"], "title": say("series.picture_run", language)}}
+    titled_x: Spec = {**x, "axis": {**x["axis"], "title": say("series.picture_run", language)}}
     marked = [style.ruler("x", at - 0.5, dash=(2, 2)) for at in (since,) if at is not None and at > first]
     note = "" if alarm is None else say("series.picture_shown_at", language, number=alarm)
     return style.figure(
@@ -63,7 +63,7 @@ def runs(
             "data": style.values(newest),
             "vconcat": [
                 _differences(newest, x, Unit(binary), accepted, marked, language),
-                _evidence(newest, named, every, marked, language),
+                _evidence(newest, titled_x, every, marked, language),
             ],
             "spacing": 14,
         },

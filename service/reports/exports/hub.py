@@ -80,8 +80,8 @@ def model_index(scored: Scored, *, model: str, dataset: str, task: str) -> bytes
 
 def _population(scored: Scored) -> str:
     """What the plan calls the data set."""
-    named = {population.id: population.dataset for population in scored.plan.populations or ()}
-    return named.get(scored.hypothesis.population) or scored.hypothesis.population
+    datasets = {population.id: population.dataset for population in scored.plan.populations or ()}
+    return datasets.get(scored.hypothesis.population) or scored.hypothesis.population
 
 
 def _yaml(document: Any) -> bytes:

@@ -38,14 +38,14 @@ def claim_of(
         InvalidData: the plan has several hypotheses, or none of that id.
         Conflict: its population has no manifest, so that there is no hash of its items.
     """
-    chosen = _hypothesis(versions[-1].plan, hypothesis)
+    claimed = _hypothesis(versions[-1].plan, hypothesis)
     prior: str | None = None
     manifest = b""
     for version in versions:
-        if not any(hypothesis.id == chosen.id for hypothesis in version.plan.hypotheses or ()):
+        if not any(hypothesis.id == claimed.id for hypothesis in version.plan.hypotheses or ()):
             continue
         manifest = canonical_bytes(
-            _manifest(version, record=record, created_at=created_at, hypothesis=chosen.id, producer=producer)
+            _manifest(version, record=record, created_at=created_at, hypothesis=claimed.id, producer=producer)
             | ({} if prior is None else {"prior_hash": prior})
         )
         prior = hashlib.sha256(manifest).hexdigest()
@@ -91,8 +91,8 @@ def _compared_with(hypothesis: Hypothesis) -> dict[str, str]:
 def _manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
-    chosen = _hypothesis(version.plan, hypothesis)
-    population = version.plan.population(chosen.population)
+    claimed = _hypothesis(version.plan, hypothesis)
+    population = version.plan.population(claimed.population)
     if population is None:
         raise Conflict("a PRML manifest names one data set, and this hypothesis speaks of a suite of several")
     if population.items_sha256 is None:
@@ -103,13 +103,13 @@ def _manifest(
         "created_at": version.locked_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "metric": METRIC,
         "metric_args": {
-            **_compared_with(chosen),
-            "candidate": _portable(chosen.candidate),
-            "endpoint": _portable(chosen.endpoint),
+            **_compared_with(claimed),
+            "candidate": _portable(claimed.candidate),
+            "endpoint": _portable(claimed.endpoint),
             "hypothesis": _portable(hypothesis),
             "plan_sha256": version.sha256,
             "preregistration": record,
-            "rule": _portable(chosen.rule or ""),
+            "rule": _portable(claimed.rule or ""),
         },
         "comparator": "==",
         "threshold": 1.0,
@@ -132,8 +132,8 @@ def _uuid7(moment: datetime, of: str) -> str:
 
 def _portable(text: str) -> str:
     """Text without the characters that PRML refuses (section 3.4): each of them becomes a space."""
-    kept = "".join(" " if _refused(character) else character for character in text)
-    return unicodedata.normalize("NFC", kept)
+    printable = "".join(" " if _refused(character) else character for character in text)
+    return unicodedata.normalize("NFC", printable)
 
 
 def _refused(character: str) -> bool:

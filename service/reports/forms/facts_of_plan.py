@@ -150,8 +150,8 @@ def _split(known: Known) -> Iterator[Words]:
 
 def _stopping(known: Known) -> Iterator[Words]:
     if known.plan.stopping is not None:
-        said = known.plan.stopping.model_dump(mode="json", exclude_none=True)
-        yield same(", ".join(f"{name} `{value}`" for name, value in said.items()))
+        rule = known.plan.stopping.model_dump(mode="json", exclude_none=True)
+        yield same(", ".join(f"{name} `{value}`" for name, value in rule.items()))
 
 
 def _missing(known: Known) -> Iterator[Words]:
@@ -186,10 +186,10 @@ def _of_cards(shown: Callable[[ArmCard], str]) -> Callable[[Known], Iterator[Wor
 
 def _facts_of_card(*prefixes: str) -> Callable[[ArmCard], str]:
     def shown(card: ArmCard) -> str:
-        said = ((name, value) for name, value in card.facts().items() if name.split(".")[0] in prefixes)
+        facts = ((name, value) for name, value in card.facts().items() if name.split(".")[0] in prefixes)
         return ", ".join(
             f"{name} {' + '.join(map(str, value)) or '-' if isinstance(value, list) else value}"
-            for name, value in said
+            for name, value in facts
         )
 
     return shown

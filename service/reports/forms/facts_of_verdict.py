@@ -66,8 +66,8 @@ def _p_values(known: Known) -> Iterator[Words]:
 
 def _judged_on(known: Known) -> Iterator[Words]:
     for hypothesis in _hypotheses(known):
-        said = {"n": str(hypothesis.n), "planned": str(hypothesis.n_planned)}
-        yield _after(hypothesis, worded("reports.judged_on", **said))
+        counts = {"n": str(hypothesis.n), "planned": str(hypothesis.n_planned)}
+        yield _after(hypothesis, worded("reports.judged_on", **counts))
 
 
 def _results(known: Known) -> Iterator[Words]:

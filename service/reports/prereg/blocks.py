@@ -87,16 +87,16 @@ def _uncommented(line: str, number: int, comment: int) -> tuple[str, int]:
     """The line without its comments, and the number of the line where the one began that is still open, or 0."""
     if not comment and not line.lstrip().startswith("<!--"):
         return line, 0
-    kept = []
+    pieces = []
     while line:
         if comment:
             _, ends, line = line.partition("-->")
             comment = 0 if ends else comment
         else:
             before, begins, line = line.partition("<!--")
-            kept.append(before)
+            pieces.append(before)
             comment = number if begins else 0
-    return "".join(kept), comment
+    return "".join(pieces), comment
 
 
 def _underlined(open_items: list[Item], raw: str, *, after_blank: bool) -> int:

@@ -170,7 +170,7 @@ def _of_entry(
     entries: list[Any], section: str, location: Sequence[int | str], kind: str, fault: str, notes: Notes
 ) -> bool:
     entry, name = entries[int(location[1])], ".".join(map(str, location[2:3]))
-    named = entry.get("id") or entry.get("name") or f"entry {int(location[1]) + 1}"
+    entry_name = entry.get("id") or entry.get("name") or f"entry {int(location[1]) + 1}"
     if name in entry and name not in _NEEDED.get(section, ()):
         del entry[name]
         notes.add("INVALID", section, entry.line_of(name), f"{name} is left out: {fault}", entry, name)
@@ -180,23 +180,23 @@ def _of_entry(
     code: Code = "INCOMPLETE" if kind == "missing" else "INVALID"
     line = entry.line if kind == "missing" else entry.line_of(name)
     why = f"it has no {name}; add one" if kind == "missing" else f"{name}: {fault}"
-    notes.add(code, section, line, f"'{named}' is left out: {why}")
+    notes.add(code, section, line, f"'{entry_name}' is left out: {why}")
     for other in sorted({entry.line, *entry.lines.values()} - {line}):
-        notes.add(code, section, other, f"'{named}' is left out, and this with it")
+        notes.add(code, section, other, f"'{entry_name}' is left out, and this with it")
     return True
 
 
 def _of_repeated(entries: list[Any], section: str, notes: Notes) -> None:
     seen: set[object] = set()
-    kept = []
+    distinct = []
     for entry in entries:
         identity = (entry.get("id"), entry.get("name"), entry.get("population") if "name" in entry else None)
         if identity in seen:
             notes.add("INVALID", section, entry.line, "is named a second time, and left out")
         else:
-            kept.append(entry)
+            distinct.append(entry)
         seen.add(identity)
-    entries[:] = kept
+    entries[:] = distinct
 
 
 _NEEDED = {

@@ -113,16 +113,18 @@ def _complete(draft: Draft, entry: Entry) -> None:
     sentence = draft.sentences.get(id(entry))
     if sentence is not None:
         _rule(draft, entry, sentence)
-    named = [str(entry["id"]) for entry in draft.entries("tests") if entry.get("test") == "equivalence"]
-    if not labelled and len(named) == 1 and entry.get("claim") != "at_least":
-        why = f"`{named[0]}` may find equivalence where the rule is false: check it"
-        draft.assume(section, entry, "equivalence", named[0], why=why)
+    equivalence_tests = [
+        str(entry["id"]) for entry in draft.entries("tests") if entry.get("test") == "equivalence"
+    ]
+    if not labelled and len(equivalence_tests) == 1 and entry.get("claim") != "at_least":
+        why = f"`{equivalence_tests[0]}` may find equivalence where the rule is false: check it"
+        draft.assume(section, entry, "equivalence", equivalence_tests[0], why=why)
 
 
 def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
-    named = draft.of_hypothesis.get(str(entry.get("id")))
-    if named in draft.ids("populations"):
-        return named
+    population = draft.of_hypothesis.get(str(entry.get("id")))
+    if population in draft.ids("populations"):
+        return population
     known = draft.by_dataset() | {name: name for name in draft.ids("populations")}
     known |= {name: name for name in draft.ids("suites")}
     mentioned = {known[match.value] for match in prose.mentioned(Passage(statement), list(known))}

@@ -307,14 +307,14 @@ _ALIAS = re.compile(r"[()]")
 
 def section_of(heading: str) -> str | None:
     """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
-    named = _match_heading(heading)
-    return None if named is None else named[0]
+    match = _match_heading(heading)
+    return None if match is None else match[0]
 
 
 def beyond_name(heading: str) -> str:
     """What a heading says beyond the name of its section."""
-    named = _match_heading(heading)
-    return heading if named is None else named[1]
+    match = _match_heading(heading)
+    return heading if match is None else match[1]
 
 
 def _match_heading(heading: str) -> tuple[str, str] | None:

@@ -104,12 +104,12 @@ def endpoint_id(prose_text: Passage) -> Heard[str] | None:
     name = slug(re.sub(r"\s+(?:with|by|on|of|in|as)\s*$", "", text).strip(" *`-,.;"))
     if name is None:
         return None
-    kept = [match.span() for match in head.matches(_ACCURACY)] if "accuracy" in name else []
-    kept += [
+    spans = [match.span() for match in head.matches(_ACCURACY)] if "accuracy" in name else []
+    spans += [
         word.spans[0] for word in head.words() if slug(word.value) and slug(word.value) in name.split("_")
     ]
-    kept += [word.spans[0] for word in head.words() if slug(word.value) == name]
-    return Heard(name, prose_text, tuple(kept))
+    spans += [word.spans[0] for word in head.words() if slug(word.value) == name]
+    return Heard(name, prose_text, tuple(spans))
 
 
 def take_endpoint(text: Passage, endpoint: Mapping[str, Any]) -> None:

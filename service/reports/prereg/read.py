@@ -84,9 +84,9 @@ def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
     placed: list[tuple[str | None, Block]] = []
     current: str | None = NO_SECTION
     for block in document:
-        named = section_of(block.heading) if block.level else NO_SECTION
-        if named is not None:
-            current = named
+        section = section_of(block.heading) if block.level else NO_SECTION
+        if section is not None:
+            current = section
         elif block.level == 1:
             current = NO_SECTION
         elif block.level == 2:

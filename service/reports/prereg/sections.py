@@ -127,8 +127,8 @@ def population(draft: Draft, text: Passage, item: Item, name: Passage, entry: En
     head, rest = (name, text) if name.raw else text.headed()
     title = read(name.raw) if name.raw else _bare(head)
     labelled = bool(name.raw) and not text.text and "dataset" in entry and "n" in entry
-    named = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", title) is not None
-    if named or (title and entry.setdefault("id", title) == title):
+    titled_by_hypothesis = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", title) is not None
+    if titled_by_hypothesis or (title and entry.setdefault("id", title) == title):
         head.take_all()
     if text.text or not name.raw:
         count, dataset = prose.planned_n(rest), prose.dataset(rest)
@@ -138,7 +138,7 @@ def population(draft: Draft, text: Passage, item: Item, name: Passage, entry: En
         draft.assume("populations", entry, "id", prose.slug(str(entry.get("dataset", ""))))
         draft.assume("populations", entry, "n", count)
         draft.assume("populations", entry, "clusters", prose.clusters(rest))
-    if named:
+    if titled_by_hypothesis:
         draft.of_hypothesis[title] = str(entry.get("id"))
         first = next(
             (
@@ -323,8 +323,8 @@ def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: En
         draft.entries("thresholds").append(entry)
         return True
     head, rest = (name, text) if name.raw else text.headed()
-    chosen = prose.chosen(rest)
-    if chosen is None:
+    choice = prose.chosen(rest)
+    if choice is None:
         return False
     symbol = re.match(r"\s*([^\s=:]{1,40})\s*[=:]", rest.text)
     known = draft.by_dataset()
@@ -333,9 +333,9 @@ def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: En
     draft.assume("thresholds", entry, "name", title)
     if where is not None:
         draft.assume("thresholds", entry, "population", Heard(known[where.value], where.passage, where.spans))
-    draft.assume("thresholds", entry, "value", chosen.value)
-    draft.assume("thresholds", entry, "chosen_by", chosen.how)
-    draft.assume("thresholds", entry, "split", chosen.split)
+    draft.assume("thresholds", entry, "value", choice.value)
+    draft.assume("thresholds", entry, "chosen_by", choice.how)
+    draft.assume("thresholds", entry, "split", choice.split)
     if entry["name"] == title:
         (rest.part(*symbol.span(1)) if symbol else head).take_all()
     draft.entries("thresholds").append(entry)

@@ -28,10 +28,10 @@ def suite(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry)
         for heard in tasks:
             heard.take()
     for weights, words in (("equal", EQUAL), ("items", ITEMS)):
-        said = text.search(words)
-        if said is not None:
+        mention = text.search(words)
+        if mention is not None:
             draft.assume("suites", entry, "weights", weights)
-            text.take(said)
+            text.take(mention)
             break
     draft.entries("suites").append(entry)
     return True

@@ -103,17 +103,17 @@ def raw_spans(text: str) -> list[str]:
 
 def outside(text: str, most: int | None = None) -> str:
     """The text without its code spans, or without the first so many of them."""
-    kept = []
+    pieces = []
     for line in text.split("\n"):
         at = 0
         for start, end, run in _spans_of(line[:MAX_SPANNED]):
             if most == 0:
                 break
             most = None if most is None else most - 1
-            kept.append(line[at : start - run])
+            pieces.append(line[at : start - run])
             at = end + run
-        kept.append(line[at:])
-    return " ".join(kept)
+        pieces.append(line[at:])
+    return " ".join(pieces)
 
 
 def _spans_of(line: str) -> Iterator[tuple[int, int, int]]:

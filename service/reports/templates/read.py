@@ -27,8 +27,8 @@ def template_of(text: str) -> TemplateName | None:
     for line in text.split("\n"):
         heading = _HEADING.match(line)
         if heading is not None:
-            named = plain(_heading_text(heading))
-            return next((name for name, form in QUESTIONS.items() if plain(form.title) == named), None)
+            title = plain(_heading_text(heading))
+            return next((name for name, form in QUESTIONS.items() if plain(form.title) == title), None)
     return None
 
 
@@ -66,15 +66,15 @@ def _heading_text(heading: re.Match[str]) -> str:
 
 def _translate(lines: list[str], at: int, end: int, question: Question) -> None:
     """One question's lines, in place."""
-    said = [place for place in range(at + 1, end) if lines[place].strip()]
-    if len(said) == 1 and plain(lines[said[0]]) in _UNANSWERED:
-        lines[said.pop()] = ""
-    if not said:
+    answer_lines = [place for place in range(at + 1, end) if lines[place].strip()]
+    if len(answer_lines) == 1 and plain(lines[answer_lines[0]]) in _UNANSWERED:
+        lines[answer_lines.pop()] = ""
+    if not answer_lines:
         lines[at] = ""
     elif question.sections[:1] == (FRONT,):
         lines[at] = f"# {TITLE.of('en')}"
-        if not _LABEL.match(lines[said[0]]):
-            lines[at], lines[said[0]] = f"# {lines[said[0]].strip()}", ""
+        if not _LABEL.match(lines[answer_lines[0]]):
+            lines[at], lines[answer_lines[0]] = f"# {lines[answer_lines[0]].strip()}", ""
     elif question.sections:
         ours = SECTIONS[question.sections[0]].of("en")
-        lines[at] = "" if _HEADING.match(lines[said[0]]) else f"## {ours}"
+        lines[at] = "" if _HEADING.match(lines[answer_lines[0]]) else f"## {ours}"

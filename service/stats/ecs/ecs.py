@@ -264,18 +264,18 @@ class _Rows(NamedTuple):
     @classmethod
     def of(cls, request: ECSRequest) -> _Rows:
         human, agent = _array(request.human or ()), _array(request.agent or ())
-        kept = np.flatnonzero(~np.isnan(human) & ~np.isnan(agent))
+        both = np.flatnonzero(~np.isnan(human) & ~np.isnan(agent))
         studies = request.study or ["study"] * request.n
         findings = request.finding or studies
         if request.weights is not None:
-            weights = np.asarray(request.weights, dtype=np.float64)[kept]
-            if len(kept) and not weights.any():
+            weights = np.asarray(request.weights, dtype=np.float64)[both]
+            if len(both) and not weights.any():
                 raise InvalidData.field(
                     "weights", "are 0 for every test with both effects", "weigh one of them"
                 )
         else:
-            weights = _fair([(studies[i], findings[i]) for i in kept])
-        return cls(kept, human[kept], agent[kept], weights, len(kept), len(human) - len(kept))
+            weights = _fair([(studies[i], findings[i]) for i in both])
+        return cls(both, human[both], agent[both], weights, len(both), len(human) - len(both))
 
 
 def _fair(keys: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
@@ -299,16 +299,18 @@ def _groups(
         if names is not None:
             members[names[index]].append(row)
     groups: list[Group] = []
-    for place, (name, chosen) in enumerate(members.items()):
+    for place, (name, members_of) in enumerate(members.items()):
         agreement = None
-        if len(chosen) >= MIN_TESTS and weights[chosen].any():
-            agreement = concordance(rows.human[chosen], rows.agent[chosen], weights[chosen], sums=sums)
+        if len(members_of) >= MIN_TESTS and weights[members_of].any():
+            agreement = concordance(
+                rows.human[members_of], rows.agent[members_of], weights[members_of], sums=sums
+            )
         ecs, pearson = (agreement.ccc, agreement.pearson) if agreement else (None, None)
-        groups.append(Group(name=name, ecs=ecs, pearson=pearson, n=len(chosen)))
+        groups.append(Group(name=name, ecs=ecs, pearson=pearson, n=len(members_of)))
         if ecs is None:
-            reasons[f"{level}.{place}.ecs"] = _why(len(chosen))
+            reasons[f"{level}.{place}.ecs"] = _why(len(members_of))
         if pearson is None:
-            reasons[f"{level}.{place}.pearson"] = "no spread" if agreement else _why(len(chosen))
+            reasons[f"{level}.{place}.pearson"] = "no spread" if agreement else _why(len(members_of))
     return tuple(groups)
 
 

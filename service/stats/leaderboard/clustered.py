@@ -78,8 +78,8 @@ def guard_of_clusters(
     which signs tell nothing.
     """
     many = len(joint.adjusted)
-    chosen = _looked_at(units, joint, alpha)
-    if not len(chosen):
+    pairs = _looked_at(units, joint, alpha)
+    if not len(pairs):
         return None
     order = np.argsort(codes, kind="stable")
     columns, codes = columns[order] / limit, codes[order]
@@ -91,8 +91,8 @@ def guard_of_clusters(
     p, low, high = np.zeros(many), np.full(many, np.nan), np.full(many, np.nan)
     level = max(alpha / many, _level_of(units, joint.critical))
     width = max(1, AT_ONCE // len(columns))
-    for start in range(0, len(chosen), width):
-        some = chosen[start : start + width]
+    for start in range(0, len(pairs), width):
+        some = pairs[start : start + width]
         one = table.pairs(first[some], second[some])
         other = one.turned()
         (se, df), delta = one.robust, one.delta

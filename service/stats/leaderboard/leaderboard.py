@@ -122,8 +122,8 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     @cached_property
     def raw(self) -> NDArray[np.float64]:
         """Outcomes (n, k) of the items that are compared, rescaled, NaN where there is none."""
-        kept = self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
-        return kept if self.rescale is None else scaled(self, self.own_tasks, kept)
+        values = self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
+        return values if self.rescale is None else scaled(self, self.own_tasks, values)
 
     @property
     def has_gaps(self) -> bool:

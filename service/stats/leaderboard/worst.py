@@ -47,8 +47,8 @@ def with_worst_cases(
     own = np.zeros(len(raw), dtype=np.int64) if tasks is None else tasks
     missing = np.isnan(raw)
     lacking = lacking_shares(~missing, own)[first, second] > MOST_LACKING
-    told = joint.adjusted if guard is None or guard.alone is None else guard.p
-    weighed = (told < alpha) & lacking & (gaps != 0)
+    p_values = joint.adjusted if guard is None or guard.alone is None else guard.p
+    weighed = (p_values < alpha) & lacking & (gaps != 0)
     if not weighed.any():
         return guard
     low, high, seen = ends_of(raw, own)

@@ -81,8 +81,8 @@ class Comparisons:
         k, (low, high, outcome) = len(self.names), self.kinds.T
         wins, ties = np.zeros((k, k)), np.zeros((k, k))
         for place, table, which in ((0, wins, (low, high)), (1, wins, (high, low)), (2, ties, (low, high))):
-            chosen = outcome == place
-            table[which[0][chosen], which[1][chosen]] = self.many[chosen]
+            this_outcome = outcome == place
+            table[which[0][this_outcome], which[1][this_outcome]] = self.many[this_outcome]
         return wins, ties + ties.T
 
     def require_strengths(self) -> None:

@@ -97,8 +97,11 @@ class SuiteRequest(Request):
 
     def _require_named(self) -> None:
         """Refuse weights that lack a task, and weights or scales of tasks that there are not."""
-        named = {"weights": self.weights if isinstance(self.weights, dict) else None, "rescale": self.rescale}
-        for field, given in named.items():
+        fields = {
+            "weights": self.weights if isinstance(self.weights, dict) else None,
+            "rescale": self.rescale,
+        }
+        for field, given in fields.items():
             strange = next((name for name in given or () if name not in self.names), None)
             if strange is not None:
                 raise InvalidData.field(

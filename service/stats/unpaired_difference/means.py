@@ -81,8 +81,8 @@ class UnpairedMeans:
     @cached_property
     def beside(self) -> Mapping[str, MeanBounds]:
         """Every interval there is by its name."""
-        named: dict[str, MeanBounds | None] = {self.method: self._student(), "melded": self._melded}
-        return {name: bounds for name, bounds in named.items() if bounds is not None}
+        methods: dict[str, MeanBounds | None] = {self.method: self._student(), "melded": self._melded}
+        return {name: bounds for name, bounds in methods.items() if bounds is not None}
 
     @cached_property
     def deciding(self) -> tuple[str, MeanBounds] | None:

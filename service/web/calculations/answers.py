@@ -89,11 +89,11 @@ async def view_answer(
     text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
     picture = None if spec is None else await drawn_for_page(request, spec)
     sentence = str(answer["analysis"]["sentence"])
-    told = retell(sentence, language) or sentence  # a job computes in English, whoever asked for it
+    in_language = retell(sentence, language) or sentence  # a job computes in English, whoever asked for it
     return AnswerView(
-        sentence=told,
-        english=language != "en" and told.isascii(),
-        in_english=language != "en" and told != sentence,
+        sentence=in_language,
+        english=language != "en" and in_language.isascii(),
+        in_english=language != "en" and in_language != sentence,
         analysis=answer["analysis"],
         warnings=list(answer.get("warnings") or ()),
         picture=picture,

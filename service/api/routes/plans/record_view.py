@@ -210,9 +210,11 @@ def respond(
 
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
-    named = len(namings.named(session, record))
+    n_named = len(namings.named(session, record))
     published = embargoes.ended(session, record)
-    return _etag(record, unblinding.seals(session, record), links.every(session, record.id), named, published)
+    return _etag(
+        record, unblinding.seals(session, record), links.every(session, record.id), n_named, published
+    )
 
 
 def _etag(

@@ -257,13 +257,13 @@ def _store(
     form: str,
     put: artefacts.PutAway | None,
 ) -> Response:
-    named = False
+    is_recorded = False
 
     def keep(session: Session, number: int, now: datetime) -> None:
-        nonlocal named
+        nonlocal is_recorded
         if put is not None:
             artefacts.keep(session, prereg_id, number, put, now)
-            named = True
+            is_recorded = True
 
     def render(number: int | None, accepted: Sequence[BatchReceipt]) -> StoredResponse:
         last = accepted[-1]
@@ -284,7 +284,7 @@ def _store(
         answered, queued = actions.store(shared.database, posted, file, form, render, keep)
     finally:
         # Where the commit itself failed nobody knows whether the row is there: then the file stays.
-        if put is not None and shared.keeping is not None and not named:
+        if put is not None and shared.keeping is not None and not is_recorded:
             artefacts.take_back(shared.keeping, put)
     if queued:
         nudge(shared.settings.runner_socket)

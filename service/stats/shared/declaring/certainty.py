@@ -132,8 +132,8 @@ class Support:
         coin's, so that a test of any kind that rejects below it rejects what comes up by chance that often.
         """
         least = float(2.0 ** -(self.down + self.up))
-        told = least >= SIGNS and self.units <= FEW_UNITS and not self.flat
-        return max(least, self.evidence) if told else 0.0
+        resolved = least >= SIGNS and self.units <= FEW_UNITS and not self.flat
+        return max(least, self.evidence) if resolved else 0.0
 
     def signs(self, delta: float, *, strict: bool) -> float | None:
         """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.

@@ -132,17 +132,17 @@ class OneMean:
     @cached_property
     def beside(self) -> dict[str, MeanBounds]:
         """Every interval there is by its name, the deciding one among them where it is one of these."""
-        named: dict[str, MeanBounds | None] = {}
+        methods: dict[str, MeanBounds | None] = {}
         if self.groups is None:
             if self.binary:
-                named |= {name: kind(*self._counts) for name, kind in SHARES.items()}
+                methods |= {name: kind(*self._counts) for name, kind in SHARES.items()}
             else:
-                named |= {self._bounded: self._of_each, "t": self._student(self.error)}
+                methods |= {self._bounded: self._of_each, "t": self._student(self.error)}
         else:
-            named |= {"cr2_t": self._robust, "korn-graubard": self._effective}
-            named["whole_clusters"] = None if self._robust is None else self._blocks()
-            named["cr0_z"] = self._student(RobustError(self.cr0, math.inf))
-        return {name: bounds for name, bounds in named.items() if bounds is not None}
+            methods |= {"cr2_t": self._robust, "korn-graubard": self._effective}
+            methods["whole_clusters"] = None if self._robust is None else self._blocks()
+            methods["cr0_z"] = self._student(RobustError(self.cr0, math.inf))
+        return {name: bounds for name, bounds in methods.items() if bounds is not None}
 
     @cached_property
     def as_if_independent(self) -> tuple[str, MeanBounds] | None:

@@ -185,10 +185,10 @@ class Weighed:
     ) -> SuiteBounds:
         """`mean` in score units, all else in `unit`; `rates` of what is lost and gained, of two arms."""
         estimate, se, unit = mean / self.unit, math.sqrt(variance), self.unit
-        chosen = weights > 0
-        if not np.isfinite(self._length[chosen]).all():
+        weighed = weights > 0
+        if not np.isfinite(self._length[weighed]).all():
             return SuiteBounds(estimate, se, df, unit=unit)
-        low, high = (float(weights[chosen] @ ends[chosen]) / unit for ends in self._span)
+        low, high = (float(weights[weighed] @ ends[weighed]) / unit for ends in self._span)
         if self.paired:
             losses, gains = rates
             least, most = low - high, high - low
@@ -196,7 +196,7 @@ class Weighed:
             # one arm can only fall from the top of its range, and rise from the bottom
             losses, gains = (Rate(max(gap, 0.0), variance) for gap in (high - estimate, estimate - low))
             least, most = low, high
-        if not self._bounded[chosen].all():
+        if not self._bounded[weighed].all():
             least, most = -math.inf, math.inf  # what was seen is no range: it widens, and narrows nothing
         below, above = (
             Rare(one, other if self.paired else NONE, self._unit_of(one, events))
