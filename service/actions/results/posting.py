@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field
@@ -36,6 +36,7 @@ from service.store.plans import namings, preregistrations
 from service.store.projects import audit
 from service.store.results import batches, coverage, posting_state
 from service.store.results.batches import StoredBatch
+from service.store.results.posting_state import NOTHING_IN, PostingState
 
 Cell = tuple[str, coverage.Cell]
 """A record and one of its cells."""
@@ -144,8 +145,8 @@ class _Intake:
     """One record while batches are taken."""
 
     record: Preregistration
-    public_key: bytes = field(repr=False)
-    erased: bool
+    begun: PostingState
+    """What was in before the first of them."""
     expected: int
     last: int
     received: int
@@ -154,27 +155,18 @@ class _Intake:
     """Batches were taken of it."""
 
     @classmethod
-    def of(cls, record: Preregistration, begun: posting_state.PostingState | None) -> _Intake:
-        """A record that takes no results has no beginning either."""
-        if begun is None:
-            return cls(record, b"", False, 0, 0, 0, record.state)
-        expected = expected_total(record.plan)
-        return cls(
-            record,
-            begun.public_key,
-            begun.erased,
-            expected,
-            begun.last_sequence,
-            begun.received,
-            record.state,
-        )
+    def of(cls, record: Preregistration, begun: PostingState | None) -> _Intake:
+        """A record that takes no results has no beginning either, and expects nothing."""
+        expected = 0 if begun is None else expected_total(record.plan)
+        begun = begun or NOTHING_IN
+        return cls(record, begun, expected, begun.last_sequence, begun.received, record.state)
 
     def require_open(self) -> None:
         """Refuse a batch when the record takes no results, or no more."""
         if self.state != self.record.state:  # batches taken before have moved it
             self.record.model_copy(update={"state": self.state}).require(*_OPEN)
         self.record.require(*_OPEN)
-        if self.erased:
+        if self.begun.erased:
             raise Conflict(
                 f"the rows of preregistration {self.record.id} have been erased, and what came in could not be read",
                 code="erased",
@@ -191,31 +183,32 @@ class _Intake:
 class _Taken:
     """A batch that will be stored, None where all of it is in already; and its answer, before the receipt is known."""
 
+    submission: Submission
     batch: StoredBatch | None
     answer: BatchReceipt
-    project_id: str
-    card_differs: tuple[str, ...] = ()
-    content_differs: int = 0
 
     def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
         """The leaf of the ledger that tells of the batch."""
+        body, submission = batch.sealed.leaf(), self.submission
+        if submission.card_differs:
+            body = body | {"card_differs": list(submission.card_differs)}
+        if submission.content_differs:
+            body = body | {"content_differs": submission.content_differs}
         return ledger.Event(
             kind="batch",
-            body=batch.sealed.leaf()
-            | ({"card_differs": list(self.card_differs)} if self.card_differs else {})
-            | ({"content_differs": self.content_differs} if self.content_differs else {}),
-            project_id=self.project_id,
-            preregistration_id=batch.sealed.preregistration_id,
+            body=body,
+            project_id=submission.caller.project_id,
+            preregistration_id=submission.preregistration_id,
             salt=salt,
         )
 
     def done(self, batch: StoredBatch) -> audit.Done:
         """Its line in the audit log."""
         return audit.Done(
-            project_id=self.project_id,
+            project_id=self.submission.caller.project_id,
             key_id=batch.key_id,
             action="results.post",
-            subject=batch.sealed.preregistration_id,
+            subject=self.submission.preregistration_id,
             facts={"batch": batch.sealed.sequence},
             created_at=batch.received_at,
         )
@@ -308,7 +301,7 @@ class Group:
         sealed = sealing.seal_batch(
             batch,
             self._moment.salt(),
-            plan_public=intake.public_key,
+            plan_public=intake.begun.public_key,
             plan_sha256=intake.record.plan_sha256,
             preregistration_id=intake.record.id,
             sequence=intake.add(batch.n),
@@ -390,8 +383,7 @@ def _take_batch(intake: _Intake, submission: Submission, batch: StoredBatch | No
         state=intake.state,
         receipt=None,
     )
-    differs = submission.card_differs, submission.content_differs
-    return _Taken(batch, answer, intake.record.project_id, *differs)
+    return _Taken(submission, batch, answer)
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:

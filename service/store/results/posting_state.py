@@ -21,6 +21,10 @@ class PostingState:
     received: int
 
 
+NOTHING_IN = PostingState(b"", False, 0, 0)
+"""Of a record that is not locked: it takes no results."""
+
+
 def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, PostingState]]:
     """The states by record; those without a key are not locked, and missing. Ask for the records' locks before."""
     return questions.ask(
