@@ -51,13 +51,15 @@ def print_markdown(report: Report, language: Language = "en") -> str:
 
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
-    """The headline, and what was not shown."""
+    """The headline, what was not shown, whether it is safe to ship, and what can be done next."""
     headline = sentence(hypothesis.headline.zh if language == "zh" else hypothesis.headline.en)
     yield f"**{_line(hypothesis.id)}{colon(language)}{headline}**"
     if hypothesis.open.en:
         yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
     if hypothesis.ship.en:
         yield sentence(hypothesis.ship.zh if language == "zh" else hypothesis.ship.en)
+    if hypothesis.next.en:
+        yield sentence(hypothesis.next.zh if language == "zh" else hypothesis.next.en)
 
 
 def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
@@ -97,9 +99,8 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
     yield f"### {say('conclusion', language)}"
     text = hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en
     yield sentence(text)
-    then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
-    yield sentences((judged, sentence(then), sentence(reason_text(hypothesis, language))), language)
+    yield sentences((judged, sentence(reason_text(hypothesis, language))), language)
 
 
 def _after(report: Report, language: Language) -> Iterator[str]:

@@ -67,11 +67,16 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             {
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
                 "open": in_pieces(_of(hypothesis.open, language)),
-                "ship": in_pieces(_of(hypothesis.ship, language)),
+                "after": [
+                    in_pieces(_of(words, language)) for words in (hypothesis.ship, hypothesis.next) if words.en
+                ],
             }
             for hypothesis in report.hypotheses
         ],
         "since_lock": in_pieces(_of(report.since_lock, language)),
+        "check": in_pieces(
+            f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"
+        ),
         "marks": [in_pieces(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
         "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
@@ -95,7 +100,6 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
                 f"{report.evidence_score} / {report.evidence_most}",
                 "lines": [*map(in_pieces, evidence_lines(report, language))],
             },
-            {"heading": say("check_title", language), "lines": [in_pieces(check_line(report, language))]},
             {
                 "heading": say("timeline", language),
                 "lines": [
@@ -125,7 +129,6 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
         for arm in hypothesis.arms
         if arm.arm in ends
     ]
-    then = hypothesis.next.zh if language == "zh" else hypothesis.next.en
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
     sliced, tasks = slices_table(hypothesis, language), tasks_table(hypothesis, language)
     return {
@@ -147,7 +150,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
                    "line": in_pieces(slices_line(hypothesis, language))},
         "sentence": in_pieces(_of(hypothesis.sentences, language)),
-        "note": in_pieces(sentences((judged, then, reason_text(hypothesis, language)), language)),
+        "note": in_pieces(sentences((judged, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
 
 

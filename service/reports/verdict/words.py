@@ -27,7 +27,7 @@ from service.reports.verdict.content import (
 from service.stats.shared.declaring.sentences import level_text, p_text
 from service.words import Language, listed, message
 from service.words.catalogue import templates
-from service.words.punctuation import colon, in_parentheses, pause
+from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -347,14 +347,13 @@ def warning_lines(report: Report, language: Language) -> list[str]:
 
 def evidence_lines(report: Report, language: Language) -> list[str]:
     """The pieces of evidence with their scores, and why one does not score the most."""
-    return [
-        f"{piece.title.zh if language == 'zh' else piece.title.en}{colon(language)}"
-        + pause(language).join(
-            filter(None, ("–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}",
-                          lacks_line(piece, language)))
-        )
-        for piece in report.evidence
-    ]  # fmt: skip
+    lines = []
+    for piece in report.evidence:
+        score = "–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}"
+        first = f"{piece.title.zh if language == 'zh' else piece.title.en}{colon(language)}{score}"
+        lacks = lacks_line(piece, language)
+        lines.append(sentences((first + stop(language), lacks), language) if lacks else first)
+    return lines
 
 
 def lacks_line(piece: EvidenceLine, language: Language) -> str:
