@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import Plan
-from service.domain.power.level import levels
-from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.simulation.record import FIXED, PAGE, section_of, write_section
+from tests.simulation.promises import Row, promises_of, read_promises
+from tests.simulation.record import FIXED, write_section
 
 Floats = NDArray[np.float64]
 SETS = 400
@@ -117,10 +116,8 @@ CASES = (
 
 def promised(case: Case) -> tuple[float | None, float | None]:
     """What lint says of a plan: its level, and its power at the true value."""
-    plan = case.plan()
-    facts = {name: manifest.facts() for name, manifest in sample.manifests(plan).items()}
-    level, power = levels(plan, facts)[0], rule_powers(plan, facts)[0].reference
-    return level.level, None if power is None else power.power
+    level, power = promises_of(case.plan())
+    return level.level, power
 
 
 def rows() -> Iterator[str]:
@@ -149,13 +146,9 @@ sqrt(p (1 - p) / {SETS}).
 """
 
 
-def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
-    """Rows of the page: name, level promised and realised, power promised and realised."""
-    for line in section_of(PAGE.read_text("utf-8"), FIXED).splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 6 and cells[0] in {case.name for case in CASES}:
-            level, power = (None if cells[at] == "–" else float(cells[at]) for at in (1, 4))
-            yield cells[0], level, float(cells[2]), power, float(cells[5])
+def recorded() -> Iterator[Row]:
+    """Rows of the page."""
+    return read_promises(FIXED, {case.name for case in CASES})
 
 
 if __name__ == "__main__":

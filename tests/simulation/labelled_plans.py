@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from forelock.bundles.draws import draw_items
 from service.domain.plans.plan import Plan
-from service.domain.power.level import levels
-from service.domain.power.rule_power import rule_powers
 from service.domain.rules.labelled import labelled_columns
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.simulation.record import LABELLED, PAGE, section_of, write_section
+from tests.simulation.promises import Row, promises_of, read_promises
+from tests.simulation.record import LABELLED, write_section
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -190,10 +189,8 @@ CASES = (
 
 def promised(case: Case) -> tuple[float | None, float | None]:
     """What lint says of a plan: its level (of scores over all shapes), and its power at the true value."""
-    plan = case.plan()
-    facts = {name: manifest.facts() for name, manifest in sample.manifests(plan).items()}
-    level, power = levels(plan, facts)[0], rule_powers(plan, facts)[0].reference
-    return level.level, None if power is None else power.power
+    level, power = promises_of(case.plan())
+    return level.level, power
 
 
 def rows() -> Iterator[str]:
@@ -224,13 +221,9 @@ of all wrong answers right. A realised share p has a standard error of sqrt(p (1
 """
 
 
-def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
-    """Rows of the page: name, level promised and realised, power promised and realised."""
-    for line in section_of(PAGE.read_text("utf-8"), LABELLED).splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 7 and cells[0] in {case.name for case in CASES}:
-            level, power = (None if cells[at] == "–" else float(cells[at]) for at in (2, 5))
-            yield cells[0], level, float(cells[3]), power, float(cells[6])
+def recorded() -> Iterator[Row]:
+    """Rows of the page."""
+    return read_promises(LABELLED, {case.name for case in CASES})
 
 
 if __name__ == "__main__":

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import Plan
-from service.domain.power.level import levels
-from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain import sample
-from tests.simulation.record import ONE_ARM, PAGE, section_of, write_section
+from tests.simulation.promises import Row, promises_of, read_promises
+from tests.simulation.record import ONE_ARM, write_section
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -140,10 +139,8 @@ CASES = (
 
 def promised(case: Case) -> tuple[float | None, str, float | None]:
     """What lint says of a plan: its level, how that was worked out, and its power at the true value."""
-    plan = case.plan()
-    facts = {name: manifest.facts() for name, manifest in sample.manifests(plan).items()}
-    level, power = levels(plan, facts)[0], rule_powers(plan, facts)[0].reference
-    return level.level, level.method or "", None if power is None else power.power
+    level, power = promises_of(case.plan())
+    return level.level, level.method or "", power
 
 
 def rows() -> Iterator[str]:
@@ -172,13 +169,9 @@ realised share p has a standard error of sqrt(p (1 - p) / {SETS}).
 """
 
 
-def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
-    """Rows of the page: name, level promised and realised, power promised and realised."""
-    for line in section_of(PAGE.read_text("utf-8"), ONE_ARM).splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 7 and cells[0] in {case.name for case in CASES}:
-            level, power = (None if cells[at] == "–" else float(cells[at].split()[0]) for at in (2, 5))
-            yield cells[0], level, float(cells[3]), power, float(cells[6])
+def recorded() -> Iterator[Row]:
+    """Rows of the page."""
+    return read_promises(ONE_ARM, {case.name for case in CASES})
 
 
 if __name__ == "__main__":

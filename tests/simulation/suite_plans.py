@@ -19,7 +19,8 @@ from service.domain.power.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain.suites_sample import facts, suite_plan
-from tests.simulation.record import PAGE, section_of, write_section
+from tests.simulation.promises import Row, read_promises
+from tests.simulation.record import write_section
 
 Floats = NDArray[np.float64]
 SETS = 300
@@ -187,13 +188,9 @@ standard error of sqrt(p (1 - p) / {SETS}).
 """
 
 
-def recorded() -> Iterator[tuple[str, float | None, float, float | None, float]]:
-    """Rows of the page: name, level promised and realised, power promised and realised."""
-    for line in section_of(PAGE.read_text("utf-8"), HEADING).splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 6 and cells[0] in {case.name for case in CASES}:
-            level, power = (None if cells[at] == "–" else float(cells[at]) for at in (1, 4))
-            yield cells[0], level, float(cells[2]), power, float(cells[5])
+def recorded() -> Iterator[Row]:
+    """Rows of the page."""
+    return read_promises(HEADING, {case.name for case in CASES})
 
 
 if __name__ == "__main__":

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from tests.simulation.labelled_plans import CASES, SETS, promised, recorded
+from tests.simulation.promises import standard_error
 
 ROWS = {name: row for name, *row in recorded()}
 BY_NAME = {case.name: case for case in CASES}
 QUICK = CASES[0].name
-
-
-def error(share: float) -> float:
-    return math.sqrt(max(share * (1 - share), 0.01) / SETS)
 
 
 def test_every_plan_is_on_the_page() -> None:
@@ -33,9 +28,9 @@ def test_levels_and_power_are_within_simulation_error(name: str) -> None:
     level, realised, power, of_data = ROWS[name]
     assert level is not None
     assert power is not None
-    assert realised <= level + 3.29 * error(level)
+    assert realised <= level + 3.29 * standard_error(level, SETS)
     if not BY_NAME[name].prefers:
-        assert abs(of_data - power) <= 3.29 * error(power) + 0.02
+        assert abs(of_data - power) <= 3.29 * standard_error(power, SETS) + 0.02
 
 
 @pytest.mark.slow

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from tests.simulation.one_arm import CASES, SETS, promised, recorded
+from tests.simulation.promises import standard_error
 
 ROWS = {name: row for name, *row in recorded()}
 BY_NAME = {case.name: case for case in CASES}
 QUICK = ("36 items", "20 clusters of 10", "these 20 items, 10 runs")
-
-
-def error(share: float) -> float:
-    return math.sqrt(max(share * (1 - share), 0.01) / SETS)
 
 
 def test_every_plan_is_on_the_page() -> None:
@@ -32,7 +27,7 @@ def test_what_is_promised_is_what_lint_says(name: str) -> None:
 def test_no_level_is_more_than_promised(name: str) -> None:
     level, realised, *_ = ROWS[name]
     assert level is not None
-    assert realised <= level + 3.29 * error(level)
+    assert realised <= level + 3.29 * standard_error(level, SETS)
 
 
 @pytest.mark.slow

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
+from tests.simulation.promises import standard_error
 from tests.simulation.suite_plans import CASES, SETS, promised, recorded
 
 ROWS = {name: row for name, *row in recorded()}
 BY_NAME = {case.name: case for case in CASES}
 QUICK = ("mean of 400, 150 and 60 items", "one arm, every one of 200, 100 and 60 items")
-
-
-def error(share: float) -> float:
-    return math.sqrt(max(share * (1 - share), 0.01) / SETS)
 
 
 def test_every_plan_is_on_the_page() -> None:
@@ -33,8 +28,8 @@ def test_realised_shares_are_as_promised(name: str) -> None:
     level, realised, power, often = ROWS[name]
     assert level is not None
     assert power is not None
-    assert realised <= max(level, 0.025) + 3.29 * error(level)
-    off = 3.29 * error(power) + 0.03
+    assert realised <= max(level, 0.025) + 3.29 * standard_error(level, SETS)
+    off = 3.29 * standard_error(power, SETS) + 0.03
     assert often <= power + off
     # shared documents cost power that lint does not know of, and says so (SPANNING_CLUSTERS)
     assert often >= power - off or BY_NAME[name].documents
