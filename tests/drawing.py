@@ -1,7 +1,11 @@
-"""How many examples a property is tried with: many in a search, few in a build, which draws the same every time."""
+"""How many examples a build tries: of a property few, drawn alike every time; of a list of cases the first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 FEWEST = 5
@@ -12,3 +16,13 @@ def draws(searched: int) -> int:
     if settings.get_current_profile_name() == "search":
         return searched
     return min(searched, max(FEWEST, searched // 3))
+
+
+def mostly_slow(cases: Iterable[Any], quick: int = 1) -> list[Any]:
+    """Parameters of a test: the first so many in every build, the others where `./do test --all` runs what is slow."""
+    return [
+        case
+        if number < quick
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for number, case in enumerate(cases)
+    ]

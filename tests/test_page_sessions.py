@@ -19,6 +19,7 @@ import pytest
 from forelock import cli
 from tests.command_pages import ELSEWHERE, PAGES
 from tests.desk import CURL, run
+from tests.drawing import mostly_slow
 from tests.journeys.plans import LABELLED, items, small_plan
 from tests.pages import ROOT, blocks, shell_lines
 
@@ -65,9 +66,9 @@ KEYED = 'export FORELOCK_API_KEY="$(cat .forelock/admin.key)"\n'
 ON_EXAMPLES = {
     "docs/README.md": 1,
     "docs/questions.md": 7,
-    "docs/resolution.md": 2,
     "docs/gate.md": 1,
     "docs/score.md": 2,
+    "docs/resolution.md": 2,
     "docs/ranking.md": 3,
     "docs/suites.md": 4,
 }
@@ -76,7 +77,7 @@ EVERY_ANSWER = {"docs/questions.md", "docs/resolution.md"}
 """Those of which every answer is compared with what is printed; of the others the first."""
 
 
-@pytest.mark.parametrize(("page", "answers"), ON_EXAMPLES.items())
+@pytest.mark.parametrize(("page", "answers"), mostly_slow(ON_EXAMPLES.items(), quick=4))
 def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():
         shutil.copy(file, desk / file.name)
@@ -89,6 +90,7 @@ def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: 
     assert printed.count("exploratory: no plan was locked before these data") >= answers
 
 
+@pytest.mark.slow
 def test_a_series_is_begun_and_read_as_its_page_says(desk: Path) -> None:
     for name in ("2027-01-01.csv", "2027-01-04.csv"):
         shutil.copy(ROOT / "examples" / "gate" / "words.csv", desk / name)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.browser.screens import CONTRASTS, PHONE
 from tests.browser.visits import visit  # noqa: F401  # a fixture
+from tests.drawing import mostly_slow
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.filings import judged
 from tests.journeys.plans import items, locked
@@ -73,8 +74,11 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.screenshot(path=tmp_path / "verdict.png", full_page=True)
 
 
-@pytest.mark.parametrize("visit", [judged, several], indirect=True)
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("visit", "language"),
+    mostly_slow([(several, "en"), (judged, "zh"), (several, "zh"), (judged, "en")], quick=2),
+    indirect=["visit"],
+)
 def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
     visit: Callable[..., Any],  # noqa: F811
     tmp_path: Path,

@@ -32,6 +32,7 @@ from service.domain.results import sealed_files, sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.errors import Conflict, InvalidData
+from tests.drawing import mostly_slow
 from tests.journeys.channels import (
     Sealed,
     agents,
@@ -317,7 +318,7 @@ def test_a_channel_of_the_api_is_closed(service: Service, channel: str) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", mostly_slow(CHANNELS, quick=8))
 def test_a_leak_that_is_planted_in_a_channel_is_seen(
     service: Service, monkeypatch: pytest.MonkeyPatch, sealed: Sealed, channel: str
 ) -> None:

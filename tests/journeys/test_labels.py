@@ -14,6 +14,7 @@ from forelock.bundles.draws import draw_items, order_labels
 from forelock.bundles.verifying import exit_status, verify
 from forelock.cli import main
 from service.offline.recomputing import recompute
+from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .plans import LABEL_SEED as SEED
@@ -195,7 +196,8 @@ def world(n: int, kind: str) -> dict[str, tuple[list[float], list[float]]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "outcome"), [("fair", "supported"), ("fooled", "not_supported"), ("blind", "supported")]
+    ("kind", "outcome"),
+    mostly_slow([("fooled", "not_supported"), ("fair", "supported"), ("blind", "supported")]),
 )
 def test_from_markdown_to_the_bundle(service: Service, tmp_path: Path, kind: str, outcome: str) -> None:
     n = 400
@@ -309,7 +311,8 @@ def one_arm_world(kind: str) -> tuple[list[float], list[float]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "outcome"), [("fair", "supported"), ("flattered", "not_supported"), ("strict", "supported")]
+    ("kind", "outcome"),
+    mostly_slow([("flattered", "not_supported"), ("fair", "supported"), ("strict", "supported")]),
 )
 def test_one_arm_from_markdown_to_the_bundle(
     service: Service, tmp_path: Path, kind: str, outcome: str

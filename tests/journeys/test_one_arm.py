@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from forelock.bundles.verifying import exit_status, verify
 from forelock.cli import main
 from service.offline.recomputing import recompute
+from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .plans import draft, items, lock, post, small_plan
@@ -44,11 +45,13 @@ def planned(n: int = 100, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("right", "outcome", "told", "chinese"),
-    [
-        (92, "supported", "lies above 80.00%", "高于 80.00%"),
-        (85, "not_supported", "This does not show that it falls short of 80.00%.", "并不表明它达不到"),
-        (60, "not_supported", "lies below 80.00%", "低于 80.00%"),
-    ],
+    mostly_slow(
+        [
+            (92, "supported", "lies above 80.00%", "高于 80.00%"),
+            (85, "not_supported", "This does not show that it falls short of 80.00%.", "并不表明它达不到"),
+            (60, "not_supported", "lies below 80.00%", "低于 80.00%"),
+        ]
+    ),
 )
 def test_from_markdown_to_the_bundle(
     service: Service, tmp_path: Path, right: int, outcome: str, told: str, chinese: str
@@ -190,11 +193,13 @@ RELIABILITY = [{"id": "reliability", "test": "reliability", "version": 1, "param
 
 @pytest.mark.parametrize(
     ("about", "rule", "wrong", "outcome"),
-    [
-        ("every_item", "reliability.least_low >= 80%", 0, "supported"),
-        ("pass_hat_k", "reliability.pass_hat_k.ci.low >= 80%", 0, "supported"),
-        ("every_item", "reliability.least_low >= 80%", 10, "not_supported"),
-    ],
+    mostly_slow(
+        [
+            ("pass_hat_k", "reliability.pass_hat_k.ci.low >= 80%", 0, "supported"),
+            ("every_item", "reliability.least_low >= 80%", 0, "supported"),
+            ("every_item", "reliability.least_low >= 80%", 10, "not_supported"),
+        ]
+    ),
 )
 def test_rules_over_repeats(service: Service, about: str, rule: str, wrong: int, outcome: str) -> None:
     value = int(rule.split()[-1].rstrip("%"))

@@ -49,6 +49,7 @@ from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
 from service.store.plans.populations import manifests_of
 from service.store.results import batches
+from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .plans import idempotent, items, locked, post, small_plan
@@ -308,7 +309,7 @@ def test_a_forked_log_of_the_same_size_shows(service: Service, started_again: St
     sees(started_again(), prereg_id, note)
 
 
-@pytest.mark.parametrize("more", [0, 5])
+@pytest.mark.parametrize("more", mostly_slow([5, 0]))
 def test_an_older_database_shows_however_much_was_added_since(
     service: Service, started_again: Start, more: int
 ) -> None:

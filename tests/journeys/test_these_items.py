@@ -10,6 +10,7 @@ import pytest
 
 from forelock.bundles.verifying import exit_status, verify
 from service.offline.recomputing import recompute
+from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .plans import draft, items, lock, post, small_plan
@@ -66,7 +67,7 @@ def outcomes(kind: str) -> dict[str, list[float]]:
     }
 
 
-@pytest.mark.parametrize(("kind", "changes"), [("two", {}), ("one", ONE_ARM)])
+@pytest.mark.parametrize(("kind", "changes"), mostly_slow([("two", {}), ("one", ONE_ARM)]))
 def test_from_markdown_to_the_bundle(service: Service, kind: str, changes: dict[str, Any]) -> None:
     first = draft(service.client, planned(**changes))
     for language in ("en", "zh"):

@@ -31,7 +31,13 @@ def choices(request):
 
 
 OPTIONS = [
-    pytest.param(test, option, number, id="-".join([test.name, *map(str, option.values())]))
+    pytest.param(
+        test,
+        option,
+        number,
+        id="-".join([test.name, *map(str, option.values())]),
+        marks=pytest.mark.slow if number % 2 else (),
+    )
     for test in registry.latest().values()
     for number, option in enumerate(choices(test.request))
 ]
@@ -47,7 +53,10 @@ def cost_of(test, sent):
 
 @pytest.mark.parametrize(("test", "option", "number"), OPTIONS)
 def test_degenerate_data_are_answered_or_refused(http, test, option, number):
-    """All bodies as they are; each other option of a test sees every eighteenth, not the ones its neighbours see."""
+    """All bodies as they are; each other option of a test sees every eighteenth, not the ones its neighbours see.
+
+    Every second option is slow.
+    """
     answered = 0
     bodies = list(cases_of(test.name).degenerate())
     for body in bodies[number % 18 :: 18] if option else bodies:

@@ -174,6 +174,7 @@ def test_scores_on_a_grid_by_definition():
     assert found.ci.low == pytest.approx(np.quantile(sums, 0.025, method="inverted_cdf") / 50, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_scores_too_many_for_inversion_are_drawn_and_repeat():
     rng = np.random.default_rng(9)
     baseline = rng.lognormal(0, 2.5, 60_000)

@@ -14,6 +14,7 @@ from service.domain.power.level import level_of, levels
 from service.domain.power.shapes import name_shape
 from service.domain.rules.settings import resolve
 from tests.domain import sample
+from tests.drawing import mostly_slow
 
 pytestmark = pytest.mark.usefixtures("no_power")
 
@@ -345,7 +346,7 @@ def test_a_family_that_nothing_corrects_is_warned_about():
         ("m.p_value < 0.5 and b.p_better < 0.05", 0.25),
     ],
 )
-@pytest.mark.parametrize("policy", ["holm", "fixed_sequence", "bh"])
+@pytest.mark.parametrize("policy", mostly_slow(["holm", "fixed_sequence", "bh"]))
 def test_a_policy_corrects_no_more_than_the_p_values_that_rules_ask_for(rule, by_policy, policy):
     first = sample.VALUE["hypotheses"][0] | {"rule": rule, "statement": "C2 is better"}
     plan = sample.plan(

@@ -12,6 +12,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.stats.shared.methods.bounded import Bounded
 from tests.domain import sample
+from tests.drawing import mostly_slow
 
 pytestmark = pytest.mark.usefixtures("no_search")
 
@@ -130,7 +131,7 @@ def test_whole_clusters_of_one_size_are_independent_values_alike():
     assert uneven.level < 0.025
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", mostly_slow(TESTS))
 def test_the_level_of_single_items_in_clusters_is_drawn_over_shapes(test):
     few = of_clusters(test, 48, 12)
     told = level(few)

@@ -255,6 +255,7 @@ def test_what_is_said_to_flip_signs_does(alternative):
     assert tried >= 3
 
 
+@pytest.mark.slow
 def test_power_is_simulated_and_above_holm():
     stated = {"effect": {"value": 10, "unit": "pp"}, "discordance": 0.3}
 
