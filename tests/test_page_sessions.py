@@ -162,6 +162,11 @@ def by_id(name: str) -> Callable[[Path, str], str]:
     return lambda _desk, record: script_of(name, ID=record)
 
 
+def bundle(_desk: Path, record: str) -> str:
+    """A bundle is never replaced."""
+    return "rm -f parts.zip\n" + script_of("docs/bundle.md", ID=record)
+
+
 def verifying(_desk: Path, record: str) -> str:
     """A bundle is never replaced, so that each goes to a place of its own; KEY is what `ledger status` prints."""
     lines = script_of("docs/verifying.md", ID=record).splitlines()
@@ -270,6 +275,7 @@ SESSIONS: dict[str, Callable[[Path, str], str]] = {
     "client/README.md": client,
     "docs/arms.md": arms,
     "docs/artefacts.md": artefacts,
+    "docs/bundle.md": bundle,
     "docs/charts.md": charts,
     "docs/deployment.md": deployment,
     "docs/hooks.md": hooks,

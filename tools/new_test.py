@@ -60,6 +60,7 @@ SHOWS: Shows = {"p_value": PValue(against_zero)}
     name="${name}",
     version=1,
     title="${title}",
+    asked="pairs",
     example={"baseline": [1.0, 2.0, 3.0], "candidate": [2.0, 3.0, 3.0]},
     cost=_cost,
     plan=PlanUse(endpoints=frozenset({"continuous"}), shows=SHOWS),
@@ -122,10 +123,6 @@ CASES = Cases(  # tests/stats/cases.py says what each part is for
 ''')
 
 WORDS = """\
-## Family
-
-Paired items
-
 ## When to use
 
 WRITE.

@@ -136,6 +136,7 @@ def _cost(request: AgreementRequest) -> float:
     name="agreement",
     version=1,
     title="Agreement of raters (kappa, AC1, alpha)",
+    asked="judges",
     example={
         "ratings": [
             [1, 1], [1, 1], [0, 0], [1, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1], [0, 0], [1, 1], [0, 0],

@@ -192,6 +192,7 @@ class BayesFactorAnalysis(Analysis):
     name="bayes-factor",
     version=1,
     title="Bayes factor from a summary statistic",
+    asked="replication",
     example={"evidence": {"kind": "t", "t": -4.062128, "n1": 10, "rscale": 0.70710678}},
 )
 def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:

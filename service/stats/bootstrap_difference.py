@@ -274,6 +274,7 @@ SHOWS: shows.Shows = {
     name="bootstrap-difference",
     version=1,
     title="Bootstrap of a difference of means (independent arms)",
+    asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS, pairs=lambda _parameter: False),

@@ -149,6 +149,7 @@ def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
     name="bounded-difference",
     version=1,
     title="Paired difference of bounded scores",
+    asked="pairs",
     example={
         "baseline": [0.5, 0.5, 0.75, 0.25, 1.0, 0.5, 0.0, 0.75],
         "candidate": [1.0, 0.5, 1.0, 0.5, 1.0, 0.75, 0.5, 1.0],

@@ -173,6 +173,7 @@ SHOWS: shows.Shows = {
     name="cluster-bootstrap",
     version=1,
     title="Cluster bootstrap",
+    asked="clusters",
     example={
         "baseline": [0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0],
         "candidate": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0],

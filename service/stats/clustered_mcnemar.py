@@ -213,6 +213,7 @@ PLAN = PlanUse(
     name="clustered-mcnemar",
     version=1,
     title="McNemar's test for clustered pairs",
+    asked="clusters",
     example={
         "baseline": [1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0],
         "candidate": [1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1],

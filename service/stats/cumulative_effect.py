@@ -148,6 +148,7 @@ def _cost(request: CumulativeEffectRequest) -> float:
     name="cumulative-effect",
     version=1,
     title="Cumulative effect",
+    asked="looks",
     example={
         "baseline": [1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0],
         "candidate": [1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0],

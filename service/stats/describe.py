@@ -166,6 +166,7 @@ BLOCKS = Blocks(_count, _draw, _analysis)
     name="describe",
     version=1,
     title="Description of one sample",
+    asked="one_system",
     example={"values": [73.0, 75.0, 77.0, 74.0, 76.0]},
     cost=_cost,
     blocks=BLOCKS,

@@ -194,6 +194,7 @@ class _Converted(NamedTuple):
     name="effect-conversion",
     version=1,
     title="Effect sizes on one scale (d-equivalents)",
+    asked="replication",
     example={"effect": {"kind": "chi_square", "table": [[10, 5], [4, 12]]}},
     cost=lambda _request: 0.0003,
     closed_form=True,

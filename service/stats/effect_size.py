@@ -43,6 +43,7 @@ def _cost(request: EffectSizeRequest) -> float:
     name="effect-size",
     version=1,
     title="Standardized effect sizes (d, g, Glass, d_z)",
+    asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     closed_form=True,

@@ -175,6 +175,7 @@ def _cost(request: FixedItemsRequest) -> float:
     name="fixed-items",
     version=1,
     title="These items alone (runs vary, items do not)",
+    asked="runs",
     example={
         "baseline": [[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0]],
         "candidate": [[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1], [1, 1, 0]],

@@ -153,6 +153,7 @@ def _cost(request: ItemAnalysisRequest) -> float:
     name="item-analysis",
     version=1,
     title="Item analysis (dead items, discrimination, reliability)",
+    asked="several",
     example={
         "arms": {
             "large": [1, 1, 1, 1, 1, 0, 1, 1],

@@ -131,6 +131,7 @@ def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Va
     name="mann-whitney",
     version=1,
     title="Mann-Whitney U test (independent arms)",
+    asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     plan=PlanUse(

@@ -167,6 +167,7 @@ PLAN = PlanUse(
     name="mcnemar",
     version=1,
     title="McNemar's test (paired binary)",
+    asked="pairs",
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
     cost=_cost,
     closed_form=True,

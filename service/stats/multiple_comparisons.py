@@ -80,6 +80,7 @@ def _cost(request: MultipleComparisonsRequest) -> float:
     name="multiple-comparisons",
     version=1,
     title="Multiple comparisons (Holm, Hochberg, Hommel, BH, BY, fixed sequence)",
+    asked="hypotheses",
     example={
         "p_values": [
             0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,

@@ -254,6 +254,7 @@ def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, lim
     name="one-sample-mean",
     version=1,
     title="Score of one arm (mean of items, with a threshold)",
+    asked="one_system",
     example={"values": [1] * 45 + [0] * 5, "threshold": 0.75},
     cost=_cost,
     closed_form=True,

@@ -73,6 +73,7 @@ def _cost(request: OutliersRequest) -> float:
     name="outliers",
     version=1,
     title="Outliers (IQR fences, z-score, MAD)",
+    asked="one_system",
     example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
     cost=_cost,
     closed_form=True,

@@ -203,6 +203,7 @@ PLAN = PlanUse(
     name="paired-bootstrap",
     version=1,
     title="Paired bootstrap",
+    asked="pairs",
     example={
         "baseline": [1, 1, 1, 0, 1, 0, 1, 1, 0, 1],
         "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0],

@@ -144,6 +144,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     name="paired-difference",
     version=1,
     title="Paired difference of proportions",
+    asked="pairs",
     example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
     cost=_cost,
     closed_form=True,

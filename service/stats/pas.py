@@ -176,6 +176,7 @@ def _cost(request: PASRequest) -> float:
     name="pas",
     version=1,
     title="Agreement of replication decisions (PAS)",
+    asked="replication",
     example={
         "tests": [
             {"finding": "F1", "human": {"pi": 0.9}, "agent": {"pi": 0.8}, "n_eff": 104},

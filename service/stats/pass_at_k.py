@@ -107,6 +107,7 @@ def _cost(request: PassAtKRequest) -> float:
     name="pass-at-k",
     version=1,
     title="pass@k",
+    asked="runs",
     example={"correct": [0, 3, 10, 1, 7], "attempts": 10, "k": [1, 5]},
     cost=_cost,
     closed_form=True,

@@ -197,6 +197,7 @@ BLOCKS = Blocks(_count, _draw, _analysis)
     name="power",
     version=1,
     title="Power of a planned comparison",
+    asked="design",
     example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0, "n": [5, 10]},
     cost=_cost,
     blocks=BLOCKS,

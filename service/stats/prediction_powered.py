@@ -229,6 +229,7 @@ def _cost(request: PredictionPoweredRequest) -> float:
     name="prediction-powered",
     version=1,
     title="Prediction-powered mean or difference (people's labels and a judge)",
+    asked="judges",
     example={
         "candidate": {
             "people": [1, 1, 0, 1, 0, 1, 1, 0],

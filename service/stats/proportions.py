@@ -196,6 +196,7 @@ def _cost(request: ProportionsRequest) -> float:
     name="proportions",
     version=1,
     title="Two independent shares (Boschloo, Miettinen-Nurminen)",
+    asked="unpaired",
     example={"baseline_right": 48, "baseline_n": 80, "candidate_right": 56, "candidate_n": 70},
     cost=_cost,
     serves=frozenset({"unpaired_shares"}),

@@ -194,6 +194,7 @@ def _p(tails: tuple[float, float], alternative: str) -> float:
     name="quantile-difference",
     version=1,
     title="Difference of paired medians and quantiles",
+    asked="pairs",
     example={
         "baseline": [1.9, 2.4, 3.1, 2.2, 9.8, 2.7, 3.4, 2.1, 2.9, 14.2],
         "candidate": [1.6, 2.2, 2.7, 2.3, 6.1, 2.5, 2.9, 1.7, 2.6, 9.0],

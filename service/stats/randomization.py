@@ -299,6 +299,7 @@ PLAN = PlanUse(
     name="randomization",
     version=1,
     title="Approximate randomization (paired)",
+    asked="pairs",
     example={
         "baseline": {"tp": [3, 1, 0, 2, 4, 1], "fp": [1, 2, 1, 0, 1, 3], "fn": [0, 1, 2, 1, 0, 2]},
         "candidate": {"tp": [3, 2, 1, 2, 4, 3], "fp": [0, 1, 1, 0, 2, 1], "fn": [0, 0, 1, 1, 0, 0]},

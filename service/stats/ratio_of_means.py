@@ -267,6 +267,7 @@ class _SimulatedRatios:
     name="ratio-of-means",
     version=1,
     title="Ratio of paired means",
+    asked="pairs",
     example={
         "baseline": [4.1, 3.2, 7.9, 2.2, 5.0, 6.1, 3.8, 4.4, 9.7, 2.9],
         "candidate": [2.9, 2.6, 5.1, 1.9, 3.3, 4.6, 2.2, 3.5, 6.0, 2.4],

@@ -229,6 +229,7 @@ def _worst(sets: OneArmSets, k: int) -> Floats:
     name="reliability",
     version=1,
     title="Reliability over runs (pass^k, worst of k, flaky items)",
+    asked="runs",
     example={
         "values": [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]],
         "k": [1, 2, 4],

@@ -138,6 +138,7 @@ def _cost(request: RunSeriesRequest) -> float:
     name="run-series",
     version=1,
     title="A series of runs on the same items: has it dropped?",
+    asked="looks",
     example={
         "runs": [
             [1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1],

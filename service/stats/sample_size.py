@@ -100,6 +100,7 @@ def _ripple(request: SampleSizeRequest, size: int) -> int:
     name="sample-size",
     version=1,
     title="Sample size of a planned comparison",
+    asked="design",
     example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0},
     cost=_cost,
 )

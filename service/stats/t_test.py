@@ -127,6 +127,7 @@ def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Va
     name="t-test",
     version=1,
     title="t-test of two means (Welch, Student, paired)",
+    asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
     closed_form=True,

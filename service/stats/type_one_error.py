@@ -301,6 +301,7 @@ BLOCKS = Blocks(_count, _draw, _analysis)
     name="type-one-error",
     version=1,
     title="Empirical type I error on your own data",
+    asked="design",
     example={
         "test": "welch",
         "values": [2211.2, 3833.3, 4117.5, 2939.0, 4406.1, 4011.6, 3560.7, 2797.4],

@@ -92,6 +92,7 @@ def _cost(request: VarianceComponentsRequest) -> float:
     name="variance-components",
     version=1,
     title="Variance components (runs, items, clusters)",
+    asked="runs",
     example={"values": [[0.8, 0.9, 0.7], [0.2, 0.4, 0.3], [1.0, 1.0, 1.0], [0.5, 0.3, 0.4]]},
     cost=_cost,
     closed_form=True,

@@ -154,6 +154,7 @@ def _is_exact(method: str, n: int) -> bool:
     name="wilcoxon",
     version=1,
     title="Wilcoxon signed-rank test (paired)",
+    asked="pairs",
     example={
         "baseline": [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30],
         "candidate": [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29],

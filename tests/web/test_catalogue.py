@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from service.stats.shared.declaring import registry
 from service.store.jobs import job_leases, jobs
+from service.words import say
 from tests.api.conftest import bearer
 from tests.web.outline import Outline, page
 from tests.web.requests_of_width import WIDE
@@ -39,6 +41,17 @@ def tester(browser, secret):
 def test_the_catalogue_lists_every_test_and_leads_to_its_page(tester):
     listed = {each["href"] for each in page(tester, "/tests").all("a")}
     assert listed >= {f"/tests/{name}" for name in registry.latest()}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_catalogue_leads_by_question_to_its_tests(tester, language):
+    outline = page(tester, "/tests" if language == "en" else "/tests?lang=zh")
+    questions = [say(f"pages.tests_{question}", language) for question in get_args(registry.Question)]
+    assert [question for question in questions if question not in outline.text] == []
+    contents = [each["href"] for each in outline.all("a") if each["href"].startswith("#")]
+    assert [f"#{question}" for question in get_args(registry.Question)] == [
+        one for one in contents if one != "#main"
+    ]
 
 
 def test_the_example_is_in_the_form_and_gives_what_the_api_gives(tester, secret):

@@ -53,6 +53,7 @@ SHELVES: dict[str, dict[str, str]] = {
     "Look up": {
         "reference/plan": "every field of a plan",
         "questions-for-programs": "JSON, exit status, Every Eval Ever, HTTP",
+        "bundle": "members of the zip, and how much of a stranger's file is read",
         "reference/files": "CSV, NDJSON and JSON, column by column",
         "tests/README": "every statistical test: when to use it, when not, what it computes",
         "warnings": "what each warning means",

@@ -22,16 +22,13 @@ from service.domain.rules.fields import choices
 from service.stats.shared.declaring import registry, warnings
 from service.stats.shared.declaring.registry import StatTest
 from service.stats.shared.declaring.warnings import WarningKind
+from service.words import say
 from tools.pages.given_warnings import given_warnings
 from tools.pages.schema_tables import plain, tables
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HEADINGS = (
-    "Family", "When to use", "When not to use", "Minimum", "Formula", "Variants", "Reading the example",
-)  # fmt: skip
-FAMILIES = (
-    "Paired items", "Clustered items", "Unpaired arms", "Several arms", "Equivalence", "Runs and seeds", "Design",
-    "Several hypotheses", "Looking more than once", "Replication agreement",
+    "When to use", "When not to use", "Minimum", "Formula", "Variants", "Reading the example",
 )  # fmt: skip
 MADE = "<!-- Made by `python -m tools.pages.tests`; change the words or the code, not this page. -->"
 DIGITS = 6
@@ -47,7 +44,7 @@ def pages(docs: Path = DOCS) -> dict[str, str]:
     made = {f"tests/{name}.md": page(test, words[name]) for name, test in tests.items()}
     return {
         **made,
-        "tests/README.md": index(tests, words),
+        "tests/README.md": index(tests),
         "warnings.md": warnings_page(tests),
     }
 
@@ -61,8 +58,6 @@ def read_words(path: Path) -> Words:
     empty = [heading for heading, text in words.items() if not text]
     if empty:
         raise ValueError(f"{path.name} says nothing under {', '.join(empty)}")
-    if words["Family"] not in FAMILIES:
-        raise ValueError(f"{path.name}: the families are {', '.join(FAMILIES)}")
     return words
 
 
@@ -93,8 +88,8 @@ def page(test: StatTest[Any, Any], words: Words) -> str:
     )
 
 
-def index(tests: Mapping[str, StatTest[Any, Any]], words: Mapping[str, Words]) -> str:
-    """The list of tests by family."""
+def index(tests: Mapping[str, StatTest[Any, Any]]) -> str:
+    """The list of tests by what they are asked."""
     parts = [
         MADE,
         "# Statistical tests",
@@ -102,14 +97,13 @@ def index(tests: Mapping[str, StatTest[Any, Any]], words: Mapping[str, Words]) -
         "page says so, something a locked plan can name. How often each one errs in simulated worlds is in "
         "[simulations](../simulations.md); what its warnings mean, in [warnings](../warnings.md).",
     ]
-    for family in FAMILIES:
-        members = [test for name, test in tests.items() if words[name]["Family"] == family]
-        if members:
-            rows = "\n".join(
-                f"| [`{test.name}`]({test.name}.md) | {plain(test.summary)} |".replace("\\|", "|")
-                for test in members
-            )
-            parts.append(f"## {family}\n\n| test | what it does |\n| --- | --- |\n{rows}")
+    for question, members in registry.by_question(tests.values()).items():
+        rows = "\n".join(
+            f"| [`{test.name}`]({test.name}.md) | {plain(test.summary)} |".replace("\\|", "|")
+            for test in members
+        )
+        heading = say(f"pages.tests_{question}", "en")
+        parts.append(f"## {heading}\n\n| test | what it does |\n| --- | --- |\n{rows}")
     return "\n\n".join(parts) + "\n"
 
 

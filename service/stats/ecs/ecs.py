@@ -164,6 +164,7 @@ def _cost(request: ECSRequest) -> float:
     name="ecs",
     version=1,
     title="Consistency of effect sizes (ECS, Lin's concordance)",
+    asked="replication",
     example={
         "human": [0.99, 1.135, 0.802, 0.505, 0.983, 1.306, 0.4, 0.307],
         "agent": [1.394, 0.781, 0.928, 1.035, 0.316, 0.395, 0.564, 0.664],

@@ -324,6 +324,7 @@ SHOWS: shows.Shows = {
     name="equivalence",
     version=1,
     title="Equivalence (two one-sided tests)",
+    asked="margin",
     example={
         "both_correct": 80,
         "only_baseline": 0,

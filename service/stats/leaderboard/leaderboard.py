@@ -303,6 +303,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
     name="leaderboard",
     version=2,
     title="Leaderboard (all pairs by max-T, best set, rank intervals)",
+    asked="several",
     example={
         "arms": {
             "large": [1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1],

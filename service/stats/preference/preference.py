@@ -222,6 +222,7 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
     name="preference",
     version=2,
     title="Preferences (Bradley-Terry with ties, all pairs by max-T)",
+    asked="several",
     example={
         "first": ["1"] * 9 + ["2"] * 6 + ["3"] * 3,
         "second": ["2"] * 3 + ["3"] * 3 + ["4"] * 3 + ["3"] * 3 + ["4"] * 6,

@@ -221,6 +221,7 @@ def _resample(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: in
     name="repeated",
     version=1,
     title="Repeated runs and judgements (noise, and what to buy next)",
+    asked="runs",
     example={
         "baseline": [
             [[1, 1], [1, 0]], [[0, 0], [0, 0]], [[1, 1], [1, 1]], [[0, 1], [0, 0]], [[1, 1], [0, 0]], [[0, 0], [1, 1]],

@@ -212,6 +212,7 @@ ORDERED = InOrder(
     name="sequential",
     version=1,
     title="Sequential designs and anytime-valid tests",
+    asked="looks",
     example={"method": "boundaries", "looks": [125, 250, 375, 500], "boundary": "obrien_fleming_spending"},
     cost=_cost,
     plan=PlanUse(

@@ -130,6 +130,7 @@ def _cost(request: SuiteRequest) -> float:
     name="suite",
     version=1,
     title="Suite of tasks (weighted mean, every task, who lost)",
+    asked="several",
     example={
         "tasks": [*["code"] * 12, *["maths"] * 6],
         "baseline": [1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0],

@@ -209,6 +209,7 @@ def _cost(request: UnpairedDifferenceRequest) -> float:
     name="unpaired-difference",
     version=1,
     title="Unpaired difference of means (clusters, CUPED)",
+    asked="unpaired",
     example={
         "baseline": [0.5, 0.25, 0.75, 0.5, 0.25, 0.5],
         "candidate": [0.75, 1.0, 0.5, 0.75, 1.0, 0.75, 1.0],

@@ -31,7 +31,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 def catalogue(request: Request, visitor: Tester) -> Response:
     """Every test in its newest version."""
     tests = sorted(registry.latest().values(), key=lambda test: test.title)
-    return html(request, "catalogue.html", visitor=visitor, tests=tests)
+    return html(request, "catalogue.html", visitor=visitor, questions=registry.by_question(tests))
 
 
 @routes.get(PATH + "/{name}")

@@ -60,7 +60,7 @@ def echo(monkeypatch):
     def register(clusters="when_planned", version=901):
         use = PlanUse(endpoints=frozenset({"binary", "continuous"}), clusters=clusters)
 
-        @stat_test(name="echo", version=version, title="Echo", example={}, plan=use)
+        @stat_test(name="echo", version=version, title="Echo", asked="pairs", example={}, plan=use)
         def compute(request: EchoRequest) -> EchoAnalysis:
             """Echo."""
             reasons = {} if request.undefined == "none" else {"p_value": "one cluster"}

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,9 +15,10 @@ from service.domain.plans.plan import TestUse
 from service.domain.rules.feeding import read_parameters
 from service.domain.rules.grammar import parse
 from service.stats.shared.declaring import registry, warnings
+from service.words import say
 from tools.pages import tests as test_pages
 from tools.pages.given_warnings import given_warnings
-from tools.pages.tests import DOCS, FAMILIES, HEADINGS
+from tools.pages.tests import DOCS, HEADINGS
 
 TESTS = registry.latest()
 MODULES = sorted((DOCS.parent / "service").rglob("*.py"))
@@ -59,15 +61,11 @@ def test_words_without_a_heading_or_without_text_are_refused(tmp_path, missing):
         test_pages.read_words(path)
 
 
-def test_words_name_a_family_that_the_index_has(tmp_path):
-    path = tmp_path / "words.md"
-    text = (DOCS / "tests" / "words" / "mcnemar.md").read_text().replace("Paired items", "Odd items")
-    path.write_text(text)
-    with pytest.raises(ValueError, match="the families are"):
-        test_pages.read_words(path)
+def test_the_index_has_every_test_under_what_it_is_asked():
     index = text_of("tests/README.md")
     assert all(f"[`{name}`]({name}.md)" in index for name in TESTS)
-    assert tuple(re.findall(r"^## (.+)$", index, re.MULTILINE)) == FAMILIES
+    headings = [say(f"pages.tests_{question}", "en") for question in get_args(registry.Question)]
+    assert re.findall(r"^## (.+)$", index, re.MULTILINE) == headings
 
 
 @each

@@ -9,11 +9,11 @@ import inspect
 import pkgutil
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
@@ -91,6 +91,22 @@ SERVED_BY: Mapping[Service, str] = {
 }
 """The test for each, which says so itself in `serves`."""
 
+Question = Literal[
+    "pairs",
+    "clusters",
+    "unpaired",
+    "margin",
+    "one_system",
+    "several",
+    "runs",
+    "judges",
+    "design",
+    "hypotheses",
+    "looks",
+    "replication",
+]
+"""What somebody wants to know who asks a test, in the order of lists of tests; `pages.tests_*` are its sentences."""
+
 Drawn = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
 """Named arrays of numbers, one row per replicate (or per block) along axis 0."""
 
@@ -133,6 +149,7 @@ class StatTest(Generic[R, A]):
     name: str
     version: int
     title: str
+    asked: Question
     request: type[R]
     analysis: type[A]
     compute: Callable[[R], A]
@@ -262,6 +279,7 @@ def stat_test(
     name: str,
     version: int,
     title: str,
+    asked: Question,
     example: Mapping[str, Any],
     cost: Callable[[R], float] = lambda _request: 0.001,
     plan: PlanUse | None = None,
@@ -271,6 +289,7 @@ def stat_test(
 ) -> Callable[[Callable[[R], A]], Callable[[R], A]]:
     """Register a function `(Request) -> Analysis` as a statistical test.
 
+    `asked` is the question that lists of tests have it under.
     `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
     `closed_form` tests answer small requests on the event loop; the others run in a calculator.
     `blocks` lets a job's drawing be cut into shards. `serves` is what the service itself asks the test for.
@@ -285,6 +304,7 @@ def stat_test(
             name=name,
             version=version,
             title=title,
+            asked=asked,
             request=hints["request"],
             analysis=hints["return"],
             compute=compute,
@@ -298,6 +318,15 @@ def stat_test(
         return compute
 
     return register
+
+
+def by_question(tests: Iterable[StatTest[Any, Any]]) -> dict[Question, list[StatTest[Any, Any]]]:
+    """Tests under what they are asked, questions in their order; one that no test is asked is left out."""
+    ordered = list(tests)
+    grouped = {
+        question: [test for test in ordered if test.asked == question] for question in get_args(Question)
+    }
+    return {question: members for question, members in grouped.items() if members}
 
 
 @cache
