@@ -37,6 +37,7 @@ class DeepEvalRun(Reader):
         self.run = {}
         self._cases: list[int] = []
         outer = [(key, begin, end) for key, begin, end in json_slices.top(document, "the file")]
+        # The cache holds the run inside another object, which has members of its own; its name has changed as well.
         inner = next((member for member in outer if member[0] in ("testRunData", "test_run_data")), None)
         if inner is not None:
             outer += json_slices.members(document, inner[1], inner[0])
@@ -58,6 +59,7 @@ class DeepEvalRun(Reader):
                 if name in measures:
                     raise unreadable(where, "has two metrics of one name")
                 measures[name] = _measured(metric)
+            # One thing under two names, by version: paths of a plan find it under either.
             extra = case.get("additionalMetadata") or case.get("metadata") or {}
             fields = {**case, "additionalMetadata": extra, "metadata": extra}
             yield Sample(where, fields, measures)

@@ -67,6 +67,7 @@ class HelmRun(Reader):
             instance = row.get("instance_id")
             if type(trial) is not int or not isinstance(row.get("stats"), list):
                 raise unreadable(where, "is no instance of HELM")
+            # HELM asks an instance again in other words under the same id: a copy is no second result of the item.
             if row.get("perturbation"):
                 continue
             request = (self._instances or {}).get((str(instance), trial))
@@ -96,6 +97,7 @@ def _measures(stats: list[Any], where: str) -> tuple[dict[str, Measured], str | 
         if not isinstance(name, dict) or name.get("perturbation") or not isinstance(name.get("name"), str):
             continue
         split, sub_split = _text(name.get("split")) or split, _text(name.get("sub_split")) or sub_split
+        # A statistic of several values is already a summary: its mean is not what one request was worth.
         once = stat.get("count") == 1
         value = stat.get("mean") if once else None
         if name["name"] in measures:
@@ -121,6 +123,8 @@ def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, A
                 continue
             place = str(about.get("id")), trial
             ok = isinstance(result, dict) and result.get("success") is True
+            # An instance may have several requests, such as one per answer to choose from. All are given, in
+            # their order, and the caller's `dict` keeps the last, which tells of those before it too.
             failed[place] = failed.get(place, False) or not ok
             yield (
                 place,

@@ -114,6 +114,7 @@ class InspectLog(Reader):
             sample = of(document) if type(document) is bytes else None
             if sample is None:
                 sample = json_slices.pick(document, self._wanted, name)
+            # A chunked log keeps the metadata of a sample, where it is long, in a file of its own beside it.
             if chunked and name.endswith(_CHUNKED) and not sample.get("metadata"):
                 metadata = name.removesuffix(_CHUNKED) + "/metadata.json"
                 if metadata in self._all:
@@ -129,6 +130,7 @@ class InspectLog(Reader):
         self._names = [name for name in names if _NAME.fullmatch(name)]
         if "header.json" in names:
             return json_slices.pick(self._files.read("header.json"), _HEADER, "header.json")
+        # header.json is written when the log is closed: a run that was killed has what was known at its start alone.
         if "_journal/start.json" in names:
             start = json_slices.pick(self._files.read("_journal/start.json"), _HEADER, "_journal/start.json")
             return {**start, "status": "killed"}
@@ -144,6 +146,8 @@ class InspectLog(Reader):
         self._document = self._files.read(name)
         header: dict[str, Any] = {}
         for key, begin, end in json_slices.top(self._document, "the log", stop="samples"):
+            # `top` stops at the samples and gives where they begin: they may be most of a gigabyte, and are read one by
+            # one.
             if key == "samples" and begin == end:
                 self._samples_at = begin
             elif key in _HEADER.names:
@@ -203,6 +207,7 @@ class _Scores(Mapping[str, Measured]):
         """One that has nothing beside it is made alone."""
         score = self._scores.get(name)
         if type(score) is dict and not score.get("history") and score.get("reason") is None:
+            # Exactly these types: `True` is equal to 1, and would be found in the table as such.
             value = score.get("value")
             if type(value) is str or type(value) is int:
                 return _PLAIN.get(value) or Measured(value)
@@ -237,6 +242,7 @@ def _measure(measures: dict[str, Measured], name: str, score: Mapping[str, Any])
     if isinstance(history, list) and history and _is_edited(history):
         event = "edited"
         original = history[0].get("value") if isinstance(history[0], dict) else None
+        # An edit names what it changes; of a value that it leaves as it is it says this.
         original = value if original == "UNCHANGED" else original
     elif score.get("reason") == "no_response":
         event = "no_response"

@@ -170,8 +170,9 @@ _MEMBERS = frozenset(
         "metrics",
         "doc_hash",
         "prompt_hash",
+        "target_hash",
     }
-) | {"target_hash"}
+)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -188,6 +189,7 @@ def _of_task(counts: Mapping[str, Any], name: str) -> Any:
     """The count of the task that the file of samples is named after; the only one, where there is no other."""
     base = name.rpartition("/")[2].removeprefix("samples_")
     tasks = [task for task in counts if base.startswith(f"{task}_")]
+    # The longest: `samples_arc_easy_…` begins with `arc` as well.
     if tasks:
         return counts[max(tasks, key=len)]
     return next(iter(counts.values())) if len(counts) == 1 else None

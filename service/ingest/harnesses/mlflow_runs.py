@@ -54,6 +54,7 @@ class MlflowRun(Reader):
         }
         if info.get("status") != "FINISHED":
             self.partial = "is not finished"
+        # Every page but the last names the one that follows: as many names as pages, and the last is not here.
         elif open_pages >= max(1, len(self._pages)):
             self.partial = "has a page of traces that another follows, which is not here"
 
@@ -70,6 +71,7 @@ class MlflowRun(Reader):
                 if metadata.get("mlflow.sourceRun") not in (None, run_id):
                     raise InvalidData.field("", f"{where} is of another run", "send the traces of one run")
                 fields = {**trace, "inputs": _inputs(metadata, trace), "request_id": trace.get("trace_id")}
+                # Scorers answer for a prediction that failed too, as if its output were empty: that is no result.
                 failed = trace.get("state") != "OK"
                 measures = self._measures(trace.get("assessments"))
                 yield Sample(where, fields, {} if failed else measures, ("error",) if failed else ())
@@ -78,6 +80,7 @@ class MlflowRun(Reader):
         measures: dict[str, Measured] = {}
         for assessment in assessments if isinstance(assessments, list) else ():
             feedback = assessment.get("feedback") if isinstance(assessment, dict) else None
+            # An assessment that another has replaced stays in the trace, and says that it is not valid.
             if not isinstance(feedback, dict) or assessment.get("valid") is False:
                 continue
             name, source = assessment.get("assessment_name"), assessment.get("source")

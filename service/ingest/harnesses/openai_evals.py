@@ -90,6 +90,7 @@ def _measured(values: list[Any]) -> Measured:
 
 
 def _is_log(files: Files, name: str) -> bool:
+    # By its first line, the run's spec: lines of the data file are objects too.
     for _number, line in files.lines(name):
         return line.lstrip().startswith(b"{") and (b'"spec"' in line[:200] or b'"run_id"' in line[:200])
     return False

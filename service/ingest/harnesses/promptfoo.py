@@ -121,6 +121,8 @@ def _sample(result: Any, where: str) -> Sample:
     grading = result.get("gradingResult")
     parts = grading.get("componentResults") if isinstance(grading, dict) else None
     threw = {_metric(part) for part in (parts if isinstance(parts, list) else ()) if _threw(part)}
+    # Without the assertions' own results the error's text alone tells that a grader threw, and not of which metric:
+    # then none of them counts (`None`).
     if not isinstance(parts, list) and _threw({"reason": result.get("error")}):
         threw.add(None)
     whole = "grader_failed" if threw else None
@@ -131,12 +133,15 @@ def _sample(result: Any, where: str) -> Sample:
     named_scores = result.get("namedScores")
     for name, value in named_scores.items() if isinstance(named_scores, dict) else ():
         broken = name in threw or None in threw
+        # A metric may be called `score` or `success` as well: these two names are the file's own.
         measures[name if name not in measures else f"namedScores.{name}"] = _measured(
             value, "grader_failed" if broken else None
         )
+    # 2: no answer came; 1 is an assertion that did not hold, which is a result. Older files do not say it: there an
+    # answer that never came has an error and was not graded.
     failed = result.get("failureReason") == 2 or (
         "failureReason" not in result and bool(result.get("error")) and not isinstance(grading, dict)
-    )  # in older files an answer that never came has no other mark
+    )
     order, place = result["testIdx"], result.get("promptIdx")
     return Sample(
         where,
@@ -197,6 +202,7 @@ def _table(document: Buffer) -> Iterator[Sample]:
 
 def _blocks(header: list[str]) -> list[tuple[int, int, Mapping[str, int]]]:
     """Of every prompt and provider: the column of its output, the one after its last, and its columns by name."""
+    # Before `Status` stands the output, in some files with its reasoning between them.
     starts = [
         at - 1 if header[at - 1] != "Reasoning" else at - 2
         for at, name in enumerate(header)

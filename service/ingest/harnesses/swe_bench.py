@@ -32,6 +32,7 @@ class SweBenchReport(Reader):
         if report.get("schema_version") != 2:
             raise unreadable("", "the report is not of schema_version 2; write it with a newer SWE-bench")
         self._report = report
+        # A model's name may have dots in it (`gpt-4.1`): the run's id is what stands after the last.
         model, _, run = name.rpartition("/")[2].removesuffix(".json").rpartition(".")
         self.run = {"model": model or run, "run_id": run}
 
@@ -43,6 +44,7 @@ class SweBenchReport(Reader):
                 if outcomes.setdefault(instance, (None, right)) != (None, right):
                     raise unreadable("", "the report has an instance that is both resolved and unresolved")
         submitted = set(_ids(self._report, "submitted_ids"))
+        # Backwards: what is written last stays, and that is to be what stands first in `_EVENTS`.
         for name, event in reversed(_EVENTS):
             for instance in _ids(self._report, name):
                 if event == "incomplete" and instance not in submitted:
