@@ -27,7 +27,7 @@ from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.family import equivalence_fallback, place_in_family
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import Excluded, Outcomes, Rows, pair_up
+from service.domain.verdicts.outcomes import Excluded, Outcomes, Rows
 from service.domain.verdicts.parts import FamilyP, HeldAgainst
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
@@ -39,7 +39,7 @@ from service.domain.verdicts.records import (
 )
 from service.domain.verdicts.selection import bound_selection
 from service.domain.verdicts.shortfall import why_short
-from service.domain.verdicts.slices import by_slice, section_of, ways_of
+from service.domain.verdicts.slices import by_slice
 from service.domain.verdicts.stopping import up_to_stop
 from service.domain.verdicts.strata import by_stratum
 from service.domain.verdicts.validity import Mark, invalidating
@@ -100,19 +100,21 @@ def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict,
     holm = corrected if corrected.policy == "holm" else Family.of(plan, evidence, policy="holm")
     signs = None if joint is None else joint.shared
     return tuple(
-        _mark(_judge(own, corrected, place_in_family(own, corrected, holm, signs)), rows.marks)
+        _judge(own, corrected, place_in_family(own, corrected, holm, signs), rows.marks)
         for own in evidence.values()
     )
 
 
-def _judge(evidence: ObservedEvidence, family: Family, place: FamilyP | None) -> HypothesisVerdict:
+def _judge(
+    evidence: ObservedEvidence, family: Family, place: FamilyP | None, marks: Sequence[Mark]
+) -> HypothesisVerdict:
     setting, hypothesis = evidence.setting, evidence.setting.hypothesis
     decision = decide(evidence, family)
     assert decision is not None  # noqa: S101 - the rule was read, and results tell every field or why not
     # A verdict is one data set: every array has one column.
     at = int(decision.way[0])
     paired, answers, delta = evidence.paired[at], evidence.answers[at], evidence.deltas[at]
-    outcome, reason = _outcome(evidence, decision)
+    outcome, reason = _outcome(evidence, decision, marks)
     filled = paired is not None and paired.excluded.filled > 0
     interval = read_interval(setting, answers, filled=filled)
     return HypothesisVerdict(
@@ -158,11 +160,16 @@ def _judge(evidence: ObservedEvidence, family: Family, place: FamilyP | None) ->
     )
 
 
-def _outcome(evidence: ObservedEvidence, decision: Decision) -> tuple[Outcome, str | None]:
+def _outcome(
+    evidence: ObservedEvidence, decision: Decision, marks: Sequence[Mark]
+) -> tuple[Outcome, str | None]:
     """What is decided of the one data set there is, and why where the rule alone does not say it."""
     # In this order: what breaks the plan is not judged, and a rule that holds may still not bear out what is claimed.
     if evidence.violation is not None:
         return "invalid", evidence.violation
+    mark = invalidating(marks, evidence.setting.hypothesis.id)
+    if mark is not None:
+        return "invalid", mark.says
     setting, code, gap = evidence.setting, int(decision.outcome[0]), GAPS[int(decision.gap[0])]
     if code == HELD:
         return ("equivalent" if setting.hypothesis.claim == "equivalence" else "supported"), None
@@ -175,29 +182,15 @@ def _outcome(evidence: ObservedEvidence, decision: Decision) -> tuple[Outcome, s
     return ("equivalent" if code == EQUIVALENT else "not_supported"), None
 
 
-def _mark(verdict: HypothesisVerdict, marks: Sequence[Mark]) -> HypothesisVerdict:
-    """With what stands against it: the reason of results that break the plan comes first."""
-    mark = invalidating(marks, verdict.id)
-    if mark is None or verdict.outcome == "invalid":
-        return verdict
-    return verdict.model_copy(update={"outcome": "invalid", "reason": mark.says})
-
-
 def _describe(evidence: ObservedEvidence, verdict: HypothesisVerdict, rows: Rows) -> HypothesisVerdict:
     """With its sentence, the effect by category and slice and the judge's errors, on which no outcome rests."""
-    setting, plan, hypothesis = evidence.setting, evidence.setting.plan, evidence.setting.hypothesis
-    paired = evidence.pairs_of(verdict.filled)
+    setting, paired = evidence.setting, evidence.pairs_of(verdict.filled)
     if verdict.outcome != "invalid" and paired is not None:
-        section, slices = section_of(plan, hypothesis), None
-        if section is not None:
-            ways = ways_of(plan, hypothesis)
-            by_way = (paired,) if ways is None else tuple(pair_up(setting, rows, way) for way in ways)
-            slices = by_slice(section, *by_way)
         verdict = verdict.model_copy(
             update={
                 "strata": by_stratum(paired),
-                "slices": slices,
-                "judge": judge_noise(plan, hypothesis, paired.manifest, rows.outcomes),
+                "slices": by_slice(setting, paired, rows),
+                "judge": judge_noise(setting.plan, setting.hypothesis, paired.manifest, rows.outcomes),
                 "selection": bound_selection(setting, paired, verdict.analyses),
             }
         )

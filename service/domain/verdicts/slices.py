@@ -19,7 +19,8 @@ from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.sections.slices import Slices
 from service.domain.rules.claims.claim import good_direction
-from service.domain.verdicts.outcomes import Paired
+from service.domain.rules.settings import Setting
+from service.domain.verdicts.outcomes import Paired, Rows, pair_up
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes
 from service.kernels.numeric.clusters import codes_of
@@ -90,15 +91,24 @@ def section_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
     return slices if hypothesis.id in slices.hypotheses else None
 
 
-def ways_of(plan: Plan, hypothesis: Hypothesis) -> tuple[Way, Way] | None:
-    """How `worst_case` takes what is not ok: against the candidate, and for it where a loss is to be shown."""
-    if plan.missing != "worst_case":
+def by_slice(setting: Setting, paired: Paired, rows: Rows) -> SlicesFound | None:
+    """What every slice shows of what the plan asks; None where it asks nothing of the hypothesis.
+
+    Odd data end in reasons.
+    """
+    section = section_of(setting.plan, setting.hypothesis)
+    if section is None:
         return None
-    return ("down", "up") if good_direction(plan.endpoint(hypothesis.endpoint)) > 0 else ("up", "down")
+    if setting.plan.missing != "worst_case":
+        return _weigh_slices(section, paired, None)
+    # What is not ok is taken against the candidate, and for it where a loss is to be shown.
+    ways: tuple[Way, Way] = ("down", "up") if good_direction(setting.endpoint) > 0 else ("up", "down")
+    against, favoured = (pair_up(setting, rows, way) for way in ways)
+    return _weigh_slices(section, against, favoured)
 
 
-def by_slice(section: Slices, paired: Paired, favoured: Paired | None = None) -> SlicesFound:
-    """What every slice shows of what the plan asks. Odd data end in reasons.
+def _weigh_slices(section: Slices, paired: Paired, favoured: Paired | None) -> SlicesFound:
+    """Weigh every slice.
 
     `favoured`: the same items with what is not ok taken for the candidate, which no loss may rest on; None: all are ok.
     """
