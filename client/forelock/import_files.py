@@ -15,10 +15,11 @@ from forelock.file_names import names_of
 from forelock.formats import FORMATS, HEADERS, MARKS, NAMES, SUFFIXES, TOGETHER, WANTED
 from forelock.problem import FileFault
 
-_PIECE = 1024 * 1024
+_PIECE, _HEAD = 1024 * 1024, 65_536
 _SEPARATOR = re.compile(rb"[,;\t]")
 _COLUMNS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\[\s*[^\s\[{]')
 """How a JSON object of columns begins."""
+_OF_OBJECTS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\{')
 _OF_ROWS = (None, "helm", "lm_eval")
 """What the name of a column may be taken for: these formats write no arrays of texts or numbers first."""
 
@@ -132,7 +133,7 @@ def _format_of(path: Path) -> str | None:
         return SUFFIXES[path.suffix.lower()]
     try:
         with path.open("rb") as file:
-            head = file.read(65_536)
+            head = file.read(_HEAD)
     except OSError as error:
         raise FileFault(f"{path}: {error.strerror or 'cannot be read'}") from error
     if path.suffix.lower() == ".csv":
@@ -144,8 +145,22 @@ def _format_of(path: Path) -> str | None:
     lines = path.suffix.lower() in (".ndjson", ".jsonl")
     if marked in _OF_ROWS and not lines and _COLUMNS.match(head):
         return "ndjson"
-    rows = lines or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    rows = lines or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" or _is_plain(head)
     return marked or ("ndjson" if rows else None)
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether JSON is an object a line, or one of objects that hold plain cells, such as a data frame's columns."""
+    first, _, rest = head.strip().partition(b"\n")
+    if first[:1] == b"{" and first.rstrip()[-1:] == b"}" and rest.lstrip()[:1] == b"{":
+        return True
+    begins = _OF_OBJECTS.match(head)
+    if begins is None:
+        return False
+    within = head[begins.end() :] if len(head) < _HEAD else head[begins.end() :].partition(b"}")[0]
+    return b"[" not in within and all(
+        b"{" not in part for part in re.split(rb"\}\s*,\s*\"[^\"]*\"\s*:\s*\{", within)
+    )
 
 
 class Packed:

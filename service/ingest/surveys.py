@@ -50,6 +50,8 @@ _CLUSTER_NAMES = (
     "subject",
     "sub_split",
 )
+_TASK_NAMES = ("task", "benchmark", "subset", "dataset")
+"""Ids may begin anew in every task of a table, so that there are more tasks than a task has items."""
 _MEASURE_NAMES = (
     "match",
     "correct",
@@ -264,7 +266,7 @@ class _Look:
         clusters = {
             path: n
             for path, n in counts.items()
-            if 2 <= n <= least / 2
+            if 2 <= n <= max(by_row if _last(path) in _TASK_NAMES else 0, least) / 2
             and self._covers(path)
             and path not in (*ids, replicate)
             and path.partition(".")[0] not in self._harness.beside

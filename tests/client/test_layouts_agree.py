@@ -45,6 +45,9 @@ def layouts(table):
         "a JSON array": {"all.json": json.dumps(rows)},
         "JSON lines": {"all.jsonl": "".join(json.dumps(row) + "\n" for row in rows)},
         "JSON columns": {"all.json": json.dumps(columns)},
+        "JSON by system": {"all.json": json.dumps({arm: dict(of_system[arm]) for arm in ARMS})},
+        "JSON lines under another name": {"all.json": "".join(json.dumps(row) + "\n" for row in rows)},
+        "a line that names the separator": {"all.csv": "sep=;\n" + lines(header, wide, ";")},
         "a file for each": {f"{arm}": lines(["item_id", "value"], of_system[arm]) for arm in ARMS},
     }  # fmt: skip
 

@@ -80,7 +80,8 @@ def test_what_is_missing_may_count_as_failed_even_where_it_is_all(shell):
 def test_a_file_of_no_result_at_all_says_so(shell, question):
     write("all.csv", "id,score", [(f"q{at}", "") for at in range(6)])
     assert re.search(
-        r"none has a result|no result of|no value at all in score", refusal_of(shell, question, "all.csv")
+        r"none has a result|no result of|no cell of score holds an outcome",
+        refusal_of(shell, question, "all.csv"),
     )
 
 
@@ -129,3 +130,68 @@ def test_an_option_that_a_remark_names_is_one_of_the_command(shell):
     assert "--arm names one" in shell("score", "all.csv")[1]
     assert shell("score", "all.csv", "--arm", "baseline")[0] == 0
     assert "--arms names fewer" in shell("rank", "all.csv")[1]
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ("Results of May\n", "has 3 cells where the header has 1; leave out what stands above the line"),
+        ("", "names a column twice, '1'; give one another name, or put a line that names the columns above"),
+    ],
+)
+def test_a_first_line_that_names_no_columns_is_told(shell, head, says):
+    header = "id,baseline,candidate\n" if head else ""
+    Path("all.csv").write_text(f"{head}{header}q0,1,1\nq1,0,1\n")
+    status, _, errors = shell("gate", "all.csv")
+    assert status == 1
+    assert says in " ".join(errors.split())
+
+
+def test_a_table_of_counts_is_no_table_of_items(shell):
+    Path("counts.csv").write_text("system,correct,total\ngpt,80,100\nclaude,85,100\n")
+    for question in ("gate", "score"):
+        assert "--set" not in shell(question, "counts.csv")[2]
+
+
+def test_notes_that_nobody_wrote_are_no_system(shell):
+    write("all.csv", "id,score,notes", [(f"q{at}", value, "") for at, value in enumerate(OLD)])
+    assert "notes" not in refusal_of(shell, "gate", "all.csv")
+
+
+def test_blank_lines_are_no_table(shell):
+    Path("all.csv").write_text("\n\n  \n")
+    assert "holds no results" in refusal_of(shell, "gate", "all.csv")
+
+
+@pytest.mark.parametrize("question", ["gate", "rank"])
+def test_of_files_that_hold_several_systems_each_none_are_taken_for_runs(shell, question):
+    long({"a": OLD, "b": NEW}, name="may.csv")
+    long({"a": NEW, "b": OLD}, name="june.csv")
+    told = refusal_of(shell, question, "may.csv", "june.csv")
+    assert (
+        "may.csv: holds several systems by model, and each of several files is read as one system's" in told
+    )
+    assert told.endswith("name one file that holds all, or a file for each")
+    more = ["--arms", "a,b"] if question == "gate" else []
+    again = refusal_of(shell, question, "may.csv", "june.csv", "--set", "arm=model", *more)
+    assert "stands in several" in again
+
+
+def test_systems_over_several_files_of_different_items_are_ranked(shell):
+    long({"a": OLD, "b": NEW}, name="may.csv")
+    Path("june.csv").write_text(Path("may.csv").read_text().replace("q", "p"))
+    told = refusal_of(shell, "rank", "may.csv", "june.csv")
+    assert told.endswith("add --set arm=model (to read the systems that model names)")
+    assert (
+        json.loads(shell("rank", "may.csv", "june.csv", "--set", "arm=model", "--json")[1])["analysis"]["n"]
+        == 12
+    )
+
+
+def test_ids_that_begin_anew_in_more_tasks_than_a_task_has_items_are_those_of_a_suite(shell):
+    rows = [(at % 3, f"t{at // 3}", value) for at, value in enumerate(OLD * 3)]  # six tasks of three items
+    write("all.csv", "id,task,score", rows)
+    told = refusal_of(shell, "score", "all.csv")
+    assert "add --suite task (if ids begin anew in every task)" in told
+    assert "arm=task" not in told
+    assert shell("score", "all.csv", "--suite", "task")[0] == 0

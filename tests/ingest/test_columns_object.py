@@ -73,3 +73,30 @@ def test_more_than_is_read_at_once_is_refused(monkeypatch):
     monkeypatch.setattr(columns_object, "MOST_BYTES", 100)
     with pytest.raises(ForelockError, match="object of columns"):
         columns_in(json.dumps({"a": [1] * 100}).encode())
+
+
+def test_columns_whose_cells_go_by_rows_are_read_with_their_names():
+    frame = {"gpt": {"q0": 1, "q1": 0, "q2": None}, "claude": {"q0": 1, "q2": 0}}  # as a data frame writes it
+    read = {"Unnamed: 0": ["q0", "q1", "q2"], "gpt": [1, 0, None], "claude": [1, None, 0]}
+    by_rows = {row: {name: frame[name].get(row) for name in frame} for row in ("q0", "q1", "q2")}
+    assert columns_in(json.dumps(frame).encode()) == read
+    assert columns_in(json.dumps(by_rows).encode()) == read  # of rows there are more
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        {"a": {"x": 1}, "b": 2},
+        {"a": {"x": [1]}},
+        {"a": {"x": {"y": 1}}},
+        {"Unnamed: 0": {"x": 1}},
+        {f"row {at}": {f"column {at}": 1} for at in range(99)},  # its table would have 9,801 cells
+    ],
+)
+def test_other_objects_of_objects_are_none(objects):
+    assert columns_in(json.dumps(objects).encode()) is None
+
+
+def test_what_stands_there_twice_is_refused():
+    with pytest.raises(ForelockError, match="'a' stands there twice"):
+        columns_in(b'{"a": {"x": 1}, "a": {"x": 2}}')

@@ -1,4 +1,4 @@
-"""A JSON object of columns, such as `{"item_id": ["a", "b"], "value": [1, 0]}`."""
+"""A JSON object of columns, such as `{"item_id": ["a", "b"], "value": [1, 0]}` or `{"gpt": {"a": 1, "b": 0}}`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from service.ingest.documents.limits import MIB, printable, too_large, unreadabl
 
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""
-_BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\[')
+_BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*([\[{])')
+MOST_GAPS = 4
+"""Cells that rows and columns may have for each that is there: names that no two share make a table of their square."""
+INDEX = "Unnamed: 0"
+"""The column of rows' names, called as that of a data frame's index in CSV is."""
 _SINGULAR = {
     "item_ids": "item_id",
     "values": "value",
@@ -32,10 +36,13 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
     Example:
         `columns_in(b'{"arm A": [1, 0], "arm B": [1, 1]}')` is `{"arm A": [1, 0], "arm B": [1, 1]}`.
     """
-    if _BEGINS.match(document) is None or not json_slices.is_one(document, "the file"):
+    begins = _BEGINS.match(document)
+    if begins is None or not json_slices.is_one(document, "the file"):
         return None
     if len(document) > MOST_BYTES:
         raise too_large("the file is one object of columns and larger", f"{MOST_BYTES // MIB} MiB of them")
+    if begins[1] == b"{":
+        return _by_row(document)
     columns: dict[str, list[Any]] = {}
     for name, start, end in json_slices.top(document, "the file"):
         if document[start : start + 1] != b"[":
@@ -53,6 +60,32 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
     return {
         _SINGULAR[name] if _is_plural(name, columns) else name: column for name, column in columns.items()
     }
+
+
+def _by_row(document: Buffer) -> dict[str, list[Any]] | None:
+    """Columns whose cells go by their rows' names, as a data frame is written, or rows whose cells go by columns.
+
+    Of rows there are more. None where a member is no object of plain cells, or hardly any cell is there.
+    """
+    columns: dict[str, dict[str, Any]] = {}
+    for name, start, end in json_slices.top(document, "the file"):
+        cells = loads(bytes(document[start:end]), printable(name))
+        if not isinstance(cells, dict) or any(isinstance(cell, dict | list) for cell in cells.values()):
+            return None
+        if name in columns:
+            raise unreadable("", f"'{printable(name)}' stands there twice")
+        columns[name] = cells
+    rows = list(dict.fromkeys(row for cells in columns.values() for row in cells))
+    if len(rows) * len(columns) > MOST_GAPS * sum(map(len, columns.values())):
+        return None
+    if len(columns) > len(rows):
+        rows, columns = (
+            list(columns),
+            {name: {row: cells[name] for row, cells in columns.items() if name in cells} for name in rows},
+        )
+    if INDEX in columns:
+        return None
+    return {INDEX: rows, **{name: [cells.get(row) for row in rows] for name, cells in columns.items()}}
 
 
 def _is_plural(name: str, columns: dict[str, list[Any]]) -> bool:

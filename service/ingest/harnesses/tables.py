@@ -17,13 +17,15 @@ from service.ingest.documents import json_slices, limits
 from service.ingest.documents.columns_object import columns_in
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Buffer, loads, refuse_twice
-from service.ingest.documents.limits import unreadable
+from service.ingest.documents.limits import printable, unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
 ROW = "(row)"
 """The place of a row's number, for tables whose rows have no id."""
 _MOST_HEADER = 1 << 20
+_NAMED = re.compile(rb"(?:\xef\xbb\xbf)?sep=([,;|\t])\r?\n")
+"""The line by which spreadsheets tell one another the separator."""
 _ROWS_AT_A_TIME = 500
 """Of Parquet: a dictionary lets every row repeat a long text that the file holds once. More at a time are no faster."""
 _QUOTED = re.compile(rb'"[^"]*+"')
@@ -70,20 +72,33 @@ class TableFile(Reader):
         try:
             document = self._files.read(self._name)
             text = io.TextIOWrapper(io.BufferedReader(_Stream(document)), encoding="utf-8-sig", newline="")
-            reader = csv.reader(text, strict=True, delimiter=_separator(document))
-            header = _name_columns(next(reader, []))
-            if len(set(header)) != len(header):
-                raise unreadable("", "the header of the table names a column twice; give one another name")
+            named = _NAMED.match(document)
+            if named is not None:
+                text.readline()
+            separator = named[1].decode() if named is not None else _separator(document)
+            reader = csv.reader(text, strict=True, delimiter=separator)
+            header = _name_columns(next((cells for cells in reader if cells), []))
+            twice = next((name for at, name in enumerate(header) if name in header[:at]), None)
+            if twice is not None:
+                raise unreadable(
+                    "",
+                    f"the header of the table names a column twice, '{printable(twice)}'; give one another name, or "
+                    "put a line that names the columns above, if there is none",
+                )
+            first = True
             for cells in reader:
                 if not cells:
                     continue
                 where = f"line {reader.line_num}"
                 if len(cells) != len(header):
+                    above = "leave out what stands above the line that names the columns, or "
                     raise unreadable(
                         where,
-                        f"has {len(cells)} cells where the header has {len(header)}; mend the row, and put a cell that "
-                        "holds the separator into quotes",
+                        f"has {len(cells)} cells where the header has {len(header)}; "
+                        f"{above if first and len(cells) > len(header) else ''}mend the row, and put a cell that holds "
+                        "the separator into quotes",
                     )
+                first = False
                 yield where, dict(zip(header, cells, strict=True))
         except csv.Error:
             raise unreadable(

@@ -106,7 +106,7 @@ def _require_items(reading: Reading, *, repeated: bool) -> None:
     several = len(reading.systems) > 1
     for system in reading.systems:
         rows, items = len(system.item_ids), len(set(system.item_ids))
-        if (several and repeated) or items < rows / max(items, 1):
+        if (several and repeated) or items < 2 or items < rows / max(items, 1):
             raise FileFault("a column whose values repeat more often than there are of them tells no items")
 
 

@@ -146,7 +146,7 @@ def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) ->
     otherwise = f"call the column that {what} '{own}' in the first line, or add one"
     blank = blank_columns(opened) if field_ == "metric" else []
     if blank:
-        otherwise = f"see why there is no value at all in {listed(blank)}, or {otherwise}"
+        otherwise = f"see why no cell of {listed(blank)} holds an outcome, or {otherwise}"
     return Refused(
         f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
         ways,

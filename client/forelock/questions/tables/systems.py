@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from forelock.columns import listed
 from forelock.hints import Refused, Way, spelled
+from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, listing
 from forelock.questions.tables.table import Reading, System
 from forelock.questions.tables.ways import PAIR, arms_elsewhere, by_arms
@@ -55,6 +57,12 @@ def two(reading: Reading, choices: Choices) -> Reading:
     systems, opened, wanted = list(reading.systems), reading.opened, choices.names
     names = [system.name for system in systems]
     with_results = [system.name for system in systems if not is_empty(system)]
+    sought = wanted or (names if len(names) > len(opened.paths) else [])
+    again = [name for name in sought if names.count(name) > 1]
+    if again:
+        raise FileFault(
+            f"'{again[0]}' stands in several of the files: name the one file that holds both arms"
+        )
     if wanted:
         held = {system.name: system for system in systems}
         if len(wanted) != 2 or not set(wanted) <= set(held):
@@ -95,6 +103,9 @@ def several(reading: Reading, choices: Choices) -> Reading:
     for system in named_shortly(reading):
         by_name[system.name] = joined(by_name[system.name], system) if system.name in by_name else system
     names, opened = list(by_name), reading.opened
+    if len(names) < len(reading.systems):
+        for system in by_name.values():
+            _require_once(system, opened.name)
     absent = [name for name in choices.names if name not in by_name]
     if absent:
         ways = [by_arms(names, choices)] if len(names) > 1 else []
@@ -109,6 +120,14 @@ def several(reading: Reading, choices: Choices) -> Reading:
         return replace(reading, systems=kept)
     remark = f"left out, since no result of it is there: {listed(empty)}"
     return replace(reading, systems=kept, remarks=[*reading.remarks, remark])
+
+
+def _require_once(system: System, name: str) -> None:
+    """Refuse a system whose rows in several files are of the same items."""
+    rows = Counter(zip(system.item_ids, system.replicates, strict=True))
+    item_id = next((item_id for (item_id, _), n in rows.items() if n > 1), None)
+    if item_id is not None:
+        raise FileFault(f"{name}: item '{item_id}' of '{system.name}' stands in several files; leave one out")
 
 
 def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> Refused[Choices]:

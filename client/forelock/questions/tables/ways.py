@@ -34,6 +34,13 @@ def open_ends(piece: Piece, problem: Json, opened: Opened, choices: Choices, lab
     absent = _absent_column(piece, choices, label) if faults[0]["path"] == "import.cluster" else ""
     if absent:
         return Refused(f"{piece.one.name}: {absent}", ways, "" if ways else f"leave --{label} out, or add it")
+    held = _systems_within(opened, piece, choices)
+    if held is not None and faults[0]["path"] == "import.item_id":  # its rows are no runs of one system
+        within = f"holds several systems by {held}, and each of several files is read as one system's"
+        by_column = replace(by_set(choices, "arm", held), when=f"to read the systems that {held} names")
+        return Refused(
+            f"{piece.one.name}: {within}", [by_column], "name one file that holds all, or a file for each"
+        )
     messages = "; ".join(dict.fromkeys(str(fault["message"]) for fault in faults[:3]))
     otherwise = "; ".join(dict.fromkeys(str(fault["fix"]) for fault in faults[:3] if fault["fix"]))
     return Refused(f"{piece.one.name}: {messages}", ways, otherwise)
@@ -94,6 +101,13 @@ def _ways_of(
         yield from (by_metric(choices, name) for name in names)
 
 
+def _systems_within(opened: Opened, piece: Piece, choices: Choices) -> str | None:
+    """The place that names several systems in a file which is read as one system's because there are other files."""
+    place = piece.survey["section"].get("arm")
+    several = len(piece.survey["arms"].get(place, ())) > 1
+    return place if several and not opened.alone and "arm" not in choices.fields else None
+
+
 def _columns_read(survey: Json, choices: Choices) -> list[str]:
     """The columns of a table that values were read from: one, or that of each system."""
     measures, section = survey["measures"], survey["section"]
@@ -135,7 +149,7 @@ def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
     return [
         replace(by_set(choices, "arm", path), when=f"if {path} names the systems")
         for path, n in survey["clusters"].items()
-        if items < rows <= n * items and path not in taken and path in texts
+        if items < rows <= n * items and path not in taken and path in texts and path not in TASK_NAMES
     ]
 
 

@@ -45,8 +45,12 @@ def _is_system(name: str, opened: Opened, section: Json, choices: Choices) -> bo
 
 
 def blank_columns(opened: Opened) -> list[str]:
-    """The columns of a table that have a name and not one value: of a system that gave no result, or of notes."""
-    measures = opened.first.survey["measures"] if opened.form in TABLES else {}
+    """Columns without an outcome, of a table that may have one for each system: not where one is called a score."""
+    survey = opened.first.survey
+    measures = survey["measures"] if opened.form in TABLES else {}
+    own = survey["section"].get("metric", "value")
+    if own in measures and fitting("value", [own]) and measures[own]["least"] is not None:
+        return []
     return [
         name
         for name, measure in measures.items()
