@@ -105,8 +105,8 @@ def _harness_rows() -> Iterator[str]:
     yield "| Format | Reads | By itself | The plan has to say |"
     yield "|---|---|---|---|"
     for harness in HARNESSES:
-        row = harness.row
-        yield f"| {row.title} | {row.reads} | {row.by_itself} | {row.to_say} |"
+        row, names = harness.row, ", ".join(f"`{name}`" for name in harness.formats)
+        yield f"| {row.title}: {names} | {row.reads} | {row.by_itself} | {row.to_say} |"
 
 
 def _content_rows() -> Iterator[str]:
