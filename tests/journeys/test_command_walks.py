@@ -101,7 +101,7 @@ def walks() -> Iterator[tuple[str, Walk]]:
         about="labels",
     )
     yield "labels_one_arm", Walk(alone, "by people's labels", 0, better=0.25, sizes={"p": 240})
-    fixed = [{"id": "fixed", "test": "fixed-items", "version": 1}]
+    fixed = [{"id": "fixed", "test": "fixed-items", "version": 2}]
     these = claim(small_plan(60, tests=fixed), rule="delta >= 2.0 pp and fixed.ci.low > 0")
     these["endpoints"][0] |= {"replicates": 4, "estimand": "these_items"}
     yield "these_items", Walk(these, "these 60 items alone", 0, better=0.28, sizes={"p": 60})

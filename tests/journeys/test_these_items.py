@@ -38,7 +38,7 @@ def planned(**changes: Any) -> dict[str, Any]:
     plan["hypotheses"] = [
         {k: v for k, v in plan["hypotheses"][0].items() if v is not None and k != "equivalence"}
     ]
-    plan["tests"] = [{"id": "fixed", "test": "fixed-items", "version": 1}]
+    plan["tests"] = [{"id": "fixed", "test": "fixed-items", "version": 2}]
     return plan | changes
 
 
@@ -91,7 +91,7 @@ def test_from_markdown_to_the_bundle(service: Service, kind: str, changes: dict[
     (judged,) = service.client.get(path(prereg_id, "verdict")).json()["hypotheses"]
     assert judged["outcome"] == "supported", judged["sentence"]
     assert f"It speaks of these {N} items alone" in judged["sentence"]
-    assert "t_skewed" in str(judged["analyses"])
+    assert "furthest" in str(judged["analyses"])
     for name in ("report.md", "report.html", "report.tex", "evidence", "multiverse", "charts/forest.json"):
         shown = service.client.get(path(prereg_id, name))
         assert shown.status_code == 200, (name, shown.text)

@@ -59,7 +59,7 @@ class Case:
         changes: dict[str, Any] = {
             "populations.0.n": self.n,
             "endpoints.0": endpoint,
-            "tests": [{"id": "t", "test": "fixed-items", "version": 1}],
+            "tests": [{"id": "t", "test": "fixed-items", "version": 2}],
             "hypotheses.0.statement": "C2 is better than C1 on these items",
             "hypotheses.0.rule": "t.ci.low > 0",
             "sesoi": {"accuracy": size},
@@ -94,7 +94,7 @@ class Case:
             if self.one_arm
             else {"baseline": self._arm(rng, self.mean).tolist(), "candidate": after}
         )
-        test = registry.find("fixed-items", 1)
+        test = registry.find("fixed-items", 2)
         body = arms | {"range": {"low": 0.0, "high": 1.0 if self.sd is None else HIGH}}
         analysis: Any = test.compute(test.request.model_validate(body))
         return bool(analysis.ci.low >= self.mean - 1e-9 if self.one_arm else analysis.ci.low > 0)

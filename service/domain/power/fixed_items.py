@@ -33,7 +33,7 @@ from service.domain.rules.settings import Setting
 from service.domain.rules.truth import HIGH, Sets, compared, comparisons, join_truths, sides_of
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.cluster_power import simulated_power
-from service.kernels.repeats.fixed_items import Cells, RunSets, cells_of_counts
+from service.kernels.repeats.fixed_items import Cells, RunSets, cells_of_counts, cells_of_sets
 from service.stats.shared.declaring.shows import TIE
 
 Floats = NDArray[np.float64]
@@ -83,6 +83,11 @@ class FixedRule:
         return self.endpoint.kind == "binary" and self.endpoint.judgements is None
 
     @property
+    def columns(self) -> int:
+        """Numbers that are drawn of an item: of right and wrong how many runs are right, of scores all of them."""
+        return 1 if self.binary else self.endpoint.runs
+
+    @property
     def reference(self) -> float | None:
         """What one arm is held against; None where two are compared."""
         known = self.setting.reference
@@ -125,7 +130,7 @@ class FixedRule:
             mean=None if self.reference is None else self.reference + truth,
             power=None,
         )
-        sets = int(min(SETS, max(MOST_CELLS // (2 * self.n), 40)))
+        sets = int(min(SETS, max(MOST_CELLS // (2 * self.n * self.columns), 40)))
         held = self.holds(self.draw(np.random.default_rng([SEED, 1]), sets, truth, mean, corner))
         if held is None:
             return where.model_copy(update={"reason": NOT_SIMULATED})
@@ -194,10 +199,13 @@ class FixedRule:
         counts = np.full(self.n, float(runs))
         # the others are next to alike, and not quite: of runs that are, the test knows no error, and holds back
         little = np.full(shape, (RUNS_APART * gain) ** 2 / runs)
-        arm = Cells(means, variances + little, counts)
+        kept = np.where(lost < runs, start + side * gain, start - side * loss)
+        fallen = np.where(lost > 0, start - side * loss, start + side * gain)
+        arm = Cells(means, variances + little, counts, np.minimum(kept, fallen), np.maximum(kept, fallen))
         if self.reference is not None:
             return RunSets((arm,), low, high)
-        return RunSets((Cells(np.full(shape, start), little, counts), arm), low, high)
+        same = np.full(shape, start)
+        return RunSets((Cells(same, little, counts, same, same), arm), low, high)
 
     def _sd(self, corner: Corner) -> float:
         """Of the runs of an item."""
@@ -249,9 +257,7 @@ def _chances(n: int, mean: float, between: float) -> Floats:
 def _scores(
     generator: np.random.Generator, shape: tuple[int, int], mean: float, sd: float, runs: int
 ) -> Cells:
-    means = mean + generator.standard_normal(shape) * sd / math.sqrt(runs)
-    variances = sd**2 * generator.chisquare(runs - 1, shape) / (runs - 1) / runs
-    return Cells(means, variances, np.full(shape[1], float(runs)))
+    return cells_of_sets(mean + sd * generator.standard_normal((*shape, runs)))
 
 
 def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> FixedRule | str:
@@ -330,7 +336,7 @@ def these_items_level(
         return base.model_copy(update={"reason": rule})
     # by itself, as it is written, with all results in
     rule = replace(rule, setting=setting, assumed=Assumed())
-    sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n), FEWEST_SETS)))
+    sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n * rule.columns), FEWEST_SETS)))
     best: tuple[float, float, float, RuleLevel] | None = None
     for truth in truths:
         for drawn, where in _level_worlds(rule, truth, sets):

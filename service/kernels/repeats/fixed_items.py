@@ -1,12 +1,17 @@
-"""Means of these very items, of which runs alone vary: an error from the spread of each item's runs.
+"""Means of these very items, of which runs alone vary: an error from what runs vary by, and from what none showed.
 
-The mean of n items with r runs has the variance sum of s_i^2 / r_i over n^2. Student's t of it errs too often where
-runs seldom differ: of rare failures the estimate and its error go together. So each half of the interval is longer by
-(2 t^2 + 1) / 6 steps of a run, which is what the greatest skewness that such runs can have asks of a studentized mean
-(Johnson 1978, J Am Stat Assoc 73:536; Hall 1992, J R Stat Soc B 54:221): a third moment is at most the variance times
-the length of the range. Degrees of freedom are Satterthwaite's, and twice the number of cells whose runs differ at
-most, since that number is chance too. Where no run differs from another of its cell each arm is bounded by Clopper and
-Pearson's limits of the sum of its runs, which hold of runs with unlike chances (Hoeffding 1956).
+The mean of n items with r runs has the variance V = sum of s_i^2 / r_i over n^2, and Student's t bounds it where runs
+differ in the usual way; its degrees of freedom are Satterthwaite's, and at most twice the cells whose runs differ.
+Where runs seldom differ, the estimate and its error go together, and losses that no run shows are in neither. So each
+end is the further of t's and of this: the most that one run can move the mean to that side is a step; what runs vary by
+is counted in steps, k = V / step^2, as if all of it were runs that lose a whole step; and Clopper and Pearson's limit
+of k among N says how many there may be, N being the steps that all runs together can lose. Of right and wrong, k is
+the number of wrong runs where no item has two.
+
+Where no run differs from another of its item, k is 0, and N (1 - tail^(1/N)) steps are what it takes for such data to
+be seen with that chance. With rooms b_c <= step of the r_c runs of a cell, whose chance of a loss is 1 - exp(-y_c), the
+loss sum r_c b_c (1 - exp(-y_c)) under sum r_c y_c = -log(tail) is at most that, by Jensen's inequality: no truth
+further away shows data without a loss as often.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DUST = 1e-14
-LEAST_TAIL, MOST_TAIL = 1e-300, 0.5
-HALVINGS = 200
+MOST_TAIL = 0.5
+LOW, HIGH = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,10 @@ class Cells:
     """s_i^2 / r_i, (T, n)."""
     runs: Floats
     """Of every item, (n,)."""
+    least: Floats
+    """The least of an item's runs, (T, n)."""
+    greatest: Floats
+    """The greatest, (T, n)."""
 
 
 def cells_of(runs: list[NDArray[np.float64]] | Floats) -> Cells:
@@ -46,13 +55,38 @@ def cells_of(runs: list[NDArray[np.float64]] | Floats) -> Cells:
     means = np.bincount(items, weights=flat) / counts
     away = flat - means[items]
     away[np.abs(away) <= DUST * np.abs(flat)] = 0.0
-    return Cells(means[None], (np.bincount(items, weights=away * away) / (counts - 1) / counts)[None], counts)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    return Cells(
+        means[None],
+        (np.bincount(items, weights=away * away) / (counts - 1) / counts)[None],
+        counts,
+        np.minimum.reduceat(flat, starts)[None],
+        np.maximum.reduceat(flat, starts)[None],
+    )
+
+
+def cells_of_sets(runs: Floats) -> Cells:
+    """T data sets of as many runs of every item, (T, n, r)."""
+    count = runs.shape[2]
+    return Cells(
+        runs.mean(axis=2),
+        runs.var(axis=2, ddof=1) / count,
+        np.full(runs.shape[1], float(count)),
+        runs.min(axis=2),
+        runs.max(axis=2),
+    )
 
 
 def cells_of_counts(right: Ints, runs: int) -> Cells:
     """T data sets (T, n) by how many of so many runs of every item are right."""
     means = right / runs
-    return Cells(means, means * (1 - means) / (runs - 1), np.full(right.shape[1], float(runs)))
+    return Cells(
+        means,
+        means * (1 - means) / (runs - 1),
+        np.full(right.shape[1], float(runs)),
+        (right == runs).astype(np.float64),
+        (right > 0).astype(np.float64),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,100 +104,108 @@ class RunSets:
         means = [cells.means.mean(axis=1) for cells in self.arms]
         return np.asarray(means[0] if len(means) == 1 else means[1] - means[0])
 
+    @property
+    def n(self) -> int:
+        """Items."""
+        return int(self.arms[0].means.shape[1])
+
     @cached_property
     def _variances(self) -> Floats:
         """Of every cell of either arm, (T, cells)."""
         return np.concatenate([cells.variances for cells in self.arms], axis=1)
 
     @cached_property
+    def _runs(self) -> Floats:
+        """Of every cell of either arm, (cells,)."""
+        return np.concatenate([cells.runs for cells in self.arms])
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """What a cell has of the variance, (T, cells): squares of small variances do not vanish; NaN where all is 0."""
+        total = self._variances.sum(axis=1, keepdims=True)
+        nothing = np.full_like(self._variances, np.nan)
+        return np.asarray(np.divide(self._variances, total, out=nothing, where=total > 0))
+
+    @cached_property
     def se(self) -> Floats:
         """(T,); 0 where no run differs from another of its cell."""
-        return np.asarray(np.sqrt(self._variances.sum(axis=1)) / self.arms[0].means.shape[1])
+        return np.asarray(np.sqrt(self._variances.sum(axis=1)) / self.n)
 
     @cached_property
     def df(self) -> Floats:
         """(T,); NaN where there is no error."""
-        runs = np.concatenate([cells.runs for cells in self.arms])
-        total = self._variances.sum(axis=1, keepdims=True)
-        # in units of the whole, so that squares of small variances do not vanish
-        shares = np.divide(self._variances, total, out=np.full_like(self._variances, np.nan), where=total > 0)
-        satterthwaite = 1 / (shares**2 / (runs - 1)).sum(axis=1)
-        return np.asarray(np.minimum(satterthwaite, 2 / (shares**2).sum(axis=1)))
+        squares = self._shares**2
+        satterthwaite = 1 / (squares / (self._runs - 1)).sum(axis=1)
+        # how many cells have runs that differ is chance too
+        return np.asarray(np.minimum(satterthwaite, 2 / squares.sum(axis=1)))
 
     @property
     def step(self) -> float:
         """By how much one run can move the estimate at most."""
-        n = self.arms[0].means.shape[1]
-        fewest = min(float(cells.runs.min()) for cells in self.arms)
-        return float((self.high - self.low) / (n * fewest))
+        return float((self.high - self.low) / (self.n * self._runs.min()))
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """What the estimate cannot be below and above."""
+        if len(self.arms) == 1:
+            return self.low, self.high
+        return self.low - self.high, self.high - self.low
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
         """Both ends, each of which the truth lies beyond with the chance `tail`, (T,) each."""
         varies = self.se > 0
         t = special.stdtrit(np.where(varies, self.df, 1.0), 1 - tail)
-        half = t * self.se + (2 * t**2 + 1) / 6 * self.step
-        low, high = self._of_sums(tail)
-        floor, top = (
-            (self.low, self.high) if len(self.arms) == 1 else (self.low - self.high, self.high - self.low)
-        )
-        return (
-            np.maximum(np.where(varies, self.estimate - half, low), floor),
-            np.minimum(np.where(varies, self.estimate + half, high), top),
-        )
-
-    def _of_sums(self, tail: float) -> tuple[Floats, Floats]:
-        """By Clopper and Pearson's limits of each arm; two arms err by half of the tail each."""
-        limits = [self._limits(cells, tail / len(self.arms)) for cells in self.arms]
-        if len(limits) == 1:
-            return limits[0]
-        (low, high), (other_low, other_high) = limits
-        return other_low - high, other_high - low
-
-    def _limits(self, cells: Cells, tail: float) -> tuple[Floats, Floats]:
-        """Of one arm's mean; of unlike numbers of runs as if each item had the fewest."""
-        n = np.floor(cells.means.shape[1] * cells.runs.min())
-        length = self.high - self.low
-        total = np.clip((cells.means.mean(axis=1) - self.low) / length, 0.0, 1.0) * n
-        least, most = np.floor(total + 1e-9), np.ceil(total - 1e-9)
-        low = np.where(least > 0, special.betaincinv(np.maximum(least, 1), n - least + 1, tail), 0.0)
-        high = np.where(most < n, special.betaincinv(most + 1, np.maximum(n - most, 1), 1 - tail), 1.0)
-        return self.low + length * low, self.low + length * high
+        by_t = np.where(varies, t * self.se, 0.0)
+        low, high = (np.maximum(by_t, self._unseen(end).reach(tail)) for end in (LOW, HIGH))
+        least, most = self.reach
+        return np.maximum(self.estimate - low, least), np.minimum(self.estimate + high, most)
 
     def p_above(self, value: float) -> Floats:
         """One-sided p of the truth being `value` or less: the least tail whose lower end lies above it, (T,)."""
-        return self._p(value, 0)
+        return self._p(self.estimate - value, LOW)
 
     def p_below(self, value: float) -> Floats:
         """Of its being `value` or more."""
-        return self._p(value, 1)
+        return self._p(value - self.estimate, HIGH)
 
-    def _p(self, value: float, end: int) -> Floats:
-        away = (self.estimate - value) * (1 if end == 0 else -1)
+    def _p(self, away: Floats, end: int) -> Floats:
         varies = self.se > 0
-        error = np.where(varies, self.se, 1.0)
-        # away = t se + (2 t^2 + 1) / 6 step, solved for t
-        a, c = self.step / 3, self.step / 6 - away
-        inside = np.maximum(error**2 - 4 * a * c, 0.0)
-        t = np.where(c < 0, -2 * c / (error + np.sqrt(inside)), 0.0)
-        p = np.where(c < 0, special.stdtr(np.where(varies, self.df, 1.0), -t), MOST_TAIL)
-        if not varies.all():
-            p = np.where(varies, p, self._p_of_sums(value, end))
-        return np.asarray(p)
+        scaled = np.where(varies, -away / np.where(varies, self.se, 1.0), -np.inf)
+        by_t = np.where(varies, special.stdtr(np.where(varies, self.df, 1.0), scaled), 0.0)
+        p = np.minimum(np.maximum(by_t, self._unseen(end).p(away)), MOST_TAIL)
+        return np.asarray(np.where(away > 0, p, MOST_TAIL))
 
-    def _p_of_sums(self, value: float, end: int) -> Floats:
-        """By halving: the ends of sums come closer as the tail grows."""
-        low = np.full(len(self.estimate), np.log(LEAST_TAIL))
-        high = np.full(len(self.estimate), np.log(MOST_TAIL))
+    def _unseen(self, end: int) -> Unseen:
+        """What runs may lose, or win at the high end: a candidate's of what it has, a baseline's of what it has not."""
+        rooms = []
+        for place, cells in enumerate(self.arms, 1):
+            falls = (place == len(self.arms)) == (end == LOW)
+            room = cells.greatest - self.low if falls else self.high - cells.least
+            rooms.append(np.maximum(room, 0.0) / cells.runs / self.n)
+        steps = np.concatenate(rooms, axis=1)
+        step = steps.max(axis=1)
+        whole = np.where(step > 0, step, 1.0)
+        number = np.where(step > 0, ((steps / whole[:, None]) @ self._runs), 1.0)
+        # within the range it is at most half
+        seen = np.minimum(np.where(step > 0, (self.se / whole) ** 2, 0.0), number / 2)
+        return Unseen(step, number, seen)
 
-        def shown(at: Floats) -> NDArray[np.bool_]:
-            ends = [self._of_sums(float(tail))[end][index] for index, tail in enumerate(np.exp(at))]
-            return np.asarray(np.array(ends) > value if end == 0 else np.array(ends) < value)
 
-        never = ~shown(high)
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            if np.all((high - low) < 1e-12):
-                break
-            beyond = shown(middle)
-            high, low = np.where(beyond, middle, high), np.where(beyond, low, middle)
-        return np.where(never, MOST_TAIL, np.exp(high))
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Clopper and Pearson's limit of runs that lose a whole step, as the variance counts them; (T,) each."""
+
+    step: Floats
+    number: Floats
+    seen: Floats
+
+    def reach(self, tail: float) -> Floats:
+        """How far from the estimate the truth may lie with the chance `tail`."""
+        share = special.betaincinv(self.seen + 1, self.number - self.seen, 1 - tail)
+        return np.asarray((self.number * share - self.seen) * self.step)
+
+    def p(self, away: Floats) -> Floats:
+        """The tail at which it reaches so far."""
+        share = (self.seen + away / np.where(self.step > 0, self.step, 1.0)) / self.number
+        p = special.betaincc(self.seen + 1, self.number - self.seen, np.clip(share, 0.0, 1.0))
+        return np.asarray(np.where(self.step > 0, p, MOST_TAIL))

@@ -105,7 +105,8 @@ def draw_test(rng: np.random.Generator, kind: str, name: str, label: str) -> dic
     sequence = parameters.get("method") == "confidence_sequence"
     if "alternative" in fields and not sequence:
         parameters["alternative"] = one_of(rng, ("two-sided", "greater", "less"))
-    use: dict[str, Any] = {"id": label, "test": name, "version": 1, "parameters": parameters}
+    version = registry.find(name).version
+    use: dict[str, Any] = {"id": label, "test": name, "version": version, "parameters": parameters}
     if "margin" in fields and (name != "sequential" or sequence) and rng.random() < 0.6:
         times = one_of(rng, (1, 0.5, 2, 10))
         unit = "proportion" if own_kind(kind) == "binary" else "score"
