@@ -393,6 +393,27 @@ def test_parquet_whose_lists_have_more_entries_than_a_table_is_refused_by_its_fo
     assert "more values" in refused([path], "parquet").detail
 
 
+def test_parquet_whose_texts_are_no_utf_8_is_refused(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table({"item_id": ["caf\u00e9"], "value": [1.0]}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace("caf\u00e9".encode(), b"caf\xac\xac"))
+    assert "not UTF-8" in refused([path], "parquet").detail
+
+
+@pytest.mark.parametrize(("unit", "huge"), [("us", 2**62), ("s", 2**50)])
+def test_parquet_with_a_date_beyond_the_calendar_is_refused(tmp_path, unit, huge):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    dates = arrow.array([huge], arrow.timestamp(unit))
+    parquet.write_table(arrow.table({"item_id": ["a"], "value": [1.0], "at": dates}), path)
+    assert "calendar" in refused([path], "parquet").detail
+
+
 def test_parquet_that_names_a_column_twice_is_refused(tmp_path):
     """A row made of it would hold the last one's value, and nobody would know."""
     arrow = pytest.importorskip("pyarrow")

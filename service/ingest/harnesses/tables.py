@@ -162,6 +162,10 @@ class TableFile(Reader):
                     yield f"row {number}", row
         except (arrow.ArrowException, OSError):
             raise unreadable("", "the file is not Parquet, or is cut off") from None
+        except (OverflowError, ValueError):  # Arrow keeps both unseen until Python asks for them
+            raise unreadable(
+                "", "a text of the table is not UTF-8, or a date is none of the calendar"
+            ) from None
 
 
 def _require_bounded(footer: Any) -> None:
