@@ -16,7 +16,7 @@ from service.domain.power.level import level_of
 from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of
 from service.domain.power.shapes import name_shape
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.feeding import parameter
+from service.domain.rules.feeding import of_these_items, parameter
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring import registry
@@ -85,6 +85,9 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
     if level.world is None:
         return "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
     if setting.endpoint is not None and setting.endpoint.bounds is not None and not setting.clustered:
+        if setting.endpoint.estimand == "these_items":
+            ask = next(test for test in registry.latest().values() if of_these_items(test))
+            return f"The interval of version {ask.version} of `{ask.name}` knows of losses that no run showed: ask it"
         keeps = registry.serving("bounded").name
         return f"The interval of `{keeps}` keeps its level whatever scores within bounds are like: ask it"
     return (

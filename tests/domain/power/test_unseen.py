@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from service.domain.lint import lint as service_lint
 from service.domain.power.level import level_of
 from service.domain.power.level_bound import reckons_with_items
 from service.domain.power.unseen import unseen_worlds
@@ -188,12 +189,12 @@ def test_a_rule_that_looks_early_has_fewer_items_to_miss_losses_in():
     assert found.level > 0.9 * 0.95**15
 
 
-def fixed(n, runs, rule, claim, kind, version=2):
-    """The level of a rule on these items alone, whose runs are scores from 0 to 1 or right and wrong."""
+def fixed_plan(n, runs, rule, claim, kind, version=2):
+    """A rule on these items alone, whose runs are scores from 0 to 1 or right and wrong."""
     unit, changes = (
         ("score", {"endpoints.0.bounds": {"low": 0, "high": 1}}) if kind == "continuous" else ("pp", {})
     )
-    made = sample.plan(
+    return sample.plan(
         {
             "populations.0.n": n, "endpoints.0.kind": kind, "endpoints.0.replicates": runs,
             "endpoints.0.collapse": "mean", "endpoints.0.estimand": "these_items",
@@ -202,6 +203,11 @@ def fixed(n, runs, rule, claim, kind, version=2):
             "tests": [{"id": "t", "test": "fixed-items", "version": version, "parameters": {}}], **changes,
         }
     )  # fmt: skip
+
+
+def fixed(*asked):
+    """Its level."""
+    made = fixed_plan(*asked)
     return level_of(made, {}, resolve(made).settings[0])
 
 
@@ -232,3 +238,16 @@ def test_right_and_wrong_runs_of_these_items_hold_back_where_nothing_varies():
     assert found.level <= 0.025 + 3 * found.standard_error
     kept = np.ones((11, 3)).tolist()
     assert fixed_items(FixedItemsRequest(baseline=kept, candidate=kept)).ci.low < -0.05
+
+
+def test_the_way_out_of_a_level_on_these_items_is_one_that_lint_lets_pass():
+    """Named before: `bounded-difference`, which speaks of items like these and is refused."""
+    asked = (10, 3, "t.ci.low > -0.05", "non_inferiority", "continuous")
+    (warned,) = [
+        each for each in service_lint.lint(fixed_plan(*asked, 1), {}) if each.code == "LEVEL_EXCEEDED"
+    ]
+    assert "version 2 of `fixed-items`" in warned.message
+    assert not {each.code for each in service_lint.lint(fixed_plan(*asked, 2), {})} & {
+        "LEVEL_EXCEEDED",
+        "ESTIMAND",
+    }
