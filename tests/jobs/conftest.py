@@ -67,6 +67,7 @@ def _compute(request: DiceRequest) -> DiceAnalysis:
 
 
 DICE: StatTest[DiceRequest, DiceAnalysis] = StatTest(
+    asked="design",
     name="dice",
     version=1,
     title="Dice",

@@ -29,7 +29,7 @@ def test_a_runner_names_the_database_that_is_away_once_and_its_return_once(world
     monkeypatch.setattr(runner, "_claim", claim)
     monkeypatch.setattr(runner._stopping, "wait", lambda _seconds: False)
     monkeypatch.setattr(runner._alarm, "wait", lambda _seconds: None)
-    runner._no_database._wait = lambda _seconds: None
+    runner._database_outage._wait = lambda _seconds: None
     runner.run()
     away, back = [record.getMessage() for record in caplog.records]
     assert str(world.database.engine.url.database) in away
@@ -45,7 +45,7 @@ def test_a_pool_that_is_away_is_said_once(world, caplog):
             raise PoolUnavailable("the worker pool at tls://h:1 does not answer (refused)")
 
     runner, job = world.runner(Away()), world.enqueue()
-    runner._no_pool._wait = lambda _seconds: None
+    runner._pool_outage._wait = lambda _seconds: None
     for _ in range(3):
         runner._hold(runner._claim())
     waiting = world.read(job)

@@ -160,7 +160,7 @@ def test_unknown_names_are_not_found_and_list_the_tests():
 def test_a_name_and_version_is_registered_once():
     with pytest.raises(ValueError, match="twice"):
 
-        @registry.stat_test(name="mcnemar", version=1, title="Again", example={})
+        @registry.stat_test(name="mcnemar", version=1, title="Again", asked="pairs", example={})
         def again(request: Request) -> Analysis:
             raise AssertionError
 

@@ -26,9 +26,9 @@ SENTENCES: dict[str, Any] = {
     "version": 1,
     "locked_at": "2027-01-04T09:00:00Z",
     "since_lock": {
-        "en": "Since the lock: the plan was not amended; no deviation was filed; nobody opened outcomes before the "
-        "verdict; no results were struck.",
-        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前无人打开结果；没有结果作废。",
+        "en": "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
+        "service before the verdict; no results were struck.",
+        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
     },
     "hypotheses": [
         {

@@ -28,8 +28,8 @@ def since_lock(counts: Mapping[Kind, int], struck: int) -> Message:
         struck: how many batches were struck.
 
     Example:
-        Of nothing: "Since the lock: the plan was not amended; no deviation was filed; nobody opened outcomes before
-        the verdict; no results were struck."
+        Of nothing: "Since the lock: the plan was not amended; no deviation was filed; no outcomes were
+        opened in the service before the verdict; no results were struck."
     """
     return message("notes.since_lock", what=listed(_parts(counts, struck), "lists.semicolon"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -14,7 +14,7 @@ from service.domain.access import Key
 from service.errors import Conflict, ForelockError, NotFound
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
-from service.stats.shared.declaring.registry import StatTest
+from service.stats.shared.declaring.registry import Question, StatTest
 from service.store.jobs import jobs
 from service.web.calculations.answers import AnswerView, answer_to, job_of, view_answer
 from service.web.html.forms import LARGE, reads_form
@@ -23,6 +23,8 @@ from service.web.html.speech import language_of
 from service.web.visitors.sign_in import Tester, is_id
 
 PATH = "/tests"
+HEADINGS = {question: f"tests_{question}" for question in get_args(Question)}
+"""The words over the tests of each question."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -31,7 +33,8 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 def catalogue(request: Request, visitor: Tester) -> Response:
     """Every test in its newest version."""
     tests = sorted(registry.latest().values(), key=lambda test: test.title)
-    return html(request, "catalogue.html", visitor=visitor, questions=registry.by_question(tests))
+    questions = registry.by_question(tests)
+    return html(request, "catalogue.html", visitor=visitor, questions=questions, headings=HEADINGS)
 
 
 @routes.get(PATH + "/{name}")

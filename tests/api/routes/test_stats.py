@@ -111,6 +111,7 @@ def throw_away(seen):
         return Nothing(sentence="ran", value=1.0)
 
     return registry.StatTest(
+        asked="pairs",
         name="throw-away",
         version=1,
         title="Throw-away",

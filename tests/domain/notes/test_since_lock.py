@@ -7,8 +7,8 @@ from service.domain.notes.since_lock import COUNTED, since_lock
 
 def test_that_nothing_happened_is_said() -> None:
     assert since_lock({}, 0).text("en") == (
-        "Since the lock: the plan was not amended; no deviation was filed; nobody opened outcomes before the verdict; "
-        "no results were struck."
+        "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
+        "service before the verdict; no results were struck."
     )
 
 

@@ -416,7 +416,7 @@ def test_no_number_is_given_where_none_would_do() -> None:
     _, _, found = said({}, outcomes(*binary(500, 200, 10, 40)))  # the candidate is worse
     assert "no number of items makes the rule hold in 80 of 100 studies" in found.next.en
     assert "a new plan of" not in found.next.en
-    assert found.next.en.endswith("Plan another study for another claim, or a smaller size.")
+    assert found.next.en.endswith("for another claim, or one in which smaller differences matter.")
 
 
 def test_clusters_are_counted_in_clusters() -> None:
