@@ -107,6 +107,13 @@ def test_systems_of_any_name_can_be_named_as_it_is_printed(shell, question, name
     assert shell(question, "all.csv", *shlex.split(turned))[0] in ANSWERS
 
 
+def test_a_system_that_is_not_there_is_answered_with_an_option_of_the_question(shell):
+    wide("alpha,beta", OLD, NEW)
+    told = refusal_of(shell, "score", "all.csv", "--arm", "gamma")
+    assert told.endswith("add --arm alpha or --arm beta")
+    assert shell("score", "all.csv", "--arm", "beta")[0] == 0
+
+
 @pytest.mark.parametrize("question", ["gate", "rank", "score", "items", "resolve"])
 def test_a_column_of_systems_by_an_unknown_name_is_offered(shell, question):
     long({"a": OLD, "b": NEW}, header="id,who,score")

@@ -156,13 +156,17 @@ def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
 def ways_to_wide(
     opened: Opened, section: Json, choices: Choices, columns: Sequence[str]
 ) -> list[Way[Choices]]:
-    """The first two columns that may be systems, of a table that has a column for each."""
+    """The first two columns that may be systems, of a table with a column for each; each alone where one is asked."""
     measures = opened.first.survey["measures"]
     systems = [name for name in columns if is_outcome(measures[name])]
     if len(systems) < 2:  # words of the same two meanings
         systems = [name for name in columns if set(told(measures[name])) == set(told(measures[columns[0]]))]
     systems.sort(key=lambda name: not measures[name]["binary"])  # a margin has one scale
-    return [by_arms(systems, choices)] if opened.alone and "arm" not in section and len(systems) > 1 else []
+    if not opened.alone or "arm" in section or len(systems) < 2:
+        return []
+    if choices.names_by == "arm":
+        return [Way(spelled("arm", name), replace(choices, arms=name)) for name in systems[:2]]
+    return [by_arms(systems, choices)]
 
 
 def meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
