@@ -114,6 +114,20 @@ def test_a_system_that_is_not_there_is_answered_with_an_option_of_the_question(s
     assert shell("score", "all.csv", "--arm", "beta")[0] == 0
 
 
+@pytest.mark.parametrize("question", ["gate", "rank", "noise", "score"])
+def test_a_column_that_puts_an_item_into_two_slices_is_not_offered(shell, question):
+    names = "a" if question == "score" else "ab"
+    rows = [
+        (item, name, run, (item + run) % 2, "even" if item % 2 else "odd")
+        for name in names for item in range(8) for run in (1, 2)
+    ]  # fmt: skip
+    write("all.csv", "id,arm,run,score,kind", rows)
+    told = refusal_of(shell, question, "all.csv", "--set", "replicate=run", "--slice", "nope")
+    assert "--slice kind" in told
+    assert question == "score" or "--slice arm" not in told
+    assert "--slice run" not in told
+
+
 @pytest.mark.parametrize("question", ["gate", "rank", "score", "items", "resolve"])
 def test_a_column_of_systems_by_an_unknown_name_is_offered(shell, question):
     long({"a": OLD, "b": NEW}, header="id,who,score")

@@ -84,6 +84,8 @@ def read_for(
         if guessed:
             repeated = any("replicate" in section for section in taken.sections.values())
             _require_items(taken, repeated=repeated and "replicate" not in choices.fields)
+        if wanted.slice is not None:
+            _require_slices(taken)
         attempt(taken)
 
     try:
@@ -108,6 +110,15 @@ def _require_items(reading: Reading, *, repeated: bool) -> None:
         rows, items = len(system.item_ids), len(set(system.item_ids))
         if (several and repeated) or items < 2 or items < rows / max(items, 1):
             raise FileFault("a column whose values repeat more often than there are of them tells no items")
+
+
+def _require_slices(reading: Reading) -> None:
+    """Refuse a guessed column of slices in which an item has several, be it with another system."""
+    slice_of: dict[str, str | None] = {}
+    for system in reading.systems:
+        for item_id, place in system.label_of("slice").items():
+            if slice_of.setdefault(item_id, place) != place:
+                raise FileFault("a column that differs from system to system tells no slices of items")
 
 
 def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices: Choices) -> Opened:
