@@ -159,11 +159,7 @@ def labels_of(reading: Reading, item_ids: Sequence[str], label: str) -> list[str
     Raises:
         FileFault: two systems say another, or none says one.
     """
-    labels: dict[str, str] = {}
-    for system in reading.systems:
-        for item_id, name in system.label_of(label).items():
-            if name is not None and labels.setdefault(item_id, name) != name:
-                raise FileFault(f"{reading.opened.name}: puts item '{item_id}' into two {label}s; mend one")
+    labels = reading.label_of(label)
     lacking = [item_id for item_id in item_ids if item_id not in labels]
     if lacking:
         raise FileFault(

@@ -49,8 +49,8 @@ def fixed_items(request: FixedItemsRequest) -> FixedItemsAnalysis:
     Example:
         Six items, three runs: the candidate is right in 15 of 18 runs and the baseline in 9. Four of twelve triples
         vary, each with s^2 = 1/3, so se = sqrt(4/9)/6 = .111 on 8 df; t alone gives .333 +- .256. A run moves the
-        mean by d = 1/18, so k = 4 of the N = 30
-        that all can lose and of the 18 that they can win: from +4.4 to +59.0 points.
+        mean by d = 1/18, so k = 4 of the N = 30 that all can lose and of the 18 that they can win: from +4.4 to +59.0
+        points.
     """
     items = request.items
     warned = warnings_of(request, float(items.df[0]))

@@ -80,6 +80,7 @@ class Choices:
         """The systems that are named."""
         if self.arms is None:
             return []
+        # csv would take a line's end outside quotes for the end of the list, and what follows would be lost.
         read = csv.reader([self.arms.replace("\n", " ")], skipinitialspace=True)
         return [name.strip() for name in next(read, [""])]
 

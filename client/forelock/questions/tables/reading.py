@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from forelock.questions.tables.sections import (
     sections_of,
     shared_places,
 )
-from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.table import Reading, System, item_twice
 from forelock.questions.tables.ways import PLACES_TRIED, by_set, open_ends
 from forelock.reading import read
 
@@ -85,7 +85,7 @@ def read_for(
             repeated = any("replicate" in section for section in taken.sections.values())
             _require_items(taken, repeated=repeated and "replicate" not in choices.fields)
         if wanted.slice is not None:
-            _require_slices(taken)
+            taken.label_of("slice")  # refuses a guessed column in which an item has several
         attempt(taken)
 
     try:
@@ -108,17 +108,9 @@ def _require_items(reading: Reading, *, repeated: bool) -> None:
     several = len(reading.systems) > 1
     for system in reading.systems:
         rows, items = len(system.item_ids), len(set(system.item_ids))
+        # One value in every row is of the file, such as its date.
         if (several and repeated) or items < 2 or items < rows / max(items, 1):
             raise FileFault("a column whose values repeat more often than there are of them tells no items")
-
-
-def _require_slices(reading: Reading) -> None:
-    """Refuse a guessed column of slices in which an item has several, be it with another system."""
-    slice_of: dict[str, str | None] = {}
-    for system in reading.systems:
-        for item_id, place in system.label_of("slice").items():
-            if slice_of.setdefault(item_id, place) != place:
-                raise FileFault("a column that differs from system to system tells no slices of items")
 
 
 def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices: Choices) -> Opened:
@@ -272,20 +264,18 @@ def _systems(
     ]
 
 
-def _numbered_on(arm: Json, table: Json) -> list[int]:
-    """The numbers of a further file's runs: they come after those that the files before it have of an item."""
-    runs: Counter[str] = Counter(arm["item_ids"])
-    return [
-        runs[item_id] + number for item_id, number in zip(table["item_ids"], table["replicates"], strict=True)
-    ]
+def _number_on(table: Json, runs: Counter[str]) -> None:
+    """Number a further file's runs after those that `runs` counts of each item so far, and count them."""
+    numbered = zip(table["item_ids"], table["replicates"], strict=True)
+    table["replicates"] = [runs[item_id] + number for item_id, number in numbered]
+    runs.update(table["item_ids"])
 
 
 def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices) -> None:
     """Refuse files of one system that have a result of an item each: of two systems, or of two runs."""
     for arm in arms:
-        rows = Counter(zip(arm["item_ids"], arm["replicates"], strict=True))
-        (item_id, _), most = max(rows.items(), key=lambda entry: entry[1], default=(("", 1), 1))
-        if most > 1:
+        item_id = item_twice(arm["item_ids"], arm["replicates"])
+        if item_id is not None:
             names = listed([piece.one.name for piece in side])
             fault = (
                 f"item '{item_id}' stands in several of the files {names}, which are read as one system's "
@@ -328,6 +318,7 @@ def _tables(
     tables: list[Json] = []
     for at, (path, side) in enumerate(zip(opened.paths, opened.sides, strict=True)):
         arms: dict[str, Json] = {}
+        runs: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for piece in side:
             section = sections[opened.key_of(piece)]
             named = None if "arm" in section else path
@@ -340,7 +331,7 @@ def _tables(
                 arm = arms.setdefault(name, {"arm": name, "side": at, **empty})
                 arm["tasks"] += [piece.task] * len(table["item_ids"])
                 if section.get("replicate") == "order":
-                    table["replicates"] = _numbered_on(arm, table)
+                    _number_on(table, runs[name])
                 for column in _COLUMNS:
                     arm[column] += table.get(column) or [None] * len(table["item_ids"])
         if not arms:

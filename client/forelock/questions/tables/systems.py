@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from forelock.columns import listed
 from forelock.hints import Refused, Way, spelled
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, listing
-from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.table import Reading, System, item_twice
 from forelock.questions.tables.ways import PAIR, arms_elsewhere, by_arms
 from forelock.questions.tables.wide import blank_columns
 
@@ -105,7 +104,11 @@ def several(reading: Reading, choices: Choices) -> Reading:
     names, opened = list(by_name), reading.opened
     if len(names) < len(reading.systems):
         for system in by_name.values():
-            _require_once(system, opened.name)
+            item_id = item_twice(system.item_ids, system.replicates)
+            if item_id is not None:
+                raise FileFault(
+                    f"{opened.name}: item '{item_id}' of '{system.name}' stands in several files; leave one out"
+                )
     absent = [name for name in choices.names if name not in by_name]
     if absent:
         ways = [by_arms(names, choices)] if len(names) > 1 else []
@@ -120,14 +123,6 @@ def several(reading: Reading, choices: Choices) -> Reading:
         return replace(reading, systems=kept)
     remark = f"left out, since no result of it is there: {listed(empty)}"
     return replace(reading, systems=kept, remarks=[*reading.remarks, remark])
-
-
-def _require_once(system: System, name: str) -> None:
-    """Refuse a system whose rows in several files are of the same items."""
-    rows = Counter(zip(system.item_ids, system.replicates, strict=True))
-    item_id = next((item_id for (item_id, _), n in rows.items() if n > 1), None)
-    if item_id is not None:
-        raise FileFault(f"{name}: item '{item_id}' of '{system.name}' stands in several files; leave one out")
 
 
 def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> Refused[Choices]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,6 +77,12 @@ class System:
         return places
 
 
+def item_twice(item_ids: Sequence[str], replicates: Sequence[int]) -> str | None:
+    """The first item of which one run stands in two rows; None where there is none."""
+    rows = Counter(zip(item_ids, replicates, strict=True))
+    return next((item_id for (item_id, _), n in rows.items() if n > 1), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The systems of the files in their order, how they were read, and what a person should know."""
@@ -94,6 +101,19 @@ class Reading:
     def read(self) -> Json:
         """The section of the only format, or those of all by format."""
         return next(iter(self.sections.values())) if len(self.sections) == 1 else dict(self.sections)
+
+    def label_of(self, label: str) -> dict[str, str]:
+        """By item its cluster, slice or task, as any of the systems says it; none says it of items that are not there.
+
+        Raises:
+            FileFault: an item has several.
+        """
+        places: dict[str, str] = {}
+        for system in self.systems:
+            for item_id, name in system.label_of(label).items():
+                if name is not None and places.setdefault(item_id, name) != name:
+                    raise FileFault(f"{self.opened.name}: puts item '{item_id}' into two {label}s; mend one")
+        return places
 
     @property
     def by_task(self) -> bool:

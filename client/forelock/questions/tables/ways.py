@@ -146,6 +146,7 @@ def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
     items, rows = max(survey["ids"].values(), default=0), survey["samples"]
     taken = {*choices.labels.values(), *map(str, survey["section"].values())}
     texts = {name for name, measure in survey["measures"].items() if measure["least"] is None}
+    # Ids that repeat, and as often as the column has values at most: every item stands once under each of them.
     return [
         replace(by_set(choices, "arm", path), when=f"if {path} names the systems")
         for path, n in survey["clusters"].items()

@@ -26,6 +26,8 @@ def columns_of(opened: Opened, section: Json, choices: Choices, wanted: Wanted) 
         return names
     if names or choices.metric is not None or "metric" in choices.fields or "value" in measures:
         return []
+    # Before a measure that the survey guessed: where one of the two is empty it guesses the other, and a system would
+    # be lost in silence.
     if set(PAIR) <= set(measures):
         return list(PAIR)
     if "metric" in section:
