@@ -56,9 +56,11 @@ def spread(columns):
     return np.stack(parts, axis=1)
 
 
-@pytest.mark.parametrize("kind", ["binary", "rare", "scores"])
+@pytest.mark.parametrize("kind", ["binary", "rare", "scores", "right or wrong"])
 @pytest.mark.parametrize("paired", [True, False])
 def test_agrees_with_every_data_set_by_itself(kind, paired):
+    exact = kind == "right or wrong"
+    kind = "binary" if exact else kind
     generator = np.random.default_rng(3)
     sets = np.stack([drawn(generator, kind) for _ in range(8)])
     columns = sets[:, 1] - sets[:, 0] if paired else sets[:, 1]
@@ -71,13 +73,14 @@ def test_agrees_with_every_data_set_by_itself(kind, paired):
         low,
         high,
         (stacked(np.maximum(-columns, 0)), stacked(np.maximum(columns, 0))) if paired else None,
+        exact,
     )
     tasks = np.repeat(np.arange(3), [int(sizes.sum()) for sizes in SIZES])
     units = np.repeat(np.arange(sum(map(len, SIZES))), np.concatenate(SIZES))
     for tail in (0.025, 0.05):
         ends, task_ends = many.ends(tail), many.task_ends(tail)
         for at, column in enumerate(columns):
-            weighed = Weighed(Design(tasks, units), column, WEIGHTS, low, high, paired)
+            weighed = Weighed(Design(tasks, units), column, WEIGHTS, low, high, paired, right_or_wrong=exact)
             np.testing.assert_allclose([end[at] for end in ends], weighed.bounds.ends(tail), atol=1e-9)
             for task, bounds in enumerate(weighed.task_bounds):
                 own = [end[at, task] for end in task_ends]

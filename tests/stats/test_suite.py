@@ -14,7 +14,7 @@ from statsmodels.stats.oneway import anova_oneway
 from service.errors import InvalidData
 from service.kernels.suites.design import Design
 from service.kernels.suites.joint import Joint, joint
-from service.kernels.suites.rare import NONE, Rare, Rate, SuiteBounds
+from service.kernels.suites.rare import NONE, Rare, Rate, ShareBounds, SuiteBounds
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
@@ -236,11 +236,48 @@ def test_tasks_that_move_together_need_a_lower_bar():
 
 def test_bounds_without_any_loss_are_the_rule_of_three():
     found = analyse(NAME, {"tasks": ["a"] * 100, "values": [1] * 100})
-    assert found.ci.low == pytest.approx(1 + np.log(0.025) / 100)
+    assert found.ci.low == pytest.approx(0.025 ** (1 / 100))  # one task is a share, whose limits are exact
     assert found.ci.high == 1
     # of two tasks the smaller one has the heavier items: a loss there was the likeliest to be missed
     found = analyse(NAME, {"tasks": ["a"] * 100 + ["b"] * 20, "values": [1] * 120})
     assert found.ci.low == pytest.approx(1 + np.log(0.025) / 40)
+
+
+def test_tasks_of_right_and_wrong_have_the_exact_limits_they_have_alone():
+    """A task of 20 items with 8 right was told as 0 to 93 % where eleven tasks hold at once."""
+    sizes, right = [20, 44, 7], [8, 11, 7]
+    body = {
+        "tasks": np.repeat(["a", "b", "c"], sizes).tolist(),
+        "values": [int(at < k) for n, k in zip(sizes, right, strict=True) for at in range(n)],
+    }
+    found = analyse(NAME, body)
+    tail = (1 - 0.95 ** (1 / 3)) / 2
+    for task, n, k in zip(found.tasks, sizes, right, strict=True):
+        alone = analyse("one-sample-mean", {"values": [1] * k + [0] * (n - k)})
+        assert (task.ci.low, task.ci.high) == pytest.approx((alone.ci.low, alone.ci.high))
+        assert task.ci.method == "clopper_pearson"
+        limits = stats.beta.ppf(tail, k, n - k + 1), stats.beta.ppf(1 - tail, k + 1, n - k) if k < n else 1.0
+        assert (task.simultaneous.low, task.simultaneous.high) == pytest.approx(limits)
+    assert found.every.low == pytest.approx(min(task.ci.low for task in found.tasks))
+    # rescaled, the same share of another length; a declared range that is wider makes them scores
+    scaled = analyse(NAME, {**body, "rescale": {"a": {"floor": 0.25, "ceiling": 1}}})
+    assert scaled.tasks[0].ci.low == pytest.approx((found.tasks[0].ci.low - 0.25) / 0.75)
+    wider = analyse(NAME, {**body, "range": {"low": 0, "high": 2}})
+    assert {task.ci.method for task in wider.tasks} == {"furthest"}
+    # items that documents tie together are not independent, and those of a task in documents of one item are
+    tied = analyse(
+        NAME, {**body, "clusters": [*range(20), *[20 + at // 2 for at in range(44)], *range(50, 57)]}
+    )
+    assert [task.ci.method for task in tied.tasks] == ["clopper_pearson", "furthest", "clopper_pearson"]
+
+
+def test_exact_limits_and_their_p_values_never_disagree():
+    for right in (0, 3, 20):
+        bounds = ShareBounds(right, 20, -1.0, 3.0, 0.5)
+        for tail in (0.2, 0.025, 1e-12):
+            low, high = bounds.ends(tail)
+            assert bounds.p_above(low) == pytest.approx(tail if right else 1.0)
+            assert bounds.p_below(high) == pytest.approx(tail if right < 20 else 1.0)
 
 
 def test_against_fay_and_feuer_s_gamma_bound():

@@ -138,7 +138,7 @@ def _of_suite(
         max=float(column.max()),
         low=around[0],
         high=around[1],
-        method=None if bounds is None else "cr2_t" if bounds.below is None else "furthest",
+        method=None if bounds is None else bounds.method,
     )
 
 

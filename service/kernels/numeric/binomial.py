@@ -57,6 +57,22 @@ def clopper_pearson(k: float, n: float, level: float) -> tuple[float, float]:
     return low, high
 
 
+def limits_of_share(k: Floats, n: Floats | float, tail: float) -> tuple[Floats, Floats]:
+    """Both exact limits of shares of which k of n were seen, each at level `tail`; arrays that broadcast.
+
+    Sources: Clopper & Pearson (1934), Biometrika 26:404.
+    Example: 8 of 20 at .025: .191 to .639.
+    """
+    n = np.asarray(n, dtype=np.float64)
+    low, high = (
+        # of none seen 0, whatever the tail; the upper limit is one less the lower limit of the others, which keeps the
+        # digits of a small tail
+        np.where(seen > 0, special.betaincinv(np.maximum(seen, 1), n - seen + 1, tail), 0.0)
+        for seen in (k, n - k)
+    )
+    return low, 1 - high
+
+
 def wilson(k: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's score interval of a share of which k of n were seen; z above 0 is the normal quantile of its level.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.numeric.binomial import limits_of_share
 from service.kernels.suites.rare import UNSEEN_PART_OF_TASK, unevenness
 
 Floats = NDArray[np.float64]
@@ -85,6 +86,7 @@ class ManySuites:
     """D data sets of one suite. `column` and `spread` (D, T) are of what is averaged, `spread` over items.
 
     `low`, `high` (T,): between what outcomes of one arm lie. `sides`: what is lost and what is gained, of two arms.
+    `right_or_wrong`: outcomes lie at these ends alone.
     """
 
     units: TaskUnits
@@ -94,6 +96,7 @@ class ManySuites:
     low: Floats
     high: Floats
     sides: tuple[Side, Side] | None = None
+    right_or_wrong: bool = False
 
     @property
     def means(self) -> Floats:
@@ -154,7 +157,17 @@ class ManySuites:
         if self.sides is not None:
             item = np.maximum(item, UNSEEN_PART_OF_TASK * whole * units.unevenness)
         events = item, whole
-        return _ends(column, units.task_df, self.sides, events, (self.low, self.high), tail)
+        ends = _ends(column, units.task_df, self.sides, events, (self.low, self.high), tail)
+        if self.sides is not None or not self.right_or_wrong:
+            return ends
+        # one arm's share of independent items has exact limits, as it has alone
+        right = np.rint((column.mean - self.low) / self._length * units.items)
+        exact, alone = limits_of_share(right, units.items, tail), units.units == units.items
+        low, high = (
+            np.where(alone, self.low + share * self._length, end)
+            for share, end in zip(exact, ends, strict=True)
+        )
+        return low, high
 
 
 def _ends(

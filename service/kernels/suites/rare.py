@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.numeric.binomial import limits_of_share
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 
 NEAREST, FARTHEST = 1e-6, 25.0
@@ -101,6 +103,11 @@ class SuiteBounds:
     greatest: float = math.inf
     unit: float = 1.0
 
+    @property
+    def method(self) -> Literal["cr2_t", "furthest"]:
+        """What an interval by these bounds is called."""
+        return "cr2_t" if self.below is None else "furthest"
+
     def ends(self, tail: float) -> tuple[float, float]:
         """Lower and upper bound, each at level `tail`, a probability below .5."""
         low, high = self._ends(tail)
@@ -146,3 +153,53 @@ class SuiteBounds:
             middle = (low + high) / 2
             low, high = (middle, high) if holds(middle) else (low, middle)
         return float(special.ndtr(-low))
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBounds:
+    """Exact bounds of one task of one arm whose items are independent, and right or wrong: Clopper and Pearson's.
+
+    Answers as `SuiteBounds` does. An item counts `worst` or `best`, in `unit`; `right` of `n` count `best`.
+    """
+
+    right: int
+    n: int
+    worst: float
+    best: float
+    unit: float = 1.0
+    method: ClassVar[Literal["clopper_pearson"]] = "clopper_pearson"
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean, in `unit`."""
+        share = self.right / self.n
+        return (self.best - self.worst) * math.sqrt(share * (1 - share) / (self.n - 1))
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of that error; the bounds use neither."""
+        return float(self.n - 1)
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+        low, high = (
+            (self.worst + float(share) * (self.best - self.worst)) * self.unit
+            for share in limits_of_share(np.array(self.right), self.n, tail)
+        )
+        return low, high
+
+    def p_above(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at most `mean`, a binomial tail."""
+        right, n = self.right, self.n
+        return float(special.betainc(right, n - right + 1, self._share(mean))) if right else 1.0
+
+    def p_below(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at least `mean`."""
+        wrong, n = self.n - self.right, self.n
+        return float(special.betainc(wrong, n - wrong + 1, 1 - self._share(mean))) if wrong else 1.0
+
+    def _share(self, mean: float) -> float:
+        return min(max((mean / self.unit - self.worst) / (self.best - self.worst), 0.0), 1.0)
+
+
+Bounds: TypeAlias = SuiteBounds | ShareBounds

@@ -12,7 +12,7 @@ from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.suites.design import Design
 from service.kernels.suites.many_arms import MOST_TABLE, SuiteArms
-from service.kernels.suites.rare import SuiteBounds
+from service.kernels.suites.rare import Bounds
 from service.records import Record
 from service.stats.shared.data.score_range import UNIT, lies_in_unit
 from service.stats.shared.data.suites import MOST_TASKS, Rescale, Weights
@@ -141,7 +141,7 @@ def bounds_of(
     tasks: NDArray[np.int64],
     codes: NDArray[np.int64] | None,
     weights: Floats,
-) -> SuiteBounds | None:
+) -> Bounds | None:
     """Bounds of one arm's mean of the suite from its own items; scores of all arms tell what scores can be.
 
     `raw`: outcomes (n, k), NaN where there is none; `first`: the arm's column.

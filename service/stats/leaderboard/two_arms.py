@@ -50,5 +50,4 @@ def guard_of_two_suites(
         return None
     ends = bounds.ends(alpha / 2)
     p = min(2 * min(bounds.p_above(0.0), bounds.p_below(0.0)), 1.0)
-    method = "furthest" if bounds.below else "cr2_t"
-    return Guard(np.array([p]), np.array([ends[0]]), np.array([ends[1]]), alone=method)
+    return Guard(np.array([p]), np.array([ends[0]]), np.array([ends[1]]), alone=bounds.method)

@@ -58,7 +58,8 @@ def winner_of(
     own = None if codes is None else codes_of(codes[has].tolist())
     known = raw[~np.isnan(raw)]
     scale = UNIT if lies_in_unit(known) else None
-    bound = method = None
+    bound: float | None = None
+    method: str | None = None
     mean, side = float(values.mean()), 0 if board.sign > 0 else 1
     # Which arm is first depends on the data, so the bound has to hold for all arms at once: Bonferroni. A one-sided
     # bound of .5 or more would lie on the other side of the estimate.
@@ -68,7 +69,7 @@ def winner_of(
         of_suite = bounds_of(raw, first, tasks, codes, board.units.weights)
         why = LONE_TASK
         if of_suite is not None:
-            bound, method = float(of_suite.ends(tail)[side]), "furthest" if of_suite.below else "cr2_t"
+            bound, method = float(of_suite.ends(tail)[side]), of_suite.method
     elif own is not None and own.max() == 0:
         why = ONE_CLUSTER
     else:

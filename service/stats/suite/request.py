@@ -199,6 +199,11 @@ class SuiteRequest(Request):
         return is_binary(*(np.asarray(column, dtype=np.float64) for column in sent))
 
     @property
+    def right_or_wrong(self) -> bool:
+        """Outcomes are 0 or 1, and none other was declared possible."""
+        return self.binary and (self.range is None or self.range == UNIT)
+
+    @property
     def points(self) -> bool:
         """Outcomes are right and wrong and keep their scale, so that means are shares."""
         return self.binary and self.rescale is None

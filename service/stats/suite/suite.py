@@ -12,7 +12,7 @@ from scipy import special
 from service.kernels.randomization.max_t import LISTED_UP_TO
 from service.kernels.suites.heterogeneity import NewTasks, new_tasks, unlike
 from service.kernels.suites.joint import Joint, joint, seconds
-from service.kernels.suites.rare import LEAST_P, SuiteBounds
+from service.kernels.suites.rare import LEAST_P, Bounds, SuiteBounds
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.certainty import of_share
@@ -77,7 +77,10 @@ class Working:
         """The mean and the tasks."""
         request = self.request
         seen = seen_ends(request.design.tasks, list(request.arms.values()))
-        return Weighed(request.design, request.column, request.share, *request.ends, request.paired, seen)
+        exact = request.right_or_wrong
+        return Weighed(
+            request.design, request.column, request.share, *request.ends, request.paired, seen, exact
+        )
 
     @cached_property
     def tail(self) -> float:
@@ -93,7 +96,7 @@ class Working:
         return sample if sample.se > 1e-12 else None
 
     @cached_property
-    def bounds(self) -> SuiteBounds | None:
+    def bounds(self) -> Bounds | None:
         """Of the suite's mean, for the estimand asked for."""
         if self.request.estimand == "these_tasks":
             return self.weighed.bounds
@@ -112,12 +115,10 @@ class Working:
         """The critical value of the simultaneous intervals at the level asked for."""
         return self.joint.critical(self.request.alpha)
 
-    def interval(self, bounds: SuiteBounds, tail: float) -> Interval:
+    def interval(self, bounds: Bounds, tail: float) -> Interval:
         """Two-sided, at 1 - alpha."""
         low, high = bounds.ends(tail)
-        method = (
-            "t" if self.request.estimand == "new_tasks" else "cr2_t" if bounds.below is None else "furthest"
-        )
+        method = "t" if self.request.estimand == "new_tasks" else bounds.method
         return Interval(low=low, high=high, level=1 - self.request.alpha, method=method)
 
 
@@ -153,7 +154,8 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
             scores were seen to span where no range is known. `new_tasks`: t on the tasks' values.
         every: between what all tasks lie, by the outermost ends of their own intervals (intersection-union).
         item_weighted: the mean over items whatever their task, which is another quantity.
-        tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks).
+        tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks). Of
+            one arm, right or wrong, in independent items these are exact (Clopper and Pearson), as of a task alone.
         losses: tasks that lost or gained, stepwise over all tasks; whether no task loses more than the margin.
         heterogeneity: Cochran's Q, I^2, tau, and the prediction interval of another task.
 
@@ -175,6 +177,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
         Bell & McCaffrey (2002), Surv Methodol 28:169. Welch (1947), Biometrika 34:28.
         Fay & Feuer (1997), Stat Med 16:791. Zou & Donner (2008), Stat Med 27:1693.
         Romano & Wolf (2005), JASA 100:94. Sidak (1967), JASA 62:626. Berger (1982), Technometrics 24:295.
+        Clopper & Pearson (1934), Biometrika 26:404.
         Cochran (1954), Biometrics 10:101. Higgins, Thompson & Spiegelhalter (2009), J R Stat Soc A 172:137.
 
     Example:
@@ -329,10 +332,9 @@ def _task(working: Working, at: int, arms: list[TaskArms | None], reasons: dict[
         why = why if at in weighed.lone else "nothing varies, and no range is known of the scores"
         reasons |= {f"tasks.{at}.{name}": why for name in ("se", "df", "ci", "simultaneous")}
     else:
-        method = "cr2_t" if bounds.below is None else "furthest"
         level = 1 - request.alpha
         own, simultaneous = (
-            Interval(low=low, high=high, level=level, method=method)
+            Interval(low=low, high=high, level=level, method=bounds.method)
             for low, high in (bounds.ends(working.tail), bounds.ends(float(special.ndtr(-working.critical))))
         )
     return SuiteTask(

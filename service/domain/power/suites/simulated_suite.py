@@ -217,6 +217,7 @@ class SimulatedSuite:
             self.low,
             self.high,
             sides,
+            self.right_or_wrong,
         )
         return SuiteSets(sets, self.threshold, self.margin)
 

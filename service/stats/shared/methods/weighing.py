@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import largest
 from service.kernels.suites.design import Design
-from service.kernels.suites.rare import NONE, UNSEEN_PART_OF_TASK, Rare, Rate, SuiteBounds, unevenness
+from service.kernels.suites.rare import (
+    NONE,
+    UNSEEN_PART_OF_TASK,
+    Bounds,
+    Rare,
+    Rate,
+    ShareBounds,
+    SuiteBounds,
+    unevenness,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -29,6 +38,7 @@ class Weighed:
 
     `low`, `high` (T,): between what outcomes of a task lie, NaN where nobody knows. `seen`: between what outcomes of
     each task were seen to lie (`seen_ends`), which stands for what nobody knows, with t beside; None: t alone there.
+    `right_or_wrong`: every outcome of one arm is an end of its task's scale, and nothing between can be.
     """
 
     design: Design
@@ -38,6 +48,7 @@ class Weighed:
     high: Floats
     paired: bool
     seen: tuple[Floats, Floats] | None = None
+    right_or_wrong: bool = False
 
     @cached_property
     def unit(self) -> float:
@@ -142,8 +153,10 @@ class Weighed:
         return min(max(float(np.max(self.weights * self._unseen)), tied), whole), whole
 
     @cached_property
-    def bounds(self) -> SuiteBounds | None:
+    def bounds(self) -> Bounds | None:
         """Of the mean of the suite; None where nothing tells how far it may be off."""
+        if self.design.n_tasks == 1 and self._shares:
+            return self._shares[0]
         if self.lone or (self.variance <= 0 and not self._bounded.all()):
             return None
         rates = [
@@ -153,12 +166,16 @@ class Weighed:
         return self._bounds(self.mean, self.variance, self.df, self.weights, rates, self._events)
 
     @cached_property
-    def task_bounds(self) -> list[SuiteBounds | None]:
-        """Of the mean of every task alone."""
+    def task_bounds(self) -> list[Bounds | None]:
+        """Of the mean of every task alone; exact where its items are independent, and one arm's right or wrong."""
         lone, tasks = set(self.lone), self.design.n_tasks
         sides = [(means, self.design.variances(scores)) for means, scores in self._sides]
-        parts: list[SuiteBounds | None] = []
+        shares = self._shares
+        parts: list[Bounds | None] = []
         for task in range(tasks):
+            if task in shares:
+                parts.append(shares[task])
+                continue
             mean, variance, df = self.means[task], self.variances[task], self.design.task_df[task]
             rates = [Rate(float(means[task]), float(variances[task])) for means, variances in sides]
             known = task not in lone and (variance > 0 or self._bounded[task])
@@ -168,6 +185,27 @@ class Weighed:
                 self._bounds(float(mean), float(variance), float(df), one, rates, events) if known else None
             )
         return parts
+
+    @cached_property
+    def _shares(self) -> dict[int, ShareBounds]:
+        """By number of a task whose mean is a share of independent items: its exact bounds."""
+        if not self.right_or_wrong or self.paired:
+            return {}
+        design = self.design
+        right = np.bincount(
+            design.tasks, weights=self.column == self.high[design.tasks], minlength=design.n_tasks
+        )
+        alone = (design.units_of_task == design.items) & (design.items > 1)
+        return {
+            int(task): ShareBounds(
+                int(right[task]),
+                int(design.items[task]),
+                float(self.low[task]) / self.unit,
+                float(self.high[task]) / self.unit,
+                self.unit,
+            )
+            for task in np.flatnonzero(alone)
+        }
 
     @cached_property
     def _bounded(self) -> NDArray[np.bool_]:
