@@ -50,7 +50,7 @@ TOGETHER = (
 )
 """Formats of which one run is several files."""
 WANTED = {
-    "swe_bench_experiments": "results.json metadata.yaml metadata.yml all_preds.jsonl all_preds.json preds.json",
+    "swe_bench_experiments": "per_instance_details.json results.json metadata.yaml metadata.yml all_preds.jsonl all_preds.json preds.json",
     "harbor": "result.json results.json",
 }
 """Names of the files that are read of a folder, where it holds many others."""
@@ -97,6 +97,7 @@ OWN_LINES = {
 """Those of one format beside them."""
 NAMES = {
     "per_instance_stats.json": "helm",
+    "per_instance_details.json": "swe_bench_experiments",
     "samples_*.jsonl": "lm_eval",
     "details_*.parquet": "lighteval",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from contextlib import ExitStack
 
 import pytest
@@ -12,6 +13,7 @@ from service.ingest.documents.files import Files
 from service.ingest.mapping.rows import STATUS
 from service.ingest.surveys import survey
 from tests.ingest.bases import BASES, Base, encoded, opened
+from tests.ingest.truth import mapping_of, read, table
 from tests.ingest.written import put
 from tests.ingest.written import read as read_base
 
@@ -193,6 +195,31 @@ def test_empty_cell_of_langsmith_and_ragas_is_not_said_to_be_missing_by_itself(t
         assert list(rows(tmp_path, form, change, grader_failed="missing").values()) == [(None, "missing")]
 
 
+@pytest.mark.parametrize(
+    ("form", "frame"),
+    [
+        ("ragas", {"user_input": {"0": "q"}, "exact": {"0": 1}}),
+        ("langsmith", {"example_id": {"0": "i0"}, "feedback.exact": {"0": 1}}),
+        ("phoenix", {"example_id": {"0": "i0"}, "repetition_number": {"0": 1}}),
+    ],
+)
+def test_frame_written_by_columns_is_refused_with_how_it_is_written_by_rows(tmp_path, form, frame):
+    path = tmp_path / "frame.json"
+    path.write_text(json.dumps(frame))
+    with ExitStack() as open_ones, pytest.raises(ForelockError) as refused:
+        survey(Files.at([path], open_ones), form)
+    assert 'to_json(orient="records")' in refused.value.detail
+
+
+def test_score_of_zero_in_a_frame_of_phoenix_is_no_empty_cell(tmp_path):
+    run = {
+        "example_id": "i0", "repetition_number": 1, "input": {}, "reference_output": {}, "output": "y", "error": None,
+        "annotation_exact_label": "wrong", "annotation_exact_score": 0.0, "annotation_exact_annotator_kind": "CODE",
+    }  # fmt: skip
+    only = {"cluster": None}
+    assert list(rows(tmp_path, "phoenix", (("runs.json", 0), run), **only).values()) == [(0.0, "ok")]
+
+
 def test_ids_that_opik_counts_itself_are_none(tmp_path):
     change = (("results.json", "test_results", 0, "test_case", "dataset_item_id"), "temp_item_0")
     assert lines(tmp_path, "opik test results", change) == ["import.item_id"]
@@ -222,6 +249,30 @@ def test_swe_bench_submission_counts_what_failed_plainly_as_wrong(tmp_path):
         ("a-1", 1): (1.0, "ok"), ("a-2", 1): (0.0, "ok"), ("a-3", 1): (0.0, "ok"),
     }  # fmt: skip
     assert lines(tmp_path, "swe_bench_experiments", no_generation=None) == ["import.no_generation"]
+
+
+def submission(folder, **documents):
+    """The rows of a submission whose files stand there, by name before their ending."""
+    paths = [folder / f"{name}.json" for name in documents]
+    for path, document in zip(paths, documents.values(), strict=True):
+        path.write_text(json.dumps(document))
+    plan = mapping_of(format="swe_bench_experiments", no_generation="failure")
+    rows_of = table(read(paths, plan, "resolved", arm="baseline"), "baseline")
+    return {item: value for (item, _, _), (value, _, _) in rows_of.items()}
+
+
+def test_details_of_a_submission_tell_every_instance_and_the_results_beside_them_no_other(tmp_path):
+    details = {"a-1": {"resolved": True, "cost": 0.5, "api_calls": 3}, "a-2": {"resolved": False}}
+    only = {"per_instance_details": details}
+    assert submission(tmp_path, **only) == {"a-1": 1.0, "a-2": 0.0}
+    results = {"resolved": ["a-1"], "no_generation": ["a-3"]}
+    assert submission(tmp_path, **only, results=results) == {"a-1": 1.0, "a-2": 0.0, "a-3": 0.0}
+    for resolved in ([], ["a-1", "a-2"], ["a-1", "a-9"]):
+        with pytest.raises(ForelockError, match="differ on whether"):
+            submission(tmp_path, **only, results={"resolved": resolved})
+    for told in ({}, {"resolved": None}, {"resolved": "yes"}, 1):
+        with pytest.raises(ForelockError, match="does not say"):
+            submission(tmp_path, per_instance_details={"a-1": told})
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,17 @@ TRACKER_BASES: dict[str, Base] = {
         {"format": "swe_bench_experiments", "arm": "name", "cluster": "repository", "no_generation": "failure"},
         "resolved",
     ),
+    "swe_bench_experiments details": Base(
+        {
+            "per_instance_details.json": {
+                "a-1": {"cost": 0.5, "api_calls": 31, "resolved": True},
+                "a-2": {"cost": 0.25, "api_calls": 9, "resolved": False},
+            },
+            "metadata.yaml": {"info": {"name": "baseline"}, "tags": {"model": ["m"]}},
+        },
+        {"format": "swe_bench_experiments", "arm": "info.name", "cluster": "repository"},
+        "resolved",
+    ),
     "harbor": Base(
         {
             "job.result.json": {"n_total_trials": 2, "finished_at": "2026-11-21T10:00:00Z", "stats": {}},

@@ -177,8 +177,8 @@ class EveryEvalEverImport(Readable):
 
 
 class SweBenchExperimentsImport(Readable):
-    """A submission to SWE-bench `experiments`: `results.json`, and `metadata.yaml`. `repository` is a path: the
-    instance's id up to its last hyphen."""
+    """A submission to SWE-bench `experiments`: `per_instance_details.json` or `results.json`, and `metadata.yaml`.
+    `repository` is a path: the instance's id up to its last hyphen."""
 
     DEFAULTS: ClassVar[Mapping[str, str]] = {"item_id": "id", "metric": "resolved"}
 

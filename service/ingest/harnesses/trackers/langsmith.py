@@ -9,7 +9,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, mapping, objects
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records, mapping, objects
 
 _KINDS = ("inputs", "outputs", "reference", "feedback")
 
@@ -18,7 +18,9 @@ class LangSmithExperiment(Reader):
     """One experiment, or several: rows of a frame, or examples with the runs of each."""
 
     def __init__(self, files: Files) -> None:
-        self._records = Records(files, ("examples", "data", "items"), "experiment of LangSmith")
+        self._records = Records(
+            files, ("examples", "data", "items"), "experiment of LangSmith", way_out=BY_ROWS
+        )
 
     def samples(self) -> Iterator[Sample]:
         """Every run of every example."""

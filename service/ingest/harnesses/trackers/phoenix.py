@@ -11,7 +11,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, objects, only_source, scored
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records, objects, only_source, scored
 from service.ingest.harnesses.trackers.records import record as of_text
 
 _ANNOTATION, _KIND = "annotation_", "_annotator_kind"
@@ -28,7 +28,7 @@ class PhoenixExperiment(Reader):
 
     def __init__(self, files: Files, source: str | None = None) -> None:
         self._source = source
-        self._records = _Runs(files, (), "experiment of Phoenix")
+        self._records = _Runs(files, (), "experiment of Phoenix", way_out=BY_ROWS)
         experiments = [
             record["data"] for record in self._records.beside if _Runs.is_beside(self._records, record)
         ]
@@ -88,7 +88,9 @@ def _of_row(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(cell: Any) -> Any:
-    return float(cell) if isinstance(cell, str) and DECIMAL.fullmatch(cell) else cell or None
+    if cell == "":
+        return None
+    return float(cell) if isinstance(cell, str) and DECIMAL.fullmatch(cell) else cell
 
 
 def _measured(annotation: Mapping[str, Any]) -> Measured:

@@ -9,7 +9,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records
 
 _OF_THE_DATA = frozenset({
     "user_input", "response", "reference", "retrieved_contexts", "reference_contexts", "retrieved_context_ids",
@@ -23,7 +23,7 @@ class RagasFrame(Reader):
 
     def __init__(self, files: Files) -> None:
         files.only("*.csv", "*.json", "*.jsonl", "*.ndjson", what="a frame", of="one frame of Ragas")
-        self._records = Records(files, (), "frame of Ragas")
+        self._records = Records(files, (), "frame of Ragas", way_out=BY_ROWS)
 
     def samples(self) -> Iterator[Sample]:
         """Every row."""

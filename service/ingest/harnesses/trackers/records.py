@@ -13,6 +13,8 @@ from service.ingest.documents.limits import too_large, unreadable
 from service.ingest.harnesses.samples import Measured
 from service.ingest.harnesses.tables import TableFile
 
+BY_ROWS = 'write the frame by `to_csv`, or by `to_json(orient="records")`, a row at a time'
+"""The way out where a data frame was written column by column, as pandas does unless it is told otherwise."""
 _MOST_BESIDE = 1024 * 1024
 """Bytes of a member that stands beside the records and tells of their run."""
 
@@ -20,9 +22,19 @@ _MOST_BESIDE = 1024 * 1024
 class Records:
     """The records of all files of an import, in the order of the files' names."""
 
-    def __init__(self, files: Files, lists: Collection[str], what: str) -> None:
-        """`lists` are the names under which an object has its records; `what` an import without any is refused as."""
-        self._files, self._lists, self._what = files, frozenset(lists), what
+    def __init__(
+        self,
+        files: Files,
+        lists: Collection[str],
+        what: str,
+        *,
+        way_out: str = "send the file as it was written",
+    ) -> None:
+        """`lists` are the names under which an object has its records.
+
+        An import without any is refused as one without `what`, and `way_out` says what to do.
+        """
+        self._files, self._lists, self._what, self._way_out = files, frozenset(lists), what, way_out
         names = [name for name in files.names if not name.rpartition("/")[2].startswith(".")]
         self.names = sorted(names)
         self.beside: list[dict[str, Any]] = []
@@ -31,7 +43,7 @@ class Records:
         for name in self.names:
             self._look_at(name)
         if not self._parts:
-            raise InvalidData.field("", f"the import holds no {what}", "send the file as it was written")
+            raise InvalidData.field("", f"the import holds no {what}", way_out)
 
     def _look_at(self, name: str) -> None:
         document = self._files.read(name)
@@ -59,7 +71,7 @@ class Records:
                     beside[key] = loads(bytes(document[begin:end]), name)
             self.beside.append(beside)
             if not is_list and not self.is_beside(beside):
-                raise unreadable(name, f"holds no {self._what}")
+                raise unreadable(name, f"holds no {self._what}: {self._way_out}")
 
     def is_beside(self, _document: Mapping[str, Any]) -> bool:
         """Whether an object without records tells of the run."""

@@ -1,4 +1,4 @@
-"""Submissions to SWE-bench `experiments`: `results/results.json`, and `metadata.yaml` beside it."""
+"""Submissions to SWE-bench `experiments`: what each instance came to, or lists of those that were resolved."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
-from service.ingest.documents.limits import unreadable
+from service.ingest.documents.limits import printable, unreadable
 from service.ingest.harnesses.harness import Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.trackers.records import mapping
 
 _EVENTS = ("no_generation", "no_logs")
+_DETAILS = "per_instance_details.json"
 
 
 class SweBenchSubmission(Reader):
-    """One submission. Its results name what was resolved and what was lacking; what is in no list was not resolved."""
+    """One submission.
+
+    `results/results.json` names what was resolved and what was lacking: what is in no list and was submitted was not
+    resolved. `per_instance_details.json`, which newer ones have in its place or beside it, tells every instance.
+    """
 
     def __init__(self, files: Files) -> None:
-        name = files.only(
-            "results.json", what="the results", of="results/results.json, and metadata.yaml beside it"
-        )
-        report = loads(files.read(name), "results.json")
-        if not isinstance(report, dict) or not isinstance(report.get("resolved"), list):
-            raise unreadable("", "the file is no results.json of SWE-bench experiments: it has no `resolved`")
-        self._report = report
+        self._details = self._read_details(files)
+        self._report: dict[str, Any] = {}
+        if self._details is None or files.matching("results.json"):
+            self._report = _read_report(files)
         self.run = {}
         about = files.matching("metadata.yaml", "metadata.yml")
         if len(about) == 1:
@@ -34,6 +36,17 @@ class SweBenchSubmission(Reader):
 
             self.run = mapping(load_yaml(files.read(about[0]), "metadata.yaml"))
         self._submitted = self._predictions(files)
+
+    def _read_details(self, files: Files) -> dict[str, bool] | None:
+        names = files.matching(_DETAILS)
+        if not names:
+            return None  # as older submissions are
+        details = loads(files.read(files.only(_DETAILS, what="the details", of="one submission")), _DETAILS)
+        if not isinstance(details, dict) or not all(
+            isinstance(told, dict) and isinstance(told.get("resolved"), bool) for told in details.values()
+        ):
+            raise unreadable("", f"{_DETAILS} does not say of every instance whether it was `resolved`")
+        return {instance: told["resolved"] for instance, told in details.items()}
 
     def _predictions(self, files: Files) -> list[str] | None:
         """Ids of what was submitted: the results do not name what failed plainly."""
@@ -55,32 +68,46 @@ class SweBenchSubmission(Reader):
         return _texts(ids, "predictions")
 
     def samples(self) -> Iterator[Sample]:
-        """Every instance that any list or the predictions name."""
-        resolved = set(_texts(self._report["resolved"], "resolved"))
+        """Every instance that any list, the details or the predictions name."""
+        resolved = set(_texts(self._report.get("resolved", []), "resolved"))
         lacking: dict[str, str] = {}
         for event in reversed(_EVENTS):
             for instance in _texts(self._report.get(event) or [], event):
                 lacking[instance] = event
                 if instance in resolved:
                     raise unreadable("", f"the results have an instance that is both resolved and in {event}")
-        if self._submitted is None:
+        if self._details is None and self._submitted is None:
             raise InvalidData.field(
                 "",
                 "results.json does not name the instances that were tried and not resolved",
-                "send all_preds.jsonl (or preds.json) beside it",
+                f"send all_preds.jsonl (or preds.json, or {_DETAILS}) beside it",
             )
-        for instance in dict.fromkeys((*self._submitted, *lacking, *sorted(resolved))):
+        details = self._details or {}
+        for instance in dict.fromkeys((*details, *(self._submitted or ()), *lacking, *sorted(resolved))):
+            told = instance in resolved if self._details is None else details.get(instance, False)
+            if self._report and told != (instance in resolved):
+                raise unreadable(
+                    "",
+                    f"results.json and {_DETAILS} differ on whether '{printable(instance)}' is resolved: send the one "
+                    "that is right",
+                )
             lacks = lacking.get(instance)
             yield Sample(
-                f"instance '{instance}'",
+                f"instance '{printable(instance)}'",
                 {"id": instance, "repository": instance.rpartition("-")[0]},
-                {
-                    "resolved": Measured(
-                        None if lacks else instance in resolved, "unscored" if lacks else None
-                    )
-                },
+                {"resolved": Measured(None if lacks else told, "unscored" if lacks else None)},
                 (lacks,) if lacks else (),
             )
+
+
+def _read_report(files: Files) -> dict[str, Any]:
+    name = files.only(
+        "results.json", what="the results", of="results/results.json, and metadata.yaml beside it"
+    )
+    report = loads(files.read(name), "results.json")
+    if not isinstance(report, dict) or not isinstance(report.get("resolved"), list):
+        raise unreadable("", "the file is no results.json of SWE-bench experiments: it has no `resolved`")
+    return report
 
 
 def _texts(ids: Any, name: str) -> list[str]:
@@ -94,9 +121,15 @@ HARNESS = Harness(
     open=lambda files, _form, _mapping: SweBenchSubmission(files),
     row=Row(
         title="SWE-bench `experiments`",
-        reads="`results/results.json` with `all_preds.jsonl` or `preds.json`, and `metadata.yaml`",
+        reads=(
+            "`per_instance_details.json`, or `results/results.json` with `all_preds.jsonl` or `preds.json`, and "
+            "`metadata.yaml`"
+        ),
         by_itself="resolved 1; what was submitted, has a log and was not resolved 0; `repository` as a path",
-        to_say="`no_generation`, `no_logs` (`failure`, `missing` or `error`). Results without predictions are refused",
+        to_say=(
+            "`no_generation`, `no_logs` (`failure`, `missing` or `error`). Results with neither details nor "
+            "predictions are refused, and so are details that the results contradict"
+        ),
     ),
     undecided={
         "no_generation": Undecided(
@@ -105,7 +138,9 @@ HARNESS = Harness(
         "no_logs": Undecided("have no log", 'write "no_logs": "failure", "missing" or "error"', "missing"),
     },
     together=True,
+    names=(_DETAILS,),
     wanted=(
+        _DETAILS,
         "results.json",
         "metadata.yaml",
         "metadata.yml",
