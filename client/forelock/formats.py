@@ -50,7 +50,9 @@ TOGETHER = (
 )
 """Formats of which one run is several files."""
 WANTED = {
-    "swe_bench_experiments": "per_instance_details.json results.json metadata.yaml metadata.yml all_preds.jsonl all_preds.json preds.json",
+    "swe_bench_experiments": (
+        "per_instance_details.json results.json metadata.yaml metadata.yml all_preds.jsonl all_preds.json preds.json"
+    ),
     "harbor": "result.json results.json",
 }
 """Names of the files that are read of a folder, where it holds many others."""

@@ -60,6 +60,40 @@ def test_gate_goes_round(shell, runs):
         assert again[name] == answer[name]
 
 
+def test_rows_without_their_record_keep_the_names_of_their_run(shell, runs):
+    """The record that is made for them is that of their run, so that both are read again."""
+    for arm in runs:
+        Path(arm, f"{arm}.json").unlink()
+    status, first, errors = shell("gate", *runs, "--metric", "acc", "--json", "--every-eval-ever", "out")
+    assert (status, errors) == (0, "")
+    records = written("out")
+    assert {record["model_info"]["id"] for record in records.values()} == {"acme/baseline", "acme/candidate"}
+    for path, record in records.items():
+        rows = path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()
+        assert {json.loads(row)["evaluation_id"] for row in rows} == {record["evaluation_id"]}
+        assert record["evaluation_results"][0]["evaluation_name"] == "products_choice"
+        assert record["eval_library"] == {"name": "unknown", "version": "unknown"}
+    sides = [
+        str(next(iter(Path("out/data/products_choice/acme", arm).glob("*.json"))).parent) for arm in runs
+    ]
+    again = json.loads(shell("gate", *sides, "--metric", "acc", "--json")[1])
+    assert [again[name] for name in ("delta", "ci", "n")] == [
+        json.loads(first)[name] for name in ("delta", "ci", "n")
+    ]
+
+
+def test_rows_of_several_runs_are_not_written_beside_a_record_of_one(shell, runs):
+    rows = Path(runs[0], "baseline_samples.jsonl")
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    lines[0]["evaluation_id"] = "another"
+    rows.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    Path(runs[0], "baseline.json").unlink()
+    asked = ("--metric", "acc", "--set", "arm=model_id", "--every-eval-ever", "out")
+    status, _, errors = shell("score", runs[0], *asked)
+    assert (status, errors) == (0, "")
+    assert [path.suffix for path in Path("out").rglob("*") if path.is_file()] == [".json"]
+
+
 def test_score_writes_its_interval(shell, runs):
     answer = json.loads(shell("score", runs[1], "--metric", "acc", "--json", "--every-eval-ever", "out")[1])
     ((record,),) = [written("out").values()]

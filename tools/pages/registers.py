@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "client" / "forelock"
 IMPORTS, WEBHOOKS = ROOT / "docs" / "imports.md", ROOT / "docs" / "webhooks.md"
 MADE = "Made by `python -m tools.pages.registers`; change what is declared in the service, not this module."
+_LONGEST = 120
+"""Characters of a line of code."""
 
 
 def made() -> Mapping[Path, str]:
@@ -90,7 +93,17 @@ def _tuple(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def _dict(name: str, entries: Mapping[str, str]) -> list[str]:
-    return [f"{name} = {{", *(f"    {key}: {_quoted(form)}," for key, form in entries.items()), "}"]
+    return [f"{name} = {{", *(line for key, form in entries.items() for line in _entry(key, form)), "}"]
+
+
+def _entry(key: str, text: str) -> list[str]:
+    """One entry; a text that makes its line too long stands on several."""
+    whole = f"    {key}: {_quoted(text)},"
+    if len(whole) <= _LONGEST:
+        return [whole]
+    lines = textwrap.wrap(text, _LONGEST - len('        " "'), break_on_hyphens=False)
+    parts = [_quoted(line + " " * (number < len(lines))) for number, line in enumerate(lines, start=1)]
+    return [f"    {key}: (", *(f"        {part}" for part in parts), "    ),"]
 
 
 def _quoted(text: str) -> str:

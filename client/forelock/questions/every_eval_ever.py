@@ -1,7 +1,7 @@
 """An answer's scores in the format Every Eval Ever: a record for each system, and its rows where the files have them.
 
 Schema 0.3.0. What a record says of the model, the source and the metric is what a record beside the files says; where
-there is none it says what is known, and `unknown` for the rest.
+there is none it says what the rows tell and what else is known, and `unknown` for the rest.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str
         except OSError as error:
             raise FileFault(f"{path.parent}: {error.strerror or 'cannot be written'}") from error
         rows = _rows(reading, system)
-        if rows is not None:
+        if rows is not None and _ids(rows) == {record["evaluation_id"]}:  # whoever reads both compares them
             record["detailed_evaluation_results"] = _detailed(place, rows)
             beside = Path(directory, f"{place}_samples.jsonl")
             files.write_bytes(str(beside), rows)
@@ -111,8 +111,9 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
     source = _record(reading, system)
     results = source.get("evaluation_results")
     entries = results if isinstance(results, list) else []
-    own: Json = next((entry for entry in entries if _is_of(entry, metric)), {})
-    name = system.name
+    told = {} if source else _told(reading, system, metric)
+    own: Json = next((entry for entry in entries if _is_of(entry, metric)), told)
+    name = str(told.get("model_id") or system.name)
     model = {"name": name, "id": name, "additional_details": _unknown()}
     evaluation = str(own.get("evaluation_name") or _task(reading, system))
     kept = {part: source[part] for part in _KEPT if isinstance(source.get(part), dict)}
@@ -143,12 +144,16 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
             "evaluator_relationship": "other",
         },
         "model_info": model,
-        "eval_library": {"name": reading.opened.form, "version": "unknown"},
+        "eval_library": {
+            "name": "unknown" if reading.opened.form == FORM else reading.opened.form,
+            "version": "unknown",
+        },
         **kept,
         "evaluation_results": [result],
     }
-    if isinstance(source.get("evaluation_id"), str):  # its rows name it
-        record["evaluation_id"] = source["evaluation_id"]
+    named = (source or told).get("evaluation_id")
+    if isinstance(named, str):  # its rows name it
+        record["evaluation_id"] = named
     return record
 
 
@@ -223,6 +228,22 @@ def _rows(reading: Reading, system: System) -> bytes | None:
         return lines[0].read_bytes()
     except OSError as error:
         raise FileFault(f"{lines[0]}: {error.strerror or 'cannot be read'}") from error
+
+
+def _told(reading: Reading, system: System, metric: str) -> Json:
+    """What the rows of a metric tell of their run: the first of them, where one run wrote them all."""
+    rows = _rows(reading, system)
+    if rows is None or len(_ids(rows)) != 1:
+        return {}
+    of_metric = (row for row in map(json.loads, rows.splitlines()) if _is_of(row, metric))
+    members = ("evaluation_id", "evaluation_name", "evaluation_result_id", "model_id")
+    first: Json = next(of_metric, {})
+    return {member: first[member] for member in members if isinstance(first.get(member), str)}
+
+
+def _ids(rows: bytes) -> set[Any]:
+    """The evaluations that rows are of."""
+    return {json.loads(line).get("evaluation_id") for line in rows.splitlines() if line.strip()}
 
 
 def _place(record: Json) -> str:
