@@ -90,11 +90,14 @@ def read_text(path: str) -> str:
 
 
 def read_plan(path: str) -> dict[str, Any] | str:
-    """A plan: a JSON object, or Markdown, told by the suffix or else by how the text begins."""
+    """A plan: a JSON object whatever its name, or Markdown, told by the suffix or else by how the text begins."""
     text, suffix = read_text(path), Path(path).suffix.lower()
+    begins = text.lstrip()[:1]
+    if begins == "{":  # no Markdown of a plan begins so, and read as such it would be a plan of gaps
+        return _object(text, path)
     if suffix in MARKDOWN:
         return text
-    if suffix == ".json" or text.lstrip()[:1] in ("{", "["):
+    if suffix == ".json" or begins == "[":
         return _object(text, path)
     if _HEADING.search(text) is None:
         raise FileFault(f"{path}: is neither a JSON object nor Markdown with headings")

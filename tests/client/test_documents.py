@@ -50,6 +50,13 @@ def test_power_takes_a_plan_in_markdown_and_keeps_no_draft(service, command, tmp
     assert service.requests[-1].method == "DELETE"
 
 
+def test_a_plan_in_json_is_one_whatever_its_file_is_called(service, command, tmp_path):
+    (tmp_path / "plan.md").write_text('\n{"title": "a plan"}\n')
+    service.will_answer(201, RECORD, ETag='"1"')
+    assert command("plan", "create", str(tmp_path / "plan.md"))[0] == 0
+    assert service.header("Content-Type") == ["application/json"]
+
+
 @pytest.mark.parametrize("name", ["plan.txt", "plan"])
 def test_what_is_neither_json_nor_markdown_is_no_plan(service, command, tmp_path, name):
     (tmp_path / name).write_text("title: a plan\n")

@@ -124,3 +124,10 @@ def test_plan_new_writes_a_template_and_never_over_a_file(command, tmp_path):
     status, _, said = command("plan", "new", str(path))
     assert status == 2
     assert "is there already" in said
+
+
+def test_plan_new_writes_json_and_under_no_name_that_says_markdown(command, tmp_path):
+    status, _, errors = command("plan", "new", str(tmp_path / "plan.md"), "--template")
+    assert (status, list(tmp_path.iterdir())) == (2, [])
+    assert "the plan is written as JSON; name it" in errors
+    assert "plan.json" in errors

@@ -90,6 +90,11 @@ def _new(steps: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print the plan as well")
 
     def run(options: argparse.Namespace) -> int:
+        file_name = Path(options.file)
+        if file_name.suffix.lower() in files.MARKDOWN:
+            raise FileFault(
+                f"{options.file}: the plan is written as JSON; name it {file_name.with_suffix('.json')}"
+            )
         asks = sys.stdin.isatty() and sys.stderr.isatty() and not options.template
         with _new_file(Path(options.file)) as file:
             plan = wizard.ask() if asks else wizard.TEMPLATE

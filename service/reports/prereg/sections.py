@@ -226,6 +226,12 @@ def endpoint(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Ent
     return True
 
 
+_OF_NO_ENDPOINT = (
+    "this line names no endpoint and the plan has no primary one: describe it under `Primary endpoint`, or write "
+    "`**NAME**: ±2 pp`; it will not be locked"
+)
+
+
 def sesoi(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) -> bool:
     """`±2 pp on binary accuracy`, or `**accuracy**: ±2 pp`."""
     heard = prose.margin(text)
@@ -253,7 +259,9 @@ def sesoi(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry)
     for one in of:
         one.take()
     text.take_each(r"\bSESOI\b")
-    return bool(of or primary)
+    if not of and not primary:
+        draft.notes.add("UNREAD", "sesoi", item.line, _OF_NO_ENDPOINT)
+    return True
 
 
 def _margin(draft: Draft, endpoint: str, margin: dict[str, Any], item: Item) -> bool:

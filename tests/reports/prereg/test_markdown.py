@@ -483,3 +483,15 @@ def test_hostile_files_take_little_time(text: str) -> None:
     before = time.process_time()
     read_plan(text)
     assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize("heading", ["SESOI", "最小关注效应量"])
+def test_a_sesoi_of_no_endpoint_says_what_to_write(heading: str) -> None:
+    _, gaps = parse_plan(f"# A plan\n\n## {heading}\n2 pp\n")
+    (gap,) = [gap for gap in gaps if gap.line == 4]
+    assert (gap.code, gap.path) == ("UNREAD", "sesoi")
+    assert "describe it under `Primary endpoint`" in gap.message
+    _, gaps = parse_plan(
+        f"# A plan\n\n## Primary endpoint\n- **acc**\n  - Kind: `binary`\n\n## {heading}\n2 pp\n"
+    )
+    assert [gap.code for gap in gaps if gap.path == "sesoi.acc"] == ["ASSUMED"]
