@@ -43,6 +43,8 @@ class Row:
     delta: float
     low: float | None
     high: float | None
+    level: float | None = None
+    """Of the interval: told where others have another."""
 
 
 def forest(
@@ -67,7 +69,10 @@ def forest(
     if not drawn:
         return ""
     marks = _ASCII if ascii else _BOXES
-    labels_beside = [_format_row(row, points=points, ascii=ascii) for row in drawn]
+    several = len({row.level for row in drawn}) > 1
+    labels_beside = [
+        _format_row(row, points=points, ascii=ascii) + (_level(row) if several else "") for row in drawn
+    ]
     labels = [_cut(plain(row.label), ascii=ascii) for row in drawn]
     name = max(map(_columns, labels))
     room = max(20, max(60, width) - name - max(map(len, labels_beside)) - 6)
@@ -127,9 +132,13 @@ def _rows(hypothesis: Json) -> Iterator[Row]:
     for name, answer in (hypothesis.get("analyses") or {}).items():
         analysis = (answer or {}).get("analysis") or {}
         ci, delta = analysis.get("ci"), analysis.get("delta")
-        ends = (ci.get("low"), ci.get("high")) if isinstance(ci, Mapping) else (None, None)
+        if not isinstance(ci, Mapping):
+            continue
+        ends = ci.get("low"), ci.get("high")
         if isinstance(delta, int | float) and ends != (None, None):
-            yield Row(f"{hypothesis.get('id')} {name}", delta, *ends)
+            level = ci.get("level")
+            known = level if isinstance(level, int | float) else None
+            yield Row(f"{hypothesis.get('id')} {name}", delta, *ends, known)
 
 
 def _finite(value: float | None) -> bool:
@@ -149,6 +158,10 @@ def _ends(rows: Sequence[Row], sesoi: float | None) -> tuple[float, float]:
 def _format_row(row: Row, *, points: bool, ascii: bool) -> str:
     ends = ("-inf" if ascii else "−∞") if row.low is None else _number(row.low, points)
     return f"{_number(row.delta, points)} [{ends}, {_high(row.high, points, ascii)}]{' pp' if points else ''}"
+
+
+def _level(row: Row) -> str:
+    return "" if row.level is None else f", {100 * row.level:g}%"
 
 
 def _high(value: float | None, points: bool, ascii: bool) -> str:

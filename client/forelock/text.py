@@ -122,8 +122,8 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
     explain = explain or not line
     lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
-        ship = plain((spoken.get("ship") or {}).get(say.language) or "")
-        lines = [hanging(line, f"{name}: ", "    "), *map(_wrapped, filter(None, (rest, ship)))]
+        ship, known = (plain((spoken.get(part) or {}).get(say.language) or "") for part in ("ship", "known"))
+        lines = [hanging(line, f"{name}: ", "    "), *map(_wrapped, filter(None, (rest, ship, known)))]
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
     if say.language != "en":
         sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
@@ -131,11 +131,15 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
         lines += [_wrapped(sentence)] if sentence else []
         lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
     clauses = hypothesis.get("clauses") or ()
+    decided = plain((spoken.get("decided") or {}).get(say.language) or "")
+    lines += [_wrapped(decided)] if decided else []
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
     in_points = any(" pp" in clause["text"] for clause in clauses)
     why = {entry["clause"]: entry["why"] for entry in spoken.get("open_clauses") or ()}
     for clause in clauses:
         seen = observed(clause, say, points=in_points and _is_effect(clause["text"]))
+        if isinstance(clause.get("observed"), Mapping):
+            seen += _level_among(hypothesis.get("analyses") or {}, clause["text"])
         shown_value = say("observed", value=seen)
         if clause.get("unadjusted") is not None:
             before = _number(clause["unadjusted"], False)
@@ -189,6 +193,20 @@ def observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
         low, high = (_number(value.get(end), points) for end in ("low", "high"))
         return f"[{low or say('unbounded')}, {high or say('unbounded')}]"
     return _number(value, points)
+
+
+def _level_among(analyses: Json, clause: str) -> str:
+    """The level of a clause's interval, where a test beside it has another."""
+    levels = {
+        name: ci.get("level")
+        for name, answer in analyses.items()
+        if isinstance(ci := ((answer or {}).get("analysis") or {}).get("ci"), Mapping)
+    }
+    test, _, path = clause.split(" ", 1)[0].partition(".")
+    own = levels.get(test)
+    if path != "ci" or not isinstance(own, int | float) or len(set(levels.values())) < 2:
+        return ""
+    return f", {100 * own:g}%"
 
 
 def _is_effect(clause: str) -> bool:

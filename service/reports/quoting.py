@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+from markupsafe import Markup
+
 _CODE = re.compile("(`{1,2})([^`]+)\\1")
+_WHOLE = Markup('<span class="option">{}</span>')
+_OPTION = re.compile(r"(?<!\S)(--[a-z][a-z-]*)")
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
@@ -14,3 +18,17 @@ def pieces(text: str) -> list[tuple[str, bool]]:
         parts += [(text[at : match.start()], False), (match[2], True)]
         at = match.end()
     return [part for part in [*parts, (text[at:], False)] if part[0]]
+
+
+def marked_up(text: str) -> Markup:
+    """A sentence as HTML, escaped: what stands between backticks as code, no option of a command torn at its dashes."""
+    return Markup("").join(
+        _code(part) if is_code else Markup("{}").format(part) for part, is_code in pieces(text)
+    )
+
+
+def _code(text: str) -> Markup:
+    parts = (
+        (_WHOLE if _OPTION.fullmatch(part) else Markup("{}")).format(part) for part in _OPTION.split(text)
+    )
+    return Markup("<code>{}</code>").format(Markup("").join(parts))

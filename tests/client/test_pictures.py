@@ -86,3 +86,9 @@ def test_a_verdict_is_drawn_from_its_own_numbers() -> None:
 def test_a_stream_tells_whether_it_has_boxes() -> None:
     assert boxes_fit(io.TextIOWrapper(io.BytesIO(), "utf-8"))
     assert not boxes_fit(io.TextIOWrapper(io.BytesIO(), "ascii"))
+
+
+def test_an_interval_says_its_level_beside_others_of_another() -> None:
+    rows = [Row("a", 0.0, -0.01, 0.01, 0.95), Row("b", 0.0, -0.01, 0.01, 0.9), Row("c", 0.0, -0.01, 0.01)]
+    assert [line.rpartition("]")[2] for line in forest(rows).splitlines()[:3]] == [", 95%", ", 90%", ""]
+    assert "95%" not in forest(rows[:1])

@@ -12,8 +12,10 @@ import pytest
 from service.api.examples.made import of_json
 from service.domain.deviations.rules import RULES
 from service.domain.plans.findings import Finding
+from service.domain.verdicts.parts import Span
+from service.domain.verdicts.records import ClauseVerdict
 from service.reports.prereg.text import sentence
-from service.reports.quoting import pieces
+from service.reports.quoting import marked_up, pieces
 from service.reports.verdict import content, words
 from service.reports.verdict.content import DeviationLine, Report
 from service.reports.verdict.html import print_html
@@ -169,6 +171,36 @@ def test_pieces_by_definition() -> None:
     assert pieces("a ` b") == [("a ` b", False)]
     assert "".join(text for text, _ in pieces("x `y` `z")) == "x y `z"
     assert sentence("# `a|b` *c*") == r"\# `a|b` \*c\*"
+
+
+def test_no_option_of_a_command_is_torn_at_its_dashes() -> None:
+    assert marked_up("Add `--checkpoint FILE` <to> both") == (
+        'Add <code><span class="option">--checkpoint</span> FILE</code> &lt;to&gt; both'
+    )
+    assert marked_up("`a--b <c>`") == "<code>a--b &lt;c&gt;</code>"
+
+
+def test_a_p_says_what_it_is_of() -> None:
+    sides = ("two-sided", "greater", "less", "both", None)
+    report = with_tests(*({"p_value": 0.25, "delta": 0.0, "sides": each} for each in sides))
+    told = [row[-1] for row in words.rows_of_tests(report.hypotheses[0], "en")]
+    assert told == [
+        "p = 0.250 (two-sided)", "p = 0.250 (one-sided, for more)", "p = 0.250 (one-sided, for less)",
+        "p = 0.250 (two one-sided tests)", "p = 0.250",
+    ]  # fmt: skip
+
+
+def test_a_clause_says_the_level_of_its_interval_beside_tests_of_another() -> None:
+    interval = {"low": -0.03, "high": 0.05, "level": 0.95, "method": "percentile"}
+    narrow = {**interval, "level": 0.9}
+    report = with_tests({"id": "t", "ci": interval, "delta": 0.01}, {"id": "eq", "ci": narrow, "delta": 0.01})
+    clause = ClauseVerdict(
+        text="t.ci excludes 0", observed=Span(low=-0.03, high=0.05), threshold=0.0, holds=False, reason=None
+    )
+    judged = report.hypotheses[0].model_copy(update={"clauses": (clause,)})
+    assert words.clause_rows(judged, "en")[0][1].endswith("], 95%")
+    alone = judged.model_copy(update={"tests": judged.tests[:1]})
+    assert words.clause_rows(alone, "en")[0][1].endswith("]")
 
 
 def with_tests(*tests: dict[str, Any]) -> Report:

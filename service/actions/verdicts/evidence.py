@@ -41,7 +41,7 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
             standing=standings(session, record),
             powers=powers,
             verdict=verdict,
-            sentences=() if verdict is None else sentences(record.plan, verdict, powers),
+            sentences=() if verdict is None else sentences(record.plan, verdict, powers, record.lint or ()),
         )
     )
 
@@ -53,7 +53,7 @@ def marks(session: Session, record: Preregistration) -> tuple[Words, ...]:
 
 def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tuple[HypothesisSentences, ...]:
     """The outcomes of a verdict in both languages, with their notes."""
-    return sentences(record.plan, verdict, _powers(session, record))
+    return sentences(record.plan, verdict, _powers(session, record), record.lint or ())
 
 
 def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:

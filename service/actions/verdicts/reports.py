@@ -49,6 +49,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
         happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
+        last_result_after=record.last_result_after(),
     )
 
 

@@ -10,10 +10,10 @@ from service.domain.notes.since_lock import COUNTED, since_lock
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import Verdict
 from service.store.ledger import ledger
-from service.words import Message
+from service.words import Value
 
 
-def since_lock_of(session: Session, record: Preregistration, verdict: Verdict) -> Message:
+def since_lock_of(session: Session, record: Preregistration, verdict: Verdict) -> Value:
     """The sentence of a judged record. Reach it through a record that was read in its project."""
     counts = Counter(entry.receipt.kind for entry in ledger.entries(session, record.id, *COUNTED))
-    return since_lock(counts, len(verdict.voided_batches))
+    return since_lock(counts, len(verdict.voided_batches), record.last_result_after())

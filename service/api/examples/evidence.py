@@ -27,8 +27,11 @@ SENTENCES: dict[str, Any] = {
     "locked_at": "2027-01-04T09:00:00Z",
     "since_lock": {
         "en": "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
-        "service before the verdict; no results were struck.",
-        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
+        "service before the verdict; no results were struck; the last planned result came in 3 days after the lock. "
+        "Not shown: that the runs were made after the lock.",
+        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废；"
+        "最后一项计划内结果在锁定后 3 天到达。"
+        "未表明：运行本身是在锁定之后进行的。",
     },
     "hypotheses": [
         {
@@ -40,10 +43,15 @@ SENTENCES: dict[str, Any] = {
             },
             "open": {"en": "Not shown: that they are equal.", "zh": "未表明：两组相同。"},
             "ship": {
-                "en": "Safe to ship? This record does not say: no hypothesis claims that C3 is no worse than C1 in "
-                "accuracy.",
-                "zh": "能否放心上线？本记录没有回答：没有假设主张 C3 在 accuracy 上不比 C1 差。",
+                "en": "Safe to ship? Not shown: the equivalence test beside the rule does not tell.",
+                "zh": "能否放心上线？未表明：规则之外的等价检验没有得出结论。",
             },
+            "known": {
+                "en": "Known at the lock: with a true difference of 2 pp (the SESOI) the rule had a chance of 0.28 to "
+                "0.41 to hold.",
+                "zh": "锁定时已知：若真实差异为 2 个百分点（SESOI），规则成立的机会为 0.28 至 0.41。",
+            },
+            "decided": {"en": "", "zh": ""},
             "sentences": {
                 "en": "H1a is not supported: the rule `delta >= 2.0 pp` is false (`delta >= 2.0 pp` does not hold). C3 "
                 "minus C1 in accuracy on longmemeval is +0.40 pp (n = 500). This does not show that the arms are "

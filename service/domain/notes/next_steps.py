@@ -192,6 +192,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         alpha=f"{alpha:.3g}",
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(spread),
+        unlike=message("notes.unlike", seen=_seen(verdict, facts)) if verdict.delta else "",
     )
 
 
@@ -202,10 +203,7 @@ def _describe_repetition(
     bounds = bounds_of(verdict)
     if not bounds or verdict.delta is None:
         return
-    delta = amount(verdict.delta, facts)
-    seen = message("notes.observed", amount=delta)
-    if count := verdict.excluded.filled:
-        seen = message("notes.with_filled", amount=delta, count=count)
+    seen = _seen(verdict, facts)
     size = needed(bounds, spread, verdict.delta)
     if size is not None:
         words = _size(plan, verdict, spread, _refine(plan, verdict, spread, size))
@@ -213,6 +211,14 @@ def _describe_repetition(
     else:
         ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
         yield message(f"notes.never_holds{ending}", seen=seen)
+
+
+def _seen(verdict: HypothesisVerdict, facts: Facts) -> Message:
+    """The difference that was observed, in words."""
+    delta = amount(verdict.delta, facts)
+    if count := verdict.excluded.filled:
+        return message("notes.with_filled", amount=delta, count=count)
+    return message("notes.observed", amount=delta)
 
 
 def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> int:

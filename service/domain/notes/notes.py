@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
+from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.notes.next_steps import TARGET, next_step
 from service.domain.notes.said import (
     AnswerWords,
@@ -19,6 +20,7 @@ from service.domain.notes.said import (
     open_clauses,
 )
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
+from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.power.records import RulePower
 from service.domain.rules.settings import Setting, resolve
@@ -54,6 +56,14 @@ class HypothesisSentences(Record):
         Words(en="", zh=""),
         description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
     )
+    known: Words = Field(
+        Words(en="", zh=""),
+        description="What lint knew of it at the lock that a reader of the first lines needs.",
+    )
+    decided: Words = Field(
+        Words(en="", zh=""),
+        description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
+    )
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
@@ -65,18 +75,24 @@ class HypothesisSentences(Record):
 
 
 def sentences(
-    plan: Plan, verdict: Verdict, powers: Mapping[str, RulePower]
+    plan: Plan, verdict: Verdict, powers: Mapping[str, RulePower], findings: Sequence[Finding] = ()
 ) -> tuple[HypothesisSentences, ...]:
-    """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis."""
+    """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis, `findings` of its lock."""
     resolved = resolve(plan)
     return tuple(
-        _sentences(resolved.require(hypothesis.id), hypothesis, verdict.marks, powers.get(hypothesis.id))
+        _sentences(
+            resolved.require(hypothesis.id), hypothesis, verdict.marks, powers.get(hypothesis.id), findings
+        )
         for hypothesis in verdict.hypotheses
     )
 
 
 def _sentences(
-    setting: Setting, verdict: HypothesisVerdict, marks: Sequence[Mark], power: RulePower | None
+    setting: Setting,
+    verdict: HypothesisVerdict,
+    marks: Sequence[Mark],
+    power: RulePower | None,
+    findings: Sequence[Finding],
 ) -> HypothesisSentences:
     plan = setting.plan
     note, first = winners_curse(plan, verdict, power), headline(setting, verdict)
@@ -86,6 +102,8 @@ def _sentences(
         headline=in_words(first.line),
         open=in_words(first.open),
         ship=in_words(first.ship),
+        known=in_words(known_at_lock(plan, verdict, findings)),
+        decided=in_words(first.decided),
         sentences=Words(en=verdict.sentence, zh=sentence(setting, verdict, marks, "zh")),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),

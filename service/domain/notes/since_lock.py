@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
 from service.domain.ledger import Kind
-from service.words import Message, listed, message
+from service.words import Listed, Message, listed, message
 
 COUNTED: tuple[Kind, ...] = (
     "plan_amended",
@@ -20,18 +21,34 @@ ALWAYS: tuple[Kind, ...] = ("plan_amended", "deviation", "unblinding")
 """Of these it is also said that there are none."""
 
 
-def since_lock(counts: Mapping[Kind, int], struck: int) -> Message:
-    """The sentence, of a judged record.
+def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> Listed:
+    """What happened, of a judged record, and what nobody can know of the time of its runs.
 
     Args:
         counts: how many entries of each kind the ledger has of the record.
         struck: how many batches were struck.
+        last: how long after the lock the last planned result came in; None where one did not.
+            Of what was closed early nothing is said of it.
 
     Example:
         Of nothing: "Since the lock: the plan was not amended; no deviation was filed; no outcomes were
-        opened in the service before the verdict; no results were struck."
+        opened in the service before the verdict; no results were struck. Not shown: that the runs were made after
+        the lock."
     """
-    return message("notes.since_lock", what=listed(_parts(counts, struck), "lists.semicolon"))
+    parts = [*_parts(counts, struck)]
+    if last is not None and not counts.get("close"):
+        parts.append(message("notes.since_last_result", delay=_delay(last)))
+    what = message("notes.since_lock", what=listed(parts, "lists.semicolon"))
+    return listed([what, message("notes.not_when_run")], "lists.sentences")
+
+
+def _delay(time: timedelta) -> Message:
+    """A span of time in its largest unit, rounded down."""
+    seconds = max(0, int(time.total_seconds()))
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)):
+        if seconds >= size:
+            return message(f"notes.{unit}", n=seconds // size)
+    return message("notes.less_than_a_second")
 
 
 def _parts(counts: Mapping[Kind, int], struck: int) -> Iterator[Message]:

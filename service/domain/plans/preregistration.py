@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Literal
 
@@ -105,6 +105,12 @@ class Preregistration(Record):
             f"preregistration {self.id} is {self.state}, and {action} needs one that is "
             f"{' or '.join(states)}; allowed now: {allowed}"
         )
+
+    def last_result_after(self) -> timedelta | None:
+        """How long after the lock the last planned result came in; None where it did not, or there was no lock."""
+        if self.locked_at is None or self.complete_at is None:
+            return None
+        return self.complete_at - self.locked_at
 
     def overdue(self, today: date) -> bool:
         """True when the day by which results are expected has passed and they are not all in; changes no state."""

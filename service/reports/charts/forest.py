@@ -77,8 +77,10 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     ends = [row[key] for row in rows for key in ("low", "delta", "high")]
     sesoi = panel.sesoi
     low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
+    levels = len({row.get("level") for row in rows}) > 1
     data = [
-        _draw_row(row, name, panel.unit, (low, high)) for row, name in zip(rows, _names(rows), strict=True)
+        _draw_row(row, name, panel.unit, (low, high), leveled=levels)
+        for row, name in zip(rows, _names(rows), strict=True)
     ]
     names = [datum["row"] for datum in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
@@ -160,15 +162,19 @@ def _names(rows: Sequence[Row]) -> list[str]:
     return names
 
 
-def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float]) -> Row:
-    """A row with where its line begins and ends: an open end runs to the edge of the picture."""
+def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float], *, leveled: bool) -> Row:
+    """A row with where its line begins and ends: an open end runs to the edge of the picture.
+
+    Where rows have several levels (`leveled`), each says its own.
+    """
+    level = f", {100 * row['level']:g}%" if leveled and row.get("level") is not None else ""
     low, high = row["low"], row["high"]
     return {
         **row,
         "row": name,
         "from": domain[0] if low is None else low,
         "to": domain[1] if high is None else high,
-        "told": f"{unit.amount(row['delta'])} {unit.interval(low, high)}",
+        "told": f"{unit.amount(row['delta'])} {unit.interval(low, high)}{level}",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from pydantic import AwareDatetime, Field
 
@@ -74,6 +74,10 @@ class TestFound(Record):
     delta: float | None
     ci: Interval | None
     p_value: float | None
+    sides: str | None = Field(
+        None,
+        description="What p is of: `two-sided`, `greater`, `less`, or `both` of two one-sided tests; null: not said.",
+    )
     p_bound: str | None = Field(description="Where p lies below what can be computed, such as `< 1e-300`.")
     statistics: dict[str, float] = Field(description="Such as `t` and `df`.")
     effects: dict[str, float] = Field(description="Such as `cohens_d`.")
@@ -105,6 +109,14 @@ class HypothesisReport(Record):
     ship: Words = Field(
         Words(en="", zh=""),
         description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
+    )
+    known: Words = Field(
+        Words(en="", zh=""),
+        description="What lint knew of it at the lock that a reader of the first lines needs.",
+    )
+    decided: Words = Field(
+        Words(en="", zh=""),
+        description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
     )
     sentences: Words
     next: Words
@@ -234,6 +246,7 @@ def report_of(
     findings: Sequence[Finding] = (),
     consequences: Consequences | None,
     happened: Sequence[tuple[Receipt, AwareDatetime]],
+    last_result_after: timedelta | None = None,
 ) -> Report:
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
     words = {reading.hypothesis: reading for reading in sentences}
@@ -249,7 +262,11 @@ def report_of(
         multiplicity=verdict.multiplicity,
         marks=card.marks,
         since_lock=in_words(
-            since_lock(Counter(receipt.kind for receipt, _at in happened), len(verdict.voided_batches))
+            since_lock(
+                Counter(receipt.kind for receipt, _at in happened),
+                len(verdict.voided_batches),
+                last_result_after,
+            )
         ),
         hypotheses=tuple(
             _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
@@ -327,6 +344,8 @@ def _hypothesis(
         headline=only if sentences is None else sentences.headline,
         open=Words(en="", zh="") if sentences is None else sentences.open,
         ship=Words(en="", zh="") if sentences is None else sentences.ship,
+        known=Words(en="", zh="") if sentences is None else sentences.known,
+        decided=Words(en="", zh="") if sentences is None else sentences.decided,
         sentences=only if sentences is None else sentences.sentences,
         next=Words(en="", zh="") if sentences is None else sentences.next,
         arms=tuple(arms),
@@ -350,6 +369,7 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
             delta=analysis.number("estimate" if "tasks" in analysis else "delta"),
             ci=_interval(analysis.member("ci")),
             p_value=analysis.number("p_value"),
+            sides="both" if "p_lower" in analysis else analysis.text("alternative"),
             p_bound=analysis.text("bounds", "p_value"),
             statistics=_numbers(analysis, STATISTICS),
             effects=_numbers(analysis, EFFECTS),

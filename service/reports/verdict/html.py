@@ -7,7 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from service.reports.quoting import pieces
+from service.reports.quoting import marked_up
 from service.reports.verdict import words
 from service.reports.verdict.content import Report
 from service.words import Language, punctuation
@@ -21,15 +21,7 @@ _TEMPLATES = Environment(
 )
 
 
-def _quoted(text: str) -> Markup:
-    """Escape the text, and set what stands between backticks as code."""
-    return Markup().join(  # each piece is escaped by the markup that it is put into
-        Markup("<code>{}</code>").format(part) if is_code else Markup("{}").format(part)
-        for part, is_code in pieces(text)
-    )
-
-
-_TEMPLATES.filters["quoted"] = _quoted
+_TEMPLATES.filters["quoted"] = marked_up
 
 
 def template(name: str) -> Template:

@@ -128,12 +128,12 @@ def print_latex(report: Report, language: Language = "en") -> str:
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, and what was not shown."""
-    line, rest, ship = (
+    line, rest, ship, known = (
         words.zh if language == "zh" else words.en
-        for words in (hypothesis.headline, hypothesis.open, hypothesis.ship)
+        for words in (hypothesis.headline, hypothesis.open, hypothesis.ship, hypothesis.known)
     )
     yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_sentence(line)}}}\\\\"
-    yield from (_sentence(sentences((rest, ship), language)), "")
+    yield from (_sentence(sentences((rest, ship, known), language)), "")
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:

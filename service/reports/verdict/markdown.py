@@ -58,6 +58,8 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
         yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
     if hypothesis.ship.en:
         yield sentence(hypothesis.ship.zh if language == "zh" else hypothesis.ship.en)
+    if hypothesis.known.en:
+        yield sentence(hypothesis.known.zh if language == "zh" else hypothesis.known.en)
     if hypothesis.next.en:
         yield sentence(hypothesis.next.zh if language == "zh" else hypothesis.next.en)
 
@@ -82,6 +84,8 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
         yield _table(("", say("interval", language), say("method", language)), rows)
     yield f"### {say('clauses', language)}"
     yield f"{say('rule', language)}{colon(language)}{code(hypothesis.rule)}"
+    if hypothesis.decided.en:
+        yield sentence(hypothesis.decided.zh if language == "zh" else hypothesis.decided.en)
     yield _table(
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
         clause_rows(hypothesis, language),

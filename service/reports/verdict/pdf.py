@@ -68,7 +68,8 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
                 "open": in_pieces(_of(hypothesis.open, language)),
                 "after": [
-                    in_pieces(_of(words, language)) for words in (hypothesis.ship, hypothesis.next) if words.en
+                    in_pieces(_of(words, language)) for words in (hypothesis.ship, hypothesis.known, hypothesis.next)
+                    if words.en
                 ],
             }
             for hypothesis in report.hypotheses
@@ -142,6 +143,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "said": [in_pieces(f"`{test.id}` {_of(test.says, language)}") for test in hypothesis.tests],
         },
         "rule": hypothesis.rule,
+        "decided": in_pieces(_of(hypothesis.decided, language)),
         "clauses": {
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
             "rows": clause_rows(hypothesis, language),

@@ -124,9 +124,12 @@ def span(
     return f"[{ends[0]}, {ends[1]}]"
 
 
-def p_of(test: TestFound) -> str:
-    """`p = 0.033`; nothing where there is none."""
-    return "" if test.p_value is None else p_text(test.p_value, test.p_bound)
+def p_of(test: TestFound, language: Language) -> str:
+    """`p = 0.033 (two-sided)`; nothing where there is none."""
+    if test.p_value is None:
+        return ""
+    p, key = p_text(test.p_value, test.p_bound), f"sides_{(test.sides or '').replace('-', '_')}"
+    return p + in_parentheses(say(key, language), language) if key in templates(language, "reports") else p
 
 
 def statistics_of(test: TestFound, language: Language) -> str:
@@ -134,7 +137,7 @@ def statistics_of(test: TestFound, language: Language) -> str:
     parts = [f"{estimate_word(estimate.name, language)} = {estimate.value:.4g}" for estimate in test.estimates
              if estimate.name not in test.effects]  # fmt: skip
     parts += [f"{name} = {value:.4g}" for name, value in test.statistics.items()]
-    parts += [p_of(test)] if test.p_value is not None else []
+    parts += [p_of(test, language)] if test.p_value is not None else []
     parts += [f"{say(name, language)} = {value:.3g}" for name, value in test.effects.items()]
     return pause(language).join(parts)
 
@@ -171,9 +174,9 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
             )
             made = "" if test.ci is None else _interval_method(test.ci)
             own.insert(0, (name, value(test.delta, binary=binary, signed=True), ends, made))
-        rows += [(*row, p_of(test) if at == 0 else "") for at, row in enumerate(own)]
+        rows += [(*row, p_of(test, language) if at == 0 else "") for at, row in enumerate(own)]
         if not own:
-            rows.append((name, say("undefined", language), "", "", p_of(test)))
+            rows.append((name, say("undefined", language), "", "", p_of(test, language)))
     return rows
 
 
@@ -184,7 +187,8 @@ def _interval_method(ci: Interval) -> str:
 def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
     """Every clause; those on another endpoint are in its own unit."""
     units = {test.id: is_binary(hypothesis, test) for test in hypothesis.tests}
-    return [
+    levels = {f"{test.id}.ci": test.ci.level for test in hypothesis.tests if test.ci is not None}
+    rows = [
         clause_row(
             clause,
             binary=units.get(clause.text.split(".")[0], hypothesis.binary),
@@ -193,6 +197,20 @@ def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[
         )
         for clause in hypothesis.clauses
     ]
+    if len(set(levels.values())) < 2:
+        return rows
+    return [_say_level(row, clause, levels) for row, clause in zip(rows, hypothesis.clauses, strict=True)]
+
+
+def _say_level(
+    row: tuple[str, str, str, str], clause: ClauseVerdict, levels: Mapping[str, float]
+) -> tuple[str, str, str, str]:
+    """The row of a clause about an interval with its level, beside tests whose intervals have another."""
+    level = levels.get(clause.text.split(" ", 1)[0])
+    if level is None or not isinstance(clause.observed, Span):
+        return row
+    text, seen, threshold, truth = row
+    return text, f"{seen}, {level_text(level)}", threshold, truth
 
 
 def clause_row(

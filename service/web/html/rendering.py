@@ -17,7 +17,7 @@ from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
-from service.reports.quoting import pieces
+from service.reports.quoting import marked_up
 from service.web.html.speech import COOKIE, Say, language_of, translated
 from service.words import LANGUAGES
 
@@ -57,15 +57,7 @@ _TEMPLATES = Environment(
 )
 
 
-def _quoted(text: str) -> Markup:
-    """Escape the text, and set what stands between backticks as code."""
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if is_code else Markup("{}").format(part)
-        for part, is_code in pieces(text)
-    )
-
-
-_TEMPLATES.filters["quoted"] = _quoted
+_TEMPLATES.filters["quoted"] = marked_up
 
 
 def drawn_here(svg: bytes) -> Markup:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.notes.next_steps import next_step
 from service.domain.notes.said import answers_in_words
+from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Claim, Hypothesis
+from service.domain.rules.answers import Answer
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within, clauses
@@ -21,6 +24,7 @@ from service.domain.verdicts.words.headline import Figure, Headline, headline
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
+from service.stats.shared.declaring.sentences import level_text
 from service.web.html.speech import Say
 from service.web.preregistrations.strips import Strip, strips_of, strips_of_record
 from service.web.preregistrations.views import (
@@ -29,7 +33,7 @@ from service.web.preregistrations.views import (
     HypothesisView,
     JudgedView,
 )
-from service.words import text_of
+from service.words import Value, text_of
 
 OUTCOMES = {
     "supported": "pages.outcome_supported",
@@ -53,7 +57,11 @@ Unit = Literal["pp", "%", ""]
 
 
 def hypotheses_view(
-    plan: Plan, judged: Mapping[str, HypothesisVerdict], marks: Sequence[Mark], say: Say
+    plan: Plan,
+    judged: Mapping[str, HypothesisVerdict],
+    marks: Sequence[Mark],
+    say: Say,
+    findings: Sequence[Finding] = (),
 ) -> tuple[HypothesisView, ...]:
     """Every hypothesis of a plan; the intervals of those that are judged lie on one scale where they can."""
     resolved, hypotheses = resolve(plan), plan.hypotheses or ()
@@ -66,7 +74,15 @@ def hypotheses_view(
             statement=planned.statement,
             comparison=_comparison(planned, say),
             rule=judged[planned.id].rule if planned.id in judged else canonical(planned.rule),
-            judged=_judged(settings[planned.id], judged[planned.id], firsts[planned.id], strip, marks, say)
+            judged=_judged(
+                settings[planned.id],
+                judged[planned.id],
+                firsts[planned.id],
+                strip,
+                marks,
+                say,
+                known_at_lock(plan, judged[planned.id], findings),
+            )
             if planned.id in judged
             else None,
         )
@@ -104,6 +120,7 @@ def _judged(
     strip: Strip | None,
     marks: Sequence[Mark],
     say: Say,
+    known: Value,
 ) -> JudgedView:
     plan, text = setting.plan, judged.sentence
     if say.language == "zh":
@@ -117,6 +134,7 @@ def _judged(
         if clause.field.path[0] in EFFECT_FIELDS
         and plan.reads(clause.field.test or "", judged.endpoint) == judged.endpoint
     }
+    levels = _levels(judged)
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
     return JudgedView(
@@ -125,6 +143,8 @@ def _judged(
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
         ship=text_of(first.ship, say.language),
+        known=text_of(known, say.language),
+        decided=text_of(first.decided, say.language),
         strip=strip,
         slice_strips=tuple(strips_of([*_slice_figures(judged)])),
         sentence=text,
@@ -134,7 +154,7 @@ def _judged(
         + (say("pages.n_left_out", n=left_out) if left_out else "")
         + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
         clauses=tuple(
-            _clause(clause, say, unit if clause.text in effects else "") for clause in judged.clauses
+            _clause(clause, say, unit if clause.text in effects else "", levels) for clause in judged.clauses
         ),
         analyses=tuple(_analyses(judged, say)),
     )
@@ -151,11 +171,24 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
             yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
 
 
-def _clause(clause: ClauseVerdict, say: Say, unit: Unit) -> ClauseView:
+def _levels(judged: HypothesisVerdict) -> dict[str, float]:
+    """By field the level of every interval, where tests of a hypothesis have several; else none."""
+    known = {
+        f"{test}.ci": interval.level
+        for test in judged.analyses
+        if (interval := Answer.of(judged.analyses, test).analysis.interval("ci")) is not None
+        and interval.level is not None
+    }
+    return known if len(set(known.values())) > 1 else {}
+
+
+def _clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:
+    level = levels.get(clause.text.split(" ", 1)[0]) if isinstance(clause.observed, Span) else None
     before = None if clause.unadjusted is None else _number(clause.unadjusted, "")
     return ClauseView(
         text=clause.text,
         observed=_observed(clause.observed, say, unit)
+        + ("" if level is None else f", {level_text(level)}")
         + ("" if before is None else say("pages.number_unadjusted", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],

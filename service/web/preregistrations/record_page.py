@@ -131,7 +131,7 @@ def page_of_record(
         erasure=sealed.erasure,
         links=elsewhere,
         arms=namings.plan_of(session, record).arm_cards or (),
-        since_lock=None if verdict is None else since_lock_of(session, record, verdict),
+        since_lock="" if verdict is None else since_lock_of(session, record, verdict),
         say=say,
     )
 

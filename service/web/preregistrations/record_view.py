@@ -29,7 +29,7 @@ from service.web.preregistrations.views import (
     Page,
     Progress,
 )
-from service.words import Message
+from service.words import Value, text_of
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -86,7 +86,7 @@ def page_of(
     erasure: Erasure | None = None,
     links: Sequence[Link] = (),
     arms: Sequence[ArmCard] = (),
-    since_lock: Message | None = None,
+    since_lock: Value = "",
     say: Say = ENGLISH,
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed.
@@ -106,12 +106,12 @@ def page_of(
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
         arms=tuple((card.id, card.line()) for card in arms or plan.arm_cards or () if card.line()),
-        hypotheses=hypotheses_view(plan, judged, marks, say),
+        hypotheses=hypotheses_view(plan, judged, marks, say, record.lint or ()),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
         warnings=said_once(plan, (finding for finding in record.lint or () if finding.severity == "warning")),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
-        since_lock="" if since_lock is None else since_lock.text(say.language),
+        since_lock=text_of(since_lock, say.language),
         voided=()
         if verdict is None
         else tuple((batch.batch, batch.reason) for batch in verdict.voided_batches),

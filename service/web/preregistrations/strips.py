@@ -40,6 +40,8 @@ class Strip:
     band: tuple[float, float] | None
     """The smallest effect of interest on both sides; None where there is none."""
     ticks: tuple[Tick, ...] = ()
+    level: float | None = None
+    """Of the interval."""
 
 
 def strips_of_record(figures: Sequence[Figure | None]) -> list[Strip | None]:
@@ -139,4 +141,5 @@ def _strip(figure: Figure, place: Callable[[float], float]) -> Strip:
         open_high=figure.high is None,
         against=place(figure.against),
         band=None if band is None else (place(band[0]), place(band[1])),
+        level=figure.level,
     )

@@ -44,6 +44,10 @@ class JudgedView:
     """What was not shown; empty where nothing is to be said."""
     ship: str
     """Whether it is safe to ship, as far as this can say; empty of a claim about one arm."""
+    known: str
+    """What lint knew of it at the lock; empty where it warned of nothing."""
+    decided: str
+    """What made the outcome beside a rule that does not hold; else empty."""
     strip: Strip | None
     """The interval of the headline as a picture; None where it has none."""
     slice_strips: tuple[Strip | None, ...]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import pytest
+
 from service.domain.notes.since_lock import COUNTED, since_lock
 
 
 def test_that_nothing_happened_is_said() -> None:
     assert since_lock({}, 0).text("en") == (
         "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
-        "service before the verdict; no results were struck."
+        "service before the verdict; no results were struck. Not shown: that the runs were made after the lock."
     )
 
 
@@ -17,8 +21,27 @@ def test_everything_that_happened_is_counted() -> None:
     assert since_lock(counts, 2).text("en") == (
         "Since the lock: the plan was amended 1 time; 2 arms were named; 3 deviations were filed; outcomes were opened "
         "4 times before the verdict; collecting was closed early; the record was withdrawn; 2 batches of results were "
-        "struck."
+        "struck. Not shown: that the runs were made after the lock."
     )
     chinese = since_lock(counts, 2).text("zh")
     assert chinese.startswith("锁定之后：")
     assert all(str(count) in chinese for count in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("last", "delay"),
+    [
+        (timedelta(milliseconds=400), "less than a second"),
+        (timedelta(seconds=1), "1 second"),
+        (timedelta(minutes=59, seconds=59), "59 minutes"),
+        (timedelta(hours=1), "1 hour"),
+        (timedelta(days=3, hours=5), "3 days"),
+    ],
+)
+def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
+    assert f"the last planned result came in {delay} after the lock." in since_lock({}, 0, last).text("en")
+    assert "最后一项计划内结果" in since_lock({}, 0, last).text("zh")
+
+
+def test_of_what_was_closed_early_no_last_result_is_told() -> None:
+    assert "last planned" not in since_lock({"close": 1}, 0, timedelta(hours=1)).text("en")

@@ -87,6 +87,16 @@ def test_a_forest_plot_holds_the_intervals_and_marks_open_ends() -> None:
     assert bounded["told"].endswith("∞]")
 
 
+def test_an_interval_says_its_level_where_others_have_another() -> None:
+    (row,) = rows_of({"a": analysis("mcnemar")})
+    both = forest([Panel("x", Unit(True), None, (row, {**row, "label": "b", "level": 0.9}))])["data"][
+        "values"
+    ]
+    assert [datum["told"].rpartition("]")[2] for datum in both] == [", 95%", ", 90%"]
+    (alone,) = forest([Panel("x", Unit(True), None, (row,))])["data"]["values"]
+    assert alone["told"].endswith("]")
+
+
 def test_rows_of_the_same_name_stay_apart_and_many_are_cut() -> None:
     (row,) = rows_of({"a": analysis("mcnemar")})
     spec = forest([Panel("x", Unit(True), None, (row,) * (MOST_INTERVALS + 1))])

@@ -17,11 +17,13 @@ from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of
+from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import (
     amount,
+    both_ways,
     coverage,
     difference,
+    percentage,
     points,
     score,
     times,
@@ -50,6 +52,8 @@ class Figure:
     sesoi: float | None
     unit: Literal["pp", "%", ""] = ""
     """What the line counts in: percentage points, per cent of one arm's items, or units of a score."""
+    level: float | None = None
+    """Of the interval; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Headline:
     """What was not shown, as a sentence; empty where the line says all."""
     ship: Value = ""
     """Whether it is safe to ship, as far as this can say; empty of a claim about one arm."""
+    decided: Value = ""
+    """What made the outcome, where that is a test beside a rule that does not hold; else empty."""
     figure: Figure | None = None
     """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
 
@@ -69,7 +75,7 @@ class Headline:
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
-    return Headline(words.line(), words.open(), words.ship(), words.figure())
+    return Headline(words.line(), words.open(), words.ship(), words.decided(), words.figure())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,15 @@ class _Words:
 
     def _margin(self) -> Value | None:
         """The margin that was shown, or that the claim asks for; None where there are several."""
+        size = self._margin_size()
+        return (
+            None
+            if size is None
+            else difference(size, *self.facts.apart, binary=self.facts.binary, signed=False)
+        )
+
+    def _margin_size(self) -> float | None:
+        """That margin in the unit of the endpoint."""
         facts, size = self.facts, None
         if facts.decided and facts.fallback is not None:
             size = facts.fallback.margin
@@ -134,7 +149,7 @@ class _Words:
             # What the claim is held against.
             margin = Target.of(self.setting).margin
             size = None if margin is None else float(margin)
-        return None if size is None else difference(size, *facts.apart, binary=facts.binary, signed=False)
+        return size
 
     def _scope(self) -> Value:
         """Endpoint and population, where the plan's hypotheses differ in them."""
@@ -205,7 +220,7 @@ class _Words:
             return None
         percent: Literal["pp", "%"] = "pp" if verdict.reference is None else "%"
         unit = percent if self.facts.binary else ""
-        return Figure(value, low, high, read.reference or 0.0, read.sesoi, unit)
+        return Figure(value, low, high, read.reference or 0.0, read.sesoi, unit, self._shown()[1])
 
     def _label(self, effect: TestedEffect | None) -> Value:
         if effect is None:
@@ -218,12 +233,16 @@ class _Words:
         low, high = self._ends()
         if low is None and high is None:
             return ""
-        level = coverage(self._shown()[1])
+        return self._in_parentheses(low, high, self._shown()[1])
+
+    def _in_parentheses(self, low: float | None, high: float | None, level: float | None) -> Message:
+        """An interval behind what it is of: at least one end is there."""
+        at = coverage(level)
         if high is None:
-            return message("headlines.ci_from", level=level, low=amount(low, self.facts))
+            return message("headlines.ci_from", level=at, low=amount(low, self.facts))
         if low is None:
-            return message("headlines.ci_to", level=level, high=amount(high, self.facts))
-        return message("headlines.ci", level=level, span=self._span(low, high))
+            return message("headlines.ci_to", level=at, high=amount(high, self.facts))
+        return message("headlines.ci", level=at, span=self._span(low, high))
 
     def _ends(self) -> tuple[float | None, float | None]:
         """The ends of the interval that are there."""
@@ -237,14 +256,21 @@ class _Words:
         An equivalence by a test of its own rests on that test's interval, of 90 % where alpha is 5 %: the one that the
         rule names is wider and may hold the margin, so that beside it the line would seem to contradict itself.
         """
-        fallback, read = self.facts.fallback, self.read
-        decided = self.verdict.outcome == "equivalent" and self.facts.decided
-        # Filled in the harder way, the test's numbers are of other differences than the estimate.
-        same = fallback is not None and fallback.way is None and self._effect_read() is None
-        if decided and same and fallback is not None and fallback.ci is not None:
-            level = None if fallback.alpha is None else 1 - 2 * fallback.alpha
-            return Ends(fallback.ci.low, fallback.ci.high), level
+        own, read = self._interval_that_decided(), self.read
+        if own is not None:
+            return own
         return (Ends(None, None), None) if read is None else (read.ends, read.level)
+
+    def _interval_that_decided(self) -> tuple[Ends, float | None] | None:
+        """That of an equivalence test beside a false rule, with its level; None where the rule decided."""
+        fallback = self.facts.fallback
+        if self.verdict.outcome != "equivalent" or not self.facts.decided or fallback is None:
+            return None
+        # Filled in the harder way, the test's numbers are of other differences than the estimate.
+        if fallback.ci is None or fallback.way is not None or self._effect_read() is not None:
+            return None
+        level = None if fallback.alpha is None else 1 - 2 * fallback.alpha
+        return Ends(fallback.ci.low, fallback.ci.high), level
 
     def _span(self, low: float, high: float) -> Message:
         """Both ends with one unit."""
@@ -276,7 +302,48 @@ class _Words:
         behind = None
         if self._way() == "behind" and low is not None and high is not None:
             behind = self._span(low, high)
-        return shipping(self.setting, self.verdict, margin=self._margin(), about=self._about(), behind=behind)
+        return shipping(
+            self.setting,
+            self.verdict,
+            margin=self._margin(),
+            about=self._about(),
+            behind=behind,
+            worst=self._worst(),
+            beside=fallback_case(self.facts),
+        )
+
+    def _worst(self) -> Value:
+        """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
+        (low, high), size = self._ends(), self._margin_size()
+        worst = low if self.facts.good > 0 else high
+        # A test may rule out what the interval beside it, of another level, does not.
+        if (
+            worst is None
+            or size is None
+            or self._effect_read() is not None
+            or self.facts.good * worst <= -size
+        ):
+            return ""
+        level = self._shown()[1]
+        if self.facts.good > 0:
+            return self._in_parentheses(low, None, level)
+        return self._in_parentheses(None, high, level)
+
+    def decided(self) -> Value:
+        """What made an equivalence beside a rule that does not hold."""
+        fallback = self.facts.fallback
+        if self.verdict.outcome != "equivalent" or not self.facts.decided or fallback is None:
+            return ""
+        if fallback.margin is None or fallback.alpha is None:
+            return ""
+        own = self._interval_that_decided() is not None
+        return message(
+            "headlines.decided",
+            test=fallback.test,
+            margin=both_ways(fallback.margin, self.facts),
+            alpha=f"{fallback.alpha:g}",
+            interval=self._interval() if own else "",
+        )
 
     def _undecided(self) -> Listed:
         """The clauses that are unknown, those of one reason together."""
@@ -305,14 +372,33 @@ class _Words:
             return message("headlines.open_equal")
         whole = self.read is not None and self.read.reading not in ("positive", "negative")
         key = "open_equal_between" if whole else "open_between"
-        return message(f"headlines.{key}", span=self._span(low, high))
+        return message(f"headlines.{key}", span=self._span(low, high), at=self._at(self._shown()[1]))
+
+    def _at(self, level: float | None) -> Value:
+        """At which level, behind what an interval leaves open."""
+        return "" if level is None else message("headlines.at_level", level=percentage(level))
 
     def _open_difference(self) -> Message:
         """Of an equivalence: the differences that it leaves, the worst of them among these."""
         low, high = self._ends()
         if low is None or high is None:
             return message("headlines.open_no_difference")
-        return message("headlines.open_no_difference_between", span=self._span(low, high))
+        return message(
+            "headlines.open_no_difference_between",
+            span=self._span(low, high),
+            at=self._at(self._shown()[1]),
+            beyond=self._beyond(),
+        )
+
+    def _beyond(self) -> Value:
+        """That the rule's interval reaches beyond the margin, where that of the test that decided does not."""
+        read, size = self.read, self._margin_size()
+        if self._interval_that_decided() is None or read is None or size is None or read.level is None:
+            return ""
+        low, high = read.ends.low, read.ends.high
+        if low is None or high is None or max(-low, high) < size or math.isinf(high - low):
+            return ""
+        return message("headlines.beyond_margin", level=percentage(read.level), span=self._span(low, high))
 
     def _open_better(self) -> Message:
         reading = None if self.read is None else self.read.reading

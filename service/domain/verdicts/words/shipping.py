@@ -15,7 +15,14 @@ ASKS = ("non_inferiority", "equivalence")
 
 
 def shipping(
-    setting: Setting, verdict: HypothesisVerdict, *, margin: Value | None, about: Value, behind: Value | None
+    setting: Setting,
+    verdict: HypothesisVerdict,
+    *,
+    margin: Value | None,
+    about: Value,
+    behind: Value | None,
+    worst: Value,
+    beside: str | None,
 ) -> Value:
     """What a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
 
@@ -23,6 +30,8 @@ def shipping(
         margin: the one that was shown, or that the claim asks for; None where there are several.
         about: what the claim is about, where that is not the means.
         behind: the interval, where all of it lies on the worse side.
+        worst: how much worse the candidate may be by the interval of the line, in parentheses; empty where unknown.
+        beside: what there is to say of an equivalence test beside a false rule (`fallback_case`).
 
     Example:
         A superiority claim that does not hold, beside no other: "Safe to ship? This record does not say: no hypothesis
@@ -38,8 +47,12 @@ def shipping(
         "endpoint": verdict.endpoint,
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
+        "worst": worst,
+        "hypothesis": verdict.id,
     }
     asks = verdict.claim in ASKS
+    if beside == "decided":
+        return message(f"headlines.ship_equivalent{_lost(verdict)}", **values)
     if verdict.outcome == "equivalent" or (verdict.outcome == "supported" and asks):
         return message(f"headlines.ship_no_worse{_lost(verdict)}", **values)
     if verdict.outcome == "supported":
@@ -53,7 +66,9 @@ def shipping(
         return message(
             "headlines.ship_elsewhere", hypotheses=listed(others, "lists.comma"), count=len(others)
         )
-    return message("headlines.ship_unasked", **values)
+    if setting.hypothesis.equivalence is None:
+        return message("headlines.ship_unasked", **values)
+    return message(f"headlines.ship_{'unclaimed' if beside is None else 'untold'}", **values)
 
 
 def _lost(verdict: HypothesisVerdict) -> str:

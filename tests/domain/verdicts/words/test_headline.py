@@ -52,13 +52,13 @@ def lines(changes: dict[str, Any], results: Any) -> Headline:
             {},
             binary(500, 200, 30, 20),
             "C2 did not beat C1: +2.00 pp (95% CI -0.80 to +4.90 pp), rule not met",
-            "Not shown: that they are equal; differences from -0.80 to +4.90 pp stay open.",
+            "Not shown: that they are equal; differences from -0.80 to +4.90 pp stay open at 95%.",
         ),
         (
             {},
             binary(500, 200, 10, 40),
             "C2 did not beat C1 but fell behind: -6.00 pp (95% CI -8.94 to -3.37 pp), rule not met",
-            "Still possible: differences from -8.94 to -3.37 pp.",
+            "Still possible at 95%: differences from -8.94 to -3.37 pp.",
         ),
         (
             {"hypotheses.0.rule": "delta >= 2.0 pp and m.ci excludes 0"},
@@ -71,20 +71,20 @@ def lines(changes: dict[str, Any], results: Any) -> Headline:
             binary(2000, 1500, 5, 5),
             "C2 did not beat C1 and is equivalent to it within 2.00 pp: 0.00 pp (90% CI -0.29 to +0.29 pp), "
             "rule not met",
-            "Not shown: that there is no difference at all; differences from -0.29 to +0.29 pp stay open.",
+            "Not shown: that there is no difference at all; differences from -0.29 to +0.29 pp stay open at 90%.",
         ),
         (
             BY_RULE,
             binary(2000, 1500, 5, 5),
             "C2 and C1 are equivalent within 2.00 pp: 0.00 pp (95% CI -0.36 to +0.36 pp), rule met",
-            "Not shown: that there is no difference at all; differences from -0.36 to +0.36 pp stay open.",
+            "Not shown: that there is no difference at all; differences from -0.36 to +0.36 pp stay open at 95%.",
         ),
         (
             BY_RULE,
             binary(500, 200, 30, 20),
             "C2 and C1 were not shown to be equivalent within 2.00 pp: +2.00 pp (95% CI -0.80 to +4.90 pp), "
             "rule not met",
-            "Not shown: that they are equal; differences from -0.80 to +4.90 pp stay open.",
+            "Not shown: that they are equal; differences from -0.80 to +4.90 pp stay open at 95%.",
         ),
         (
             MINIMUM,
@@ -133,7 +133,31 @@ def test_chinese_says_the_same() -> None:
         first.line.text("zh")
         == "未能表明 C2 优于 C1：+2.00 个百分点（95% 置信区间 -0.80 至 +4.90 个百分点），规则不成立"
     )
-    assert text_of(first.open, "zh") == "未表明：两组相同；-0.80 至 +4.90 个百分点的差异仍有可能。"
+    assert (
+        text_of(first.open, "zh") == "未表明：两组相同；按 95% 区间，-0.80 至 +4.90 个百分点的差异仍有可能。"
+    )
+
+
+def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
+    """The test reads 90 %, the rule 95 %: where the latter holds the margin, nobody is to find that out below."""
+    first = lines(EQUIVALENCE, outcomes(*binary(1000, 400, 60, 60)))
+    assert first.line.text("en").endswith("0.00 pp (90% CI -1.82 to +1.82 pp), rule not met")
+    assert text_of(first.open, "en") == (
+        "Not shown: that there is no difference at all; differences from -1.82 to +1.82 pp stay open at 90%. The 95% "
+        "interval that the rule reads is wider, from -2.17 to +2.17 pp, and reaches beyond the margin."
+    )
+    assert "越出了界限" in text_of(first.open, "zh")
+    assert text_of(first.decided, "en") == (
+        "The rule does not hold. What makes this equivalent is a test beside it, `eq`: differences beyond ±2.00 pp are "
+        "rejected at alpha = 0.05 (90% CI -1.82 to +1.82 pp)."
+    )
+    assert first.figure is not None
+    assert first.figure.level == pytest.approx(0.9)
+
+
+def test_what_the_rule_decided_needs_no_word_of_another_test() -> None:
+    assert lines(BY_RULE, outcomes(*binary(2000, 1500, 5, 5))).decided == ""
+    assert lines({}, outcomes(*binary(500, 200, 30, 20))).decided == ""
 
 
 def test_a_margin_that_was_not_shown_is_not_said() -> None:

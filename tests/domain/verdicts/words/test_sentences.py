@@ -392,7 +392,7 @@ def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference
     judged_plan, verdict, found = said(EQUIVALENCE, outcomes(*binary(500, 200, 30, 20)))
     size = int(
         re.findall(
-            r"to show differences within ±2\.00 pp at alpha = 0\.05, a new plan of about ([\d,]+)",
+            r"a new plan of about ([\d,]+) .*would show the arms equivalent within ±2\.00 pp at alpha = 0\.05",
             found.next.en,
             re.IGNORECASE,
         )[0].replace(",", "")

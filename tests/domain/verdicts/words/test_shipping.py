@@ -37,18 +37,25 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             {},
             (500, 200, 30, 20),
-            "This record does not say: no hypothesis claims that C2 is no worse than C1 in accuracy.",
+            "This record does not say: no hypothesis claims that C2 is no worse than C1 in accuracy, and H1 names no "
+            "equivalence test, which could tell.",
         ),
         ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
         (
             EQUIVALENCE,
             (4000, 2000, 20, 20),
-            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out.",
+            "As far as accuracy goes: the equivalence test beside the rule rules out worse than C1 by 2.00 pp or more "
+            "(90% CI from -0.27 pp on).",
+        ),
+        (
+            EQUIVALENCE,
+            (500, 200, 30, 20),
+            "Not shown: the equivalence test beside the rule does not tell.",
         ),
         (
             NO_WORSE,
             (4000, 2000, 20, 20),
-            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out.",
+            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI from -0.32 pp on).",
         ),
         (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
         (BY_RULE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),

@@ -1,0 +1,55 @@
+"""What lint knew of a hypothesis when its plan was locked, in one sentence beside the outcome.
+
+A reader of the first lines meets it there, and not a screen below: that the rule had little chance to hold, or that an
+interval tends to be too short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from service.domain.plans.findings import Finding, name_at
+from service.domain.plans.plan import Plan
+from service.domain.verdicts.records import HypothesisVerdict
+from service.words import Message, Value, listed, message, read
+
+
+def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Finding]) -> Value:
+    """The sentence; empty where lint warned of nothing that concerns this hypothesis or its population.
+
+    Args:
+        findings: what lint said at the lock. Advice other than on power is left to the list of warnings.
+
+    Example:
+        "Known at the lock: with a true difference of 2 pp (the SESOI) the rule had a chance of 0.066 to 0.2 to hold."
+    """
+    concerned = [
+        finding
+        for finding in findings
+        if finding.severity == "warning" and name_at(plan, finding.path) in (judged.id, judged.population)
+    ]
+    parts = [*_told(concerned)]
+    return message("notes.known", parts=listed(parts, "lists.semicolon")) if parts else ""
+
+
+def _told(findings: Sequence[Finding]) -> Iterator[Message]:
+    """What can be said shortly; of other warnings that the lock asked about, their codes."""
+    codes: list[str] = []
+    for finding in findings:
+        known = read("findings", finding.message)
+        key = "" if known is None else known.code.partition(".")[2]
+        if known is not None and key.startswith("low_power"):
+            values = known.values
+            if values.get("high", values["low"]) == values["low"]:
+                yield message("notes.known_low_power", truth=values["truth"], low=values["low"])
+            else:
+                yield message(
+                    "notes.known_low_power_range",
+                    truth=values["truth"], low=values["low"], high=values["high"],
+                )  # fmt: skip
+        elif known is not None and key == "uneven_clusters":
+            yield message("notes.known_uneven_clusters", n=known.values["n"])
+        elif finding.asks and finding.code not in codes:
+            codes.append(finding.code)
+    if codes:
+        yield message("notes.known_codes", codes=listed(codes, "lists.comma"))

@@ -1,0 +1,49 @@
+"""What lint knew at the lock stands beside the outcome, of those whom it concerns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.domain.notes.known_at_lock import known_at_lock
+from service.domain.plans.findings import Finding, error, warning
+from service.words import message, text_of
+from tests.domain.sample import binary, outcomes, plan, verdict_of
+
+UNEVEN = message(
+    "findings.uneven_clusters", n=134, variation="1.52", some=30, uneven=0.5
+).text("en")  # fmt: skip
+LOW = (
+    "with a true difference of 2 pp (the SESOI) the rule would hold with a chance from 0.066 (30% of items discordant) "
+    "to 0.2 (5% of items discordant), below 0.8: state `assumptions` to narrow this; plan more items, or accept that "
+    "the rule will often miss it"
+)
+
+
+def known(*findings: Finding, language: Any = "en") -> str:
+    judged = verdict_of({}, outcomes(*binary(500, 200, 30, 20))).hypotheses[0]
+    return text_of(known_at_lock(plan(), judged, findings), language)
+
+
+def test_little_power_and_short_intervals_are_told_beside_the_outcome() -> None:
+    findings = (
+        warning("LOW_POWER", "hypotheses[0].rule", LOW),
+        warning("CAUTION", "populations[0].clusters", UNEVEN),
+    )
+    assert known(*findings) == (
+        "Known at the lock: with a true difference of 2 pp (the SESOI) the rule had a chance of 0.066 to 0.2 to hold; "
+        "intervals over 134 clusters as uneven as these tend to be too short."
+    )
+    assert known(*findings, language="zh").startswith("锁定时已知：")
+
+
+def test_of_other_warnings_that_the_lock_asked_about_the_code_is_told() -> None:
+    assert known(warning("LEVEL_EXCEEDED", "hypotheses[0].rule", "of another release")) == (
+        "Known at the lock: LEVEL_EXCEEDED, told among the warnings."
+    )
+
+
+def test_what_concerns_others_or_is_advice_is_not_repeated() -> None:
+    assert known() == ""
+    assert known(warning("LEVEL_EXCEEDED", "hypotheses[7].rule", "elsewhere")) == ""
+    assert known(warning("SIZE_NOT_TESTED", "hypotheses[0].rule", "advice")) == ""
+    assert known(error("LEVEL_EXCEEDED", "hypotheses[0].rule", "no warning")) == ""
