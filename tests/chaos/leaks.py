@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.leaks [--calls N] [--seed S]`: databases that differ in outcomes alone answer alike.
+"""`python -m tests.chaos.leaks [--calls N] [--seed S] [--bucket]`: worlds that differ in outcomes alone answer alike.
 
 Records are locked once, and the database is copied twice. The same calls then go to all three, to every operation of
 the OpenAPI document and to what is read without a key, with the outcomes of the first in the second too and others in
@@ -46,6 +46,7 @@ from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project, bearer
 from tests.chaos import hostile
 from tests.chaos.blind_plans import DAY, N, blind_plans
+from tests.chaos.buckets import Bucket, bucket
 from tests.chaos.differences import Difference, Found
 from tests.chaos.ending import ENOUGH, end_on, told
 from tests.every_route import OPERATIONS, PICTURES, Operation, content
@@ -79,8 +80,10 @@ OF_ONE_RECORD = 6
 class World:
     """One of the three: a service on its database, and what was drawn in it so far."""
 
-    def __init__(self, directory: Path, url: str, headers: dict[str, str], outcomes: int) -> None:
-        settings = Settings(data_dir=directory, database_url=url, key_cache_seconds=0, artefacts="directory")
+    def __init__(
+        self, directory: Path, url: str, headers: dict[str, str], outcomes: int, artefacts: str = "directory"
+    ) -> None:
+        settings = Settings(data_dir=directory, database_url=url, key_cache_seconds=0, artefacts=artefacts)
         self.outcomes = outcomes
         self.database = Database(url)
         self.app = create_app(settings, self.database, Keyring.load(directory / "keys"))
@@ -378,8 +381,9 @@ def _locked(world: World) -> list[Locked]:
 class Origin:
     """Records that are locked once, and copies of their database, however many are asked for."""
 
-    def __init__(self, database: str, stack: ExitStack) -> None:
-        self._stack = stack
+    def __init__(self, database: str, stack: ExitStack, files: Bucket | None = None) -> None:
+        """`files` keeps what is imported, in place of the data directories."""
+        self._stack, self._files = stack, files
         self._directory = self._new_directory()
         Keyring.create(self._directory / "keys")
         self._server: Postgres | None = None
@@ -413,34 +417,39 @@ class Origin:
     def _copy(self, stack: ExitStack, outcomes: int) -> World:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
         shutil.copytree(self._directory, directory, dirs_exist_ok=True)
+        place = "directory" if self._files is None else self._files.place()
         if self._server is None:
-            return World(directory, f"sqlite:///{directory / 'forelock.db'}", self._headers, outcomes)
+            return World(directory, f"sqlite:///{directory / 'forelock.db'}", self._headers, outcomes, place)
         name = self._server.create(self._name)
         stack.callback(self._server.drop, name)
-        return World(directory, self._server.url(name), self._headers, outcomes)
+        return World(directory, self._server.url(name), self._headers, outcomes, place)
 
     def _new_directory(self) -> Path:
         return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fll")))
 
 
 @contextmanager
-def origin(database: str) -> Iterator[Origin]:
+def origin(database: str, files: Bucket | None = None) -> Iterator[Origin]:
     """Locked records on a database of that kind, while nothing is written beside requests."""
     held = housekeeping.EVERY_SECONDS, housekeeping.READS_SECONDS, housekeeping.SIGN_SECONDS
     # times of last uses would come and go, and so would counts of reads and checkpoints
     housekeeping.EVERY_SECONDS = housekeeping.READS_SECONDS = housekeeping.SIGN_SECONDS = 1e9
     try:
         with ExitStack() as stack:
-            yield Origin(database, stack)
+            yield Origin(database, stack, files)
     finally:
         housekeeping.EVERY_SECONDS, housekeeping.READS_SECONDS, housekeeping.SIGN_SECONDS = held
 
 
-def run(database: str, calls: int, seed: int) -> Found:
-    """One comparison."""
+def run(database: str, calls: int, seed: int, *, in_bucket: bool = False) -> Found:
+    """One comparison; `in_bucket`: of services that keep imported files in a bucket, and of what lies there."""
     found, began = Found(database), time.monotonic()
-    with origin(database) as locked, locked.three() as worlds:
-        Comparison(found, worlds, locked.records, seed).run(calls)
+    with ExitStack() as stack:
+        files = stack.enter_context(bucket()) if in_bucket else None
+        locked = stack.enter_context(origin(database, files))
+        Comparison(found, stack.enter_context(locked.three()), locked.records, seed).run(calls)
+        if files is not None:
+            found.differences += files.differences(("item_id", "accuracy"), found.calls)
     found.seconds = time.monotonic() - began
     return found
 
@@ -462,11 +471,12 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=8_000, help="on each database")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--database", choices=DATABASES, help="one only")
+    parser.add_argument("--bucket", action="store_true", help="keep imported files in a bucket")
     asked = parser.parse_args()
     end_on(signal.SIGTERM)
     failed = False
     for name in [asked.database] if asked.database else DATABASES:
-        found = run(name, asked.calls, asked.seed)
+        found = run(name, asked.calls, asked.seed, in_bucket=asked.bucket)
         failed = told(found, found.differences, 30) or failed
     return int(failed)
 

@@ -48,6 +48,13 @@ def test_databases_that_differ_in_outcomes_answer_alike_to_every_operation(datab
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
+def test_a_bucket_tells_no_outcome_either() -> None:
+    found = leaks.run("SQLite", 2000, seed=5, in_bucket=True)
+    assert found.differences == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("database", fuzz.DATABASES)
 def test_no_request_brings_down_a_route_or_shows_another_projects_data(database: str) -> None:
     found = fuzz.run(database, 3000, seed=2)

@@ -94,6 +94,15 @@ def test_rows_of_several_runs_are_not_written_beside_a_record_of_one(shell, runs
     assert [path.suffix for path in Path("out").rglob("*") if path.is_file()] == [".json"]
 
 
+def test_model_of_another_script_stands_in_the_place_that_its_name_says(shell, runs):
+    rows = Path(runs[0], "baseline_samples.jsonl")
+    rows.write_text(rows.read_text().replace("acme/baseline", "组织/模型é"))
+    Path(runs[0], "baseline.json").unlink()
+    assert shell("score", runs[0], "--metric", "acc", "--every-eval-ever", "out")[0] == 0
+    (path,) = written("out")
+    assert path.parent == Path("out/data/products_choice/组织/模型é")
+
+
 def test_score_writes_its_interval(shell, runs):
     answer = json.loads(shell("score", runs[1], "--metric", "acc", "--json", "--every-eval-ever", "out")[1])
     ((record,),) = [written("out").values()]

@@ -261,6 +261,15 @@ def submission(folder, **documents):
     return {item: value for (item, _, _), (value, _, _) in rows_of.items()}
 
 
+@pytest.mark.parametrize("predictions", ["a-1", None, 1, [], {}, [{"instance_id": "a-2"}], {"a-2": {}}])
+def test_predictions_that_lack_what_was_resolved_are_not_those_of_the_submission(tmp_path, predictions):
+    """Whoever cuts them short would leave what was resolved, and so a score of 100 %."""
+    results = {"resolved": ["a-1"], "no_generation": []}
+    with pytest.raises(ForelockError, match="predictions"):
+        submission(tmp_path, preds=predictions, results=results)
+    assert submission(tmp_path, preds={"a-1": {}, "a-2": {}}, results=results) == {"a-1": 1.0, "a-2": 0.0}
+
+
 def test_details_of_a_submission_tell_every_instance_and_the_results_beside_them_no_other(tmp_path):
     details = {"a-1": {"resolved": True, "cost": 0.5, "api_calls": 3}, "a-2": {"resolved": False}}
     only = {"per_instance_details": details}
@@ -268,7 +277,7 @@ def test_details_of_a_submission_tell_every_instance_and_the_results_beside_them
     results = {"resolved": ["a-1"], "no_generation": ["a-3"]}
     assert submission(tmp_path, **only, results=results) == {"a-1": 1.0, "a-2": 0.0, "a-3": 0.0}
     for resolved in ([], ["a-1", "a-2"], ["a-1", "a-9"]):
-        with pytest.raises(ForelockError, match="differ on whether"):
+        with pytest.raises(ForelockError, match="differ on what is resolved"):
             submission(tmp_path, **only, results={"resolved": resolved})
     for told in ({}, {"resolved": None}, {"resolved": "yes"}, 1):
         with pytest.raises(ForelockError, match="does not say"):

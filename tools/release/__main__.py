@@ -38,6 +38,10 @@ def main() -> int:
                     print(f"skipped: no Python {version} is here to try it on", file=sys.stderr)
                 else:
                     try_out(ROOT, first, python, Path(place, version))
+                    print(
+                        f"Python {version}: installed; verify, gate and serve answer without the checkout",
+                        file=sys.stderr,
+                    )
         except Failed as failure:
             print(f"./do release: {failure}", file=sys.stderr)
             return 1

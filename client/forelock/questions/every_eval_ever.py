@@ -23,7 +23,10 @@ Json = dict[str, Any]
 FORM, SCHEMA = "every_eval_ever", "0.3.0"
 _MOST = 64 << 20
 """Bytes of a record that is looked into for what it says of its run."""
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_ODD = re.compile(r"[^\w.-]+")
+"""Characters of a name that no path has there; letters of every script stay, since a model is looked up by its path."""
+_LONGEST = 60
+"""Characters of a part of a path, so that it has less than 255 bytes in every script."""
 _KEPT = ("source_metadata", "model_info", "eval_library", "generation_config")
 _CORRECT = " is_correct"
 
@@ -251,7 +254,9 @@ def _place(record: Json) -> str:
     digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
     evaluation = str(record["evaluation_results"][0]["evaluation_name"])
     developer, _, model = str(record["model_info"]["id"]).rpartition("/")
-    named = [_PLAIN.sub("_", part).strip("._")[:80] or "unknown" for part in (evaluation, developer, model)]
+    named = [
+        _ODD.sub("_", part).strip("._")[:_LONGEST] or "unknown" for part in (evaluation, developer, model)
+    ]
     return "/".join(["data", *named, str(uuid.UUID(bytes=digest[:16], version=4))])
 
 

@@ -59,13 +59,11 @@ class SweBenchSubmission(Reader):
             lines = [loads(line, f"line {number}") for number, line in files.lines(names[0])]
             return _texts([mapping(line).get("instance_id") for line in lines], "predictions")
         predictions = loads(files.read(names[0]), "predictions")
-        listed = isinstance(predictions, list)
-        ids = (
-            [mapping(result).get("instance_id") for result in predictions]
-            if listed
-            else list(mapping(predictions))
-        )
-        return _texts(ids, "predictions")
+        if isinstance(predictions, dict):
+            return list(predictions)
+        if not isinstance(predictions, list):
+            raise unreadable("", "the predictions are neither a list nor an object by instance")
+        return _texts([mapping(result).get("instance_id") for result in predictions], "predictions")
 
     def samples(self) -> Iterator[Sample]:
         """Every instance that any list, the details or the predictions name."""
@@ -83,13 +81,18 @@ class SweBenchSubmission(Reader):
                 f"send all_preds.jsonl (or preds.json, or {_DETAILS}) beside it",
             )
         details = self._details or {}
+        if self._details is None and resolved.difference(self._submitted or ()):
+            raise unreadable(
+                "",
+                "the results have an instance that is resolved and was not submitted: send the predictions of this "
+                "submission, whole",
+            )
         for instance in dict.fromkeys((*details, *(self._submitted or ()), *lacking, *sorted(resolved))):
             told = instance in resolved if self._details is None else details.get(instance, False)
-            if self._report and told != (instance in resolved):
+            if self._report and told != (instance in resolved):  # which one would tell what it came to
                 raise unreadable(
                     "",
-                    f"results.json and {_DETAILS} differ on whether '{printable(instance)}' is resolved: send the one "
-                    "that is right",
+                    f"results.json and {_DETAILS} differ on what is resolved: send the one that is right",
                 )
             lacks = lacking.get(instance)
             yield Sample(
