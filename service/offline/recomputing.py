@@ -23,8 +23,9 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Inputs, judge
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.validity import Code, Mark
 from service.errors import ForelockError
@@ -118,24 +119,25 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
     outcomes = Outcomes.empty(plan, closed=opened.closed)
     for batch in opened.batches():
         outcomes.place(_place_rows(batch))
-    inputs = Inputs(plan=plan, manifests=manifests, outcomes=outcomes, **_begun_with(recorded))
+    marks, begun_with = _begun_with(recorded)
+    inputs = Inputs(rows=Rows(resolve(plan), manifests, outcomes, marks), **begun_with)
     return judge(inputs).model_dump_json()
 
 
-def _begun_with(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """What judging takes from the verdict itself.
+def _begun_with(recorded: Mapping[str, Any]) -> tuple[tuple[Mark, ...], dict[str, Any]]:
+    """What judging takes from the verdict itself: its marks, and fields of `Inputs`.
 
     Raises:
         Broken: it is no verdict's. No release explains that: else whoever alters an outcome would spoil its date too.
     """
     try:
-        return {
+        # what the log says of them was compared before; times and runs are on record in the verdict alone
+        marks = tuple(_mark(mark) for mark in recorded.get("marks") or ())
+        return marks, {
             "preregistration_id": recorded["preregistration_id"],
             "plan_sha256": recorded["plan_sha256"],
             "voided": tuple(VoidedBatch.model_validate(struck) for struck in recorded["voided_batches"]),
             "judged_at": datetime.fromisoformat(recorded["judged_at"]),
-            # what the log says of them was compared before; times and runs are on record in the verdict alone
-            "marks": tuple(_mark(mark) for mark in recorded.get("marks") or ()),
         }
     except (ValidationError, KeyError, ValueError, TypeError, AttributeError):
         raise Broken(

@@ -35,10 +35,10 @@ def test_what_is_opened_is_what_was_posted(world: World) -> None:
     found = open_(world, world.complete())
     arms = {
         arm: cell.values[:, 0].tolist()
-        for (_population, arm, _endpoint), cell in found.outcomes.cells.items()
+        for (_population, arm, _endpoint), cell in found.rows.outcomes.cells.items()
     }
     assert arms == {"A": BASELINE, "B": CANDIDATE}
-    assert "1." not in repr(found.outcomes), "its repr tells no outcome"
+    assert "1." not in repr(found.rows.outcomes), "its repr tells no outcome"
 
 
 def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> None:

@@ -84,9 +84,7 @@ def of_report() -> dict[str, Any]:
         Inputs(
             preregistration_id="9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
             plan_sha256=rows.plan.sha256(),
-            plan=rows.plan,
-            manifests=rows.manifests,
-            outcomes=rows.outcomes,
+            rows=rows,
             voided=(),
             judged_at=_AT,
         )

@@ -18,9 +18,11 @@ from service.domain.plans.manifest import Manifest, ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power import hypothesis_numbers, rule_power
 from service.domain.recent import Recent
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Inputs, judge
-from service.domain.verdicts.outcomes import Cell, Outcomes
+from service.domain.verdicts.outcomes import Cell, Outcomes, Rows
 from service.domain.verdicts.records import Verdict
+from service.domain.verdicts.validity import Mark
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
@@ -177,10 +179,12 @@ def judged(
     return judge(inputs_of(plan, items, results, **extra))
 
 
-def inputs_of(plan: Plan, items: Mapping[str, Manifest], results: Outcomes, **extra: Any) -> Inputs:
+def inputs_of(
+    plan: Plan, items: Mapping[str, Manifest], results: Outcomes, marks: tuple[Mark, ...] = (), **extra: Any
+) -> Inputs:
     """What a verdict on these results is computed from."""
     return Inputs(**{
-        "preregistration_id": "p1", "plan_sha256": plan.sha256(), "plan": plan, "manifests": items, "outcomes": results,
+        "preregistration_id": "p1", "plan_sha256": plan.sha256(), "rows": Rows(resolve(plan), items, results, marks),
         "voided": (), "judged_at": NOW, **extra,
     })  # fmt: skip
 

@@ -26,8 +26,9 @@ from service.app import create_app
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.judge import Inputs, judge
-from service.domain.verdicts.outcomes import Outcomes
+from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.keyring.keyring import Keyring
 from service.offline.recomputing import recompute
 from service.operation.starting import signer_of
@@ -242,9 +243,7 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         inputs = Inputs(
             prereg_id,
             record.plan_sha256 or "",
-            record.plan,
-            manifests_of(session, record),
-            outcomes,
+            Rows(resolve(record.plan), manifests_of(session, record), outcomes),
             (),
             record.judged_at or record.created_at,
         )

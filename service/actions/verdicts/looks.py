@@ -8,7 +8,7 @@ the ledger, so that every look is on record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy.orm import Session
@@ -16,18 +16,15 @@ from sqlalchemy.orm import Session
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, taken
 from service.actions.results.results import enqueue
-from service.actions.verdicts.opening import open_outcomes, unwrap_plan_key
+from service.actions.verdicts.opening import open_sealed_rows
 from service.domain.moment import Moment
-from service.domain.plans.manifest import Manifest
-from service.domain.plans.plan import GroupSequential, Plan
+from service.domain.plans.plan import GroupSequential
 from service.domain.plans.preregistration import Preregistration
-from service.domain.rules.settings import resolve
 from service.domain.verdicts import stopping
-from service.domain.verdicts.outcomes import Outcomes, Rows
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
-from service.store.plans.populations import manifests_of
 from service.store.projects import audit
 
 Decision = Literal["continue", "stop"]
@@ -38,9 +35,7 @@ class Inputs:
     """What a look is computed from; picklable. Its repr tells no outcome."""
 
     preregistration_id: str
-    plan: Plan
-    manifests: Mapping[str, Manifest] = field(repr=False)
-    outcomes: Outcomes
+    rows: Rows
     first_look: int
     """The first planned look that was not taken; 0 for a plan that may be read at any time."""
     voids: int
@@ -58,15 +53,15 @@ class LookResult:
 
 def inputs(session: Session, record: Preregistration, *, seal_private: bytes) -> Inputs:
     """Open what is in. Only the runner holds `seal_private`."""
-    outcomes, voided = open_outcomes(session, record, unwrap_plan_key(session, record, seal_private))
+    rows, voided = open_sealed_rows(session, record, seal_private)
     planned = isinstance(record.plan.stopping, GroupSequential)
     first = len(taken(session, record)) + 1 if planned else 0
-    return Inputs(record.id, record.plan, manifests_of(session, record), outcomes, first, len(voided))
+    return Inputs(record.id, rows, first, len(voided))
 
 
 def compute(inputs: Inputs) -> LookResult:
     """Take the looks that are due until one says stop, or read what is in: runs in a worker process."""
-    plan, rows = inputs.plan, Rows(resolve(inputs.plan), inputs.manifests, inputs.outcomes)
+    plan, rows = inputs.rows.plan, inputs.rows
     units = stopping.units_in(plan, rows.manifests, stopping.everywhere(rows.outcomes))
     if inputs.first_look == 0:
         reading = stopping.read(rows, units)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy.orm import Session
 
 from service.actions.results import endings
@@ -28,10 +30,16 @@ def unwrap_plan_key(session: Session, record: Preregistration, seal_private: byt
     return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
 
 
-def open_outcomes(
+def open_sealed_rows(
+    session: Session, record: Preregistration, seal_private: bytes
+) -> tuple[Rows, tuple[VoidedBatch, ...]]:
+    """What is in of a record without a verdict, and the batches that do not count. Only the runner holds the key."""
+    return _open(session, record, unwrap_plan_key(session, record, seal_private))
+
+
+def _open(
     session: Session, record: Preregistration, plan_private: bytes
-) -> tuple[Outcomes, tuple[VoidedBatch, ...]]:
-    """What is in of a locked plan, in the open, and the batches that do not count."""
+) -> tuple[Rows, tuple[VoidedBatch, ...]]:
     outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
     # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
     # that was not struck on record.
@@ -41,7 +49,7 @@ def open_outcomes(
         else:
             placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
             outcomes.place(placed)
-    return outcomes, tuple(voided)
+    return Rows(resolve(record.plan), manifests_of(session, record), outcomes), tuple(voided)
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:
@@ -53,7 +61,6 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     private, total = plan_keys.released(session, record.id), expected_total(record.plan)
     if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
-    outcomes, _voided = open_outcomes(session, record, private)
+    rows, _voided = _open(session, record, private)
     verdict = verdicts.get(session, record.project_id, record.id)
-    marks = () if verdict is None else verdict.marks
-    return up_to_stop(Rows(resolve(record.plan), manifests_of(session, record), outcomes, marks))[0]
+    return up_to_stop(rows if verdict is None else replace(rows, marks=verdict.marks))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.verdicts import validity
-from service.actions.verdicts.opening import open_outcomes, unwrap_plan_key
+from service.actions.verdicts.opening import open_sealed_rows, unwrap_plan_key
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
@@ -20,7 +21,6 @@ from service.domain.verdicts.stopping import is_sequential
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.plans.populations import manifests_of
 from service.store.projects import audit
 from service.store.verdicts import verdicts
 
@@ -31,19 +31,11 @@ def inputs(
     """Open a complete plan's rows. Only the runner holds `seal_private`."""
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
-    outcomes, voided = open_outcomes(session, record, unwrap_plan_key(session, record, seal_private))
+    rows, voided = open_sealed_rows(session, record, seal_private)
     if not _is_stopped(session, record):
-        outcomes.require_complete()
-    return Inputs(
-        preregistration_id=prereg_id,
-        plan_sha256=record.plan_sha256 or "",
-        plan=record.plan,
-        manifests=manifests_of(session, record),
-        outcomes=outcomes,
-        voided=voided,
-        judged_at=now,
-        marks=validity.marks(session, record, outcomes.observed),
-    )
+        rows.outcomes.require_complete()
+    marks = validity.marks(session, record, rows.outcomes.observed)
+    return Inputs(prereg_id, record.plan_sha256 or "", replace(rows, marks=marks), voided, now)
 
 
 def _is_stopped(session: Session, record: Preregistration) -> bool:

@@ -6,7 +6,7 @@ by `and`, such a rule is an intersection-union test: each part at the full level
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -125,6 +125,10 @@ class ResolvedPlan:
     plan: Plan
     _known: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
     """What was asked for. Who words one hypothesis of many asks for that one, and each is looked up once."""
+
+    def __reduce__(self) -> tuple[Callable[[Plan], ResolvedPlan], tuple[Plan]]:
+        """In another process names are looked up there: in its own register of tests."""
+        return resolve, (self.plan,)
 
     @property
     def settings(self) -> tuple[Setting, ...]:

@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from service.domain.decision.evidence import largest_p
 from service.domain.decision.family import Family
 from service.domain.rules.answers import Answer
 from service.domain.rules.claims.margins import fallback_is_wider
@@ -23,10 +22,11 @@ def place_in_family(
     evidence: ObservedEvidence, corrected: Family, holm: Family, signs: SharedSigns | None
 ) -> FamilyP | None:
     """How a hypothesis stands under the plan's policy, and under Holm's, which every verdict tells; None outside it."""
-    hypothesis, column = evidence.setting.hypothesis.id, largest_p(evidence)
+    hypothesis = evidence.setting.hypothesis.id
     if hypothesis not in holm.names:
         return None
-    p = math.nan if column is None else float(column[0, 0])
+    # As computed, without its range, on the one data set there is.
+    p = float(holm.p[0, 0, holm.names.index(hypothesis)])
     known = not math.isnan(p)
     # (C, D) of one number on one data set.
     alone = np.array([[p]])

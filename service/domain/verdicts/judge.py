@@ -9,26 +9,24 @@ clauses and analyses stay.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS
 from service.domain.decision.members import is_secondary
-from service.domain.plans.manifest import Manifest
-from service.domain.plans.plan import Plan
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
-from service.domain.rules.settings import resolve
 from service.domain.rules.truth import TRUTH_OF
 from service.domain.verdicts.analyses import Analyses, analyse
 from service.domain.verdicts.family import equivalence_fallback, place_in_family
+from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import Excluded, Outcomes, Rows
-from service.domain.verdicts.parts import FamilyP, HeldAgainst
+from service.domain.verdicts.outcomes import Excluded, Rows
+from service.domain.verdicts.parts import HeldAgainst
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
     HypothesisVerdict,
@@ -53,12 +51,9 @@ class Inputs:
 
     preregistration_id: str
     plan_sha256: str
-    plan: Plan
-    manifests: Mapping[str, Manifest] = field(repr=False)
-    outcomes: Outcomes
+    rows: Rows
     voided: tuple[VoidedBatch, ...]
     judged_at: datetime
-    marks: tuple[Mark, ...] = ()
 
 
 def judge(inputs: Inputs) -> Verdict:
@@ -66,7 +61,7 @@ def judge(inputs: Inputs) -> Verdict:
 
     Odd data end in `invalid` or `inconclusive` with a reason.
     """
-    rows, stopped = up_to_stop(Rows(resolve(inputs.plan), inputs.manifests, inputs.outcomes, inputs.marks))
+    rows, stopped = up_to_stop(inputs.rows)
     analyses = analyse(rows)
     hypotheses = tuple(
         _describe(evidence, verdict, rows)
@@ -76,11 +71,11 @@ def judge(inputs: Inputs) -> Verdict:
     )
     return Verdict(
         preregistration_id=inputs.preregistration_id,
-        title=inputs.plan.title,
+        title=rows.plan.title,
         plan_sha256=inputs.plan_sha256,
         judged_at=inputs.judged_at,
         multiplicity=verdict_words.multiplicity(
-            inputs.plan, None if analyses.joint is None else analyses.joint.shared
+            rows.plan, None if analyses.joint is None else analyses.joint.shared
         ),
         hypotheses=hypotheses,
         primary_outcomes=Counter(
@@ -88,7 +83,7 @@ def judge(inputs: Inputs) -> Verdict:
         ),
         stopped=stopped,
         voided_batches=inputs.voided,
-        marks=inputs.marks,
+        marks=rows.marks,
         versions=analyses.versions,
     )
 
@@ -99,14 +94,11 @@ def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict,
     corrected = Family.of(plan, evidence, joint=None if joint is None else joint.adjusted)
     holm = corrected if corrected.policy == "holm" else Family.of(plan, evidence, policy="holm")
     signs = None if joint is None else joint.shared
-    return tuple(
-        _judge(own, corrected, place_in_family(own, corrected, holm, signs), rows.marks)
-        for own in evidence.values()
-    )
+    return tuple(_judge(own, corrected, holm, signs, rows.marks) for own in evidence.values())
 
 
 def _judge(
-    evidence: ObservedEvidence, family: Family, place: FamilyP | None, marks: Sequence[Mark]
+    evidence: ObservedEvidence, family: Family, holm: Family, signs: SharedSigns | None, marks: Sequence[Mark]
 ) -> HypothesisVerdict:
     setting, hypothesis = evidence.setting, evidence.setting.hypothesis
     decision = decide(evidence, family)
@@ -141,7 +133,7 @@ def _judge(
         excluded=paired.excluded if paired else Excluded(),
         reading=interval.reading if interval else None,
         reading_of=interval.of if interval else None,
-        family=place,
+        family=place_in_family(evidence, family, holm, signs),
         analyses=dict(answers),
         # A way has a name only where both are judged; else what is missing is filled in against the claim, and that is
         # named.
