@@ -74,6 +74,9 @@ def _next(score: Score) -> Message:
         return message("score.look_at_slices", slices=slices)
     if "outcome" in score.reasons:
         return message("score.run_missing")
+    if score.ci is None:
+        why = score.reasons.get("ci")
+        return message("score.unbounded") if why is None else message("score.unbounded_for", reason=why)
     if score.outcome == "meets":
         return message("score.enough")
     if score.outcome == "falls_short":

@@ -80,3 +80,12 @@ def test_refusals_name_the_field():
         ask(slices=["x"] * 1150)
     with pytest.raises(InvalidData, match="have none of task 'middle'"):
         ask(suite={"weights": {"large": 1}})
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_a_mean_without_an_interval_is_not_offered_as_one_to_report(threshold):
+    answer = ask([1, 1, 0], ["a", "b", "b"], threshold=threshold)
+    assert answer.ci is None
+    assert answer.next.startswith(
+        "Nothing is decided by a mean without an interval (task 'a' lies in a single"
+    )
