@@ -24,11 +24,15 @@ NAMES: Mapping[str, Sequence[frozenset[str]]] = {
         ),
         frozenset({"name", "question", "prompt", "input", "index", "idx"}),
         frozenset({"task", "problem"}),
+        frozenset(
+            {"题目", "题号", "题目编号", "题目id", "问题", "样本", "样本编号", "样本id", "编号", "序号"}
+        ),
         frozenset({"unnamed:_0"}),  # a data frame's index
     ),
     "arm": (
         frozenset({"arm"}),
         frozenset({"model", "system", "variant", "method", "agent", "provider", "model_name", "treatment"}),
+        frozenset({"模型", "模型名称", "系统", "方法"}),
     ),
     "value": (
         frozenset({"value"}),
@@ -36,10 +40,12 @@ NAMES: Mapping[str, Sequence[frozenset[str]]] = {
             {"score", "correct", "is_correct", "match", "exact_match", "exact", "acc", "accuracy", "resolved"}
             | {"success", "passed", "pass", "includes", "reward", "result", "rating", "grade"}
         ),
+        frozenset({"得分", "分数", "评分", "成绩", "是否正确", "正确", "结果"}),
     ),
     "run": (
         frozenset({"run"}),
         frozenset({"run_id", "replicate", "epoch", "repeat", "trial", "attempt", "seed"}),
+        frozenset({"轮次", "重复", "次数"}),
     ),
     "judge": (frozenset({"judge"}), frozenset({"judge_id", "rater", "annotator", "grader"})),
     "cluster": (frozenset({"cluster"}),),

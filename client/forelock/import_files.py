@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import zipfile
@@ -16,6 +17,9 @@ from forelock.formats import FORMATS, HEADERS, MARKS, NAMES, SUFFIXES, TOGETHER,
 from forelock.problem import FileFault
 
 _PIECE, _HEAD = 1024 * 1024, 65_536
+_MOST_LOOKED_AT = 16 * 1024 * 1024
+_SCHEMA = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*\{\s*"fields"\s*:')
+"""How a data frame begins that is written with its schema."""
 _SEPARATOR = re.compile(rb"[,;\t]")
 _COLUMNS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*\[\s*[^\s\[{]')
 """How a JSON object of columns begins."""
@@ -122,10 +126,32 @@ def format_of(paths: Sequence[Path]) -> str:
     packed = next((path for path in paths if path.suffix.lower() in _PACKED), None)
     if packed is not None:
         raise FileFault(f"{packed}: {_PACKED[packed.suffix.lower()]}")
+    inner = _rows_within(paths[0])
+    if inner is not None:
+        raise UnknownFormat(
+            f"{paths[0]}: it cannot be told what wrote it; its rows seem to stand under {inner}: write that list into "
+            "a file of its own, a JSON array of objects"
+        )
     raise UnknownFormat(
         f"{paths[0]}: it cannot be told what wrote it; read are {', '.join(FORMATS)}, the last three with a row for "
         "every item"
     )
+
+
+def _rows_within(path: Path) -> str | None:
+    """The name of the one member of a JSON object that is a list of objects."""
+    try:
+        if path.suffix.lower() != ".json" or path.stat().st_size > _MOST_LOOKED_AT:
+            return None
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    lists = [
+        name
+        for name, member in (document.items() if isinstance(document, dict) else ())
+        if isinstance(member, list) and member and all(isinstance(row, dict) for row in member)
+    ]
+    return json.dumps(lists[0]) if len(lists) == 1 else None
 
 
 def _format_of(path: Path) -> str | None:
@@ -141,6 +167,8 @@ def _format_of(path: Path) -> str | None:
         return next((form for column, form in HEADERS.items() if column in first), "csv")
     if path.suffix.lower() in (".tsv", ".txt") and head.lstrip()[:1] not in (b"{", b"["):
         return "csv" if _SEPARATOR.search(head.partition(b"\n")[0]) else None
+    if _SCHEMA.match(head):
+        return "ndjson"
     marked = next((form for mark, form in MARKS.items() if mark in head), None)
     lines = path.suffix.lower() in (".ndjson", ".jsonl")
     if marked in _OF_ROWS and not lines and _COLUMNS.match(head):

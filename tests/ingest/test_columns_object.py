@@ -100,3 +100,40 @@ def test_other_objects_of_objects_are_none(objects):
 def test_what_stands_there_twice_is_refused():
     with pytest.raises(ForelockError, match="'a' stands there twice"):
         columns_in(b'{"a": {"x": 1}, "a": {"x": 2}}')
+
+
+@pytest.mark.parametrize("index", [[0, 1], ["x", "y"]])
+def test_data_frames_are_read_as_pandas_writes_them(index):
+    frame = {"columns": ["item_id", "gpt"], "index": index, "data": [["a", 1], ["b", None]]}
+    rows = {"Unnamed: 0": index} if index != [0, 1] else {}
+    read = {**rows, "item_id": ["a", "b"], "gpt": [1, None]}
+    assert columns_in(json.dumps(frame).encode()) == read
+    assert columns_in(json.dumps({name: frame[name] for name in ("columns", "data")}).encode()) == {
+        "item_id": ["a", "b"],
+        "gpt": [1, None],
+    }
+    schema = {"fields": [{"name": "index"}], "primaryKey": ["index"], "pandas_version": "1.4.0"}
+    data = [
+        {"index": at, "item_id": item, "gpt": cell}
+        for at, (item, cell) in zip(index, frame["data"], strict=True)
+    ]
+    assert columns_in(json.dumps({"schema": schema, "data": data}).encode()) == read
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"schema": {"fields": []}, "data": [[1]]},
+        {"schema": {"fields": []}, "data": [], "more": 1},
+        {"schema": {"fields": []}, "data": [{f"column {at}": 1} for at in range(99)]},
+    ],
+)
+def test_what_only_begins_as_a_data_frame_is_none(other):
+    assert columns_in(json.dumps(other).encode()) is None
+
+
+def test_columns_that_are_called_as_parts_of_a_data_frame_are_columns():
+    plain = {"columns": ["a", "b"], "data": [1, 0]}
+    assert columns_in(json.dumps(plain).encode()) == plain
+    with pytest.raises(ForelockError, match="column 'a' stands there twice"):
+        columns_in(b'{"columns": ["a", "a"], "data": [[1, 0]]}')

@@ -71,7 +71,9 @@ def test_from_markdown_to_the_bundle(
     assert "80% or better" in page.get(f"/preregistrations/{prereg_id}").text
     progress = service.client.get(f"{RECORDS}/{prereg_id}/progress").json()
     assert progress["expected"] == 100
-    assert service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()["code"] == "blinded"
+    refused = service.client.get(f"{RECORDS}/{prereg_id}/verdict").json()
+    assert refused["code"] == "blinded"
+    assert "an import with `complete` says of a run that is over" in refused["detail"]
     assert post(service.client, prereg_id, "A", items(100), [1] * 100).status_code == 422
     assert (
         post(service.client, prereg_id, "B", items(100), [1] * right + [0] * (100 - right)).status_code == 201

@@ -12,6 +12,8 @@ from service.ingest.documents.limits import MIB, printable, too_large, unreadabl
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""
 _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"]*"\s*:\s*([\[{])')
+_SCHEMA = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*\{\s*"fields"\s*:')
+"""How a data frame begins that is written with its schema."""
 MOST_GAPS = 4
 """Cells that rows and columns may have for each that is there: names that no two share make a table of their square."""
 INDEX = "Unnamed: 0"
@@ -29,6 +31,8 @@ _SINGULAR = {
 def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
     """The columns of a document by name, all of one length; None where it is no object of arrays alone.
 
+    A data frame is also read as pandas writes it with `orient="split"` and `orient="table"`.
+
     Raises:
         MalformedBody: columns differ in length, or two have one name.
         TooLarge: the document is longer than `MOST_BYTES`.
@@ -42,7 +46,7 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
     if len(document) > MOST_BYTES:
         raise too_large("the file is one object of columns and larger", f"{MOST_BYTES // MIB} MiB of them")
     if begins[1] == b"{":
-        return _by_row(document)
+        return _of_schema(document) if _SCHEMA.match(document) else _by_row(document)
     columns: dict[str, list[Any]] = {}
     for name, start, end in json_slices.top(document, "the file"):
         if document[start : start + 1] != b"[":
@@ -50,6 +54,9 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
         if name in columns:
             raise unreadable("", f"column '{printable(name)}' stands there twice")
         columns[name] = loads(bytes(document[start:end]), printable(name))
+    parted = _split(columns)
+    if parted is not None:
+        return parted
     first, length = next((name, len(cells)) for name, cells in columns.items())
     for name, cells in columns.items():
         if len(cells) != length:
@@ -60,6 +67,44 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
     return {
         _SINGULAR[name] if _is_plural(name, columns) else name: column for name, column in columns.items()
     }
+
+
+def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
+    """Names of columns beside rows of cells; None where it is something else."""
+    if set(parts) not in ({"columns", "data"}, {"columns", "index", "data"}):
+        return None
+    names, rows = parts["columns"], parts["data"]
+    index = parts.get("index", list(range(len(rows))))
+    whole = all(isinstance(row, list) and len(row) == len(names) for row in rows) and len(index) == len(rows)
+    if not whole or not all(isinstance(name, str) for name in names):
+        return None
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise unreadable("", f"column '{printable(twice)}' stands there twice")
+    return _with_index(index, {name: [row[at] for row in rows] for at, name in enumerate(names)})
+
+
+def _of_schema(document: Buffer) -> dict[str, list[Any]] | None:
+    """Rows under `data`, beside a schema of the columns; None where it is something else."""
+    parts = {name: (start, end) for name, start, end in json_slices.top(document, "the file")}
+    if set(parts) != {"schema", "data"}:
+        return None
+    schema, rows = (loads(bytes(document[slice(*parts[name])]), name) for name in ("schema", "data"))
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return None
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if len(rows) * len(names) > MOST_GAPS * sum(map(len, rows)):
+        return None
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    index = columns.pop("index", None) if schema.get("primaryKey") == ["index"] else None
+    return columns if index is None else _with_index(index, columns)
+
+
+def _with_index(index: list[Any], columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns with that of the rows' names before them; numbers from 0 name nothing."""
+    if index == list(range(len(index))) or INDEX in columns:
+        return columns
+    return {INDEX: index, **columns}
 
 
 def _by_row(document: Buffer) -> dict[str, list[Any]] | None:

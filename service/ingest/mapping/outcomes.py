@@ -131,11 +131,15 @@ class Outcomes:
         return meaning, 0
 
     def _of_table(self, text: str, target: Target, where: str) -> float | str:
-        """A cell as the number that is written there, with or without a percent sign, but not both in a column."""
-        share = None if DECIMAL.fullmatch(text) else percent(text)
-        if share is None and not DECIMAL.fullmatch(text):
+        """A cell as the number that is written there, with or without a percent sign, but not both in a column.
+
+        Blanks around it are those of rows that are written `q1, base, 1`.
+        """
+        plain = text.strip(" ")
+        share = None if DECIMAL.fullmatch(plain) else percent(text)
+        if share is None and not DECIMAL.fullmatch(plain):
             return text
-        number = float(text) if share is None else share
+        number = float(plain) if share is None else share
         if number != 0:  # 0 is 0 either way
             before = self._percents.setdefault(target.endpoint, share is not None)
             if before is not (share is not None):

@@ -67,11 +67,20 @@ def _section(key: str, lines: set[str], opened: Opened, choices: Choices) -> Jso
     for name, value in choices.fields.items():
         if name not in lines:
             continue
-        try:
-            section[name] = json.loads(value)
-        except ValueError:
-            section[name] = value
+        section[name] = _line(value)
     return section
+
+
+def _line(value: str) -> object:
+    """What a line says: JSON where that is an object, a list, a text, or true or false; else a name as it stands.
+
+    No line takes a number or null: these are columns of a table that nobody named.
+    """
+    try:
+        said = json.loads(value)
+    except ValueError:
+        return value
+    return said if isinstance(said, dict | list | str | bool) else value
 
 
 def _measure(key: str, opened: Opened, choices: Choices) -> Json:
@@ -146,7 +155,7 @@ def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) ->
     otherwise = f"call the column that {what} '{own}' in the first line, or add one"
     blank = blank_columns(opened) if field_ == "metric" else []
     if blank:
-        otherwise = f"see why no cell of {listed(blank)} holds an outcome, or {otherwise}"
+        otherwise = f"see why no cell of {listed(blank)} holds an outcome (a list or an object is none), or {otherwise}"
     return Refused(
         f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
         ways,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import NO_VALUE, TABLES, UNNAMED, WORDS, listed
+from forelock.columns import NO_VALUE, TABLES, UNNAMED, WORDS, fitting, listed
 from forelock.hints import Refused, Way, spelled
 from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece, listing
 
@@ -188,11 +188,15 @@ def _no_results(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]
 
 
 def outcome_columns(survey: Json, item_id: str) -> list[str]:
-    """Columns that may hold outcomes: of numbers alone, then those of two words."""
+    """Columns that may hold outcomes: of numbers alone, then those of two words. Names of systems and runs are none."""
+    others = {
+        item_id,
+        *(name for role in ("arm", "run", "judge") for name in fitting(role, survey["measures"])),
+    }
     measures = {
         name: measure
         for name, measure in survey["measures"].items()
-        if name != item_id and not UNNAMED.fullmatch(name)
+        if name not in others and not UNNAMED.fullmatch(name)
     }
     numbers = [
         name for name, measure in measures.items() if measure["least"] is not None and not measure["texts"]

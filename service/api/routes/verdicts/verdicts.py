@@ -165,8 +165,15 @@ def _not_there(record: Preregistration, job: jobs.Job | None) -> Conflict:
             code="withdrawn",
         )
     if record.state != "complete":
+        left = (
+            "; lock it first"
+            if record.state == "draft"
+            else "; progress?missing=true lists what is not, and an import with `complete` says of a run that is over "
+            "that what it lacks is missing"
+        )
         return Blinded(
             f"preregistration {record.id} is {record.state}: its verdict comes when every planned result is in"
+            f"{left}"
         )
     if job is not None and job.state == "failed":
         detail = (job.error or {}).get("detail", "the job failed")
