@@ -7,7 +7,7 @@ import pytest
 from service.domain.lint.lint import SECTIONS, lint
 from service.domain.plans.findings import name_at, warning
 from service.reports.findings import translate
-from service.web.preregistrations.findings_view import said_once
+from service.web.preregistrations.findings_view import merge_findings
 from service.words import say
 from tests.domain.sample import VALUE, findings, manifest, plan
 
@@ -59,13 +59,13 @@ def test_what_is_said_of_several_hypotheses_stands_once_with_their_names() -> No
     alike = [warning("SIZE_NOT_TESTED", f"hypotheses[{at}].rule", "of both") for at in range(2)]
     of_data = warning("CAUTION", "populations[0].clusters", "of the data")
     whole = warning("UNIT", "", "of the plan")
-    said = said_once(two, [alike[0], of_data, alike[1], whole])
-    assert [(each.message, each.of) for each in said] == [
+    views = merge_findings(two, [alike[0], of_data, alike[1], whole])
+    assert [(each.message, each.of) for each in views] == [
         ("of both", ("H1", "H2")),
         ("of the data", ("one",)),
         ("of the plan", ()),
     ]
-    assert said[0].paths == ("hypotheses[0].rule", "hypotheses[1].rule")
+    assert views[0].paths == ("hypotheses[0].rule", "hypotheses[1].rule")
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,11 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.plan is not None:
         return _by_plan(options, asked_of)
+    return _by_pairs(options, asked_of)
+
+
+def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Two arms as their files have them, paired by item or not."""
     from forelock.questions.changes import changes_of
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.gate_form import exit_code, form_of
@@ -106,16 +111,7 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.tables.choices import Choices
     from forelock.questions.tables.tasks import with_suite
 
-    request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
-    request |= {"unseen": options.unseen} if options.unseen != "items" else {}
-    if options.covariate and not options.unpaired:
-        raise FileFault(
-            "--covariate adjusts systems on different items: name --unpaired too; pairs need none"
-        )
-    if options.unpaired:
-        request["pairing"] = "none"
-        if options.items is not None:
-            raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
+    request = _comparison_asked(options)
     choices = with_covariates(with_suite(Choices.of(options), options), options.covariate)
     if options.unpaired:  # the same id may well be another item there
         choices = replace(choices, allowed=(*choices.allowed, "content"))
@@ -139,12 +135,32 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     return exit_code(answer)
 
 
+def _comparison_asked(options: argparse.Namespace) -> dict[str, Any]:
+    """What the request of a comparison says beside the arms.
+
+    Raises:
+        FileFault: options of which one is for pairs and the other for systems without any.
+    """
+    request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
+    # A service of an earlier version does not know the field: only who asks for it sends it.
+    request |= {"unseen": options.unseen} if options.unseen != "items" else {}
+    if options.covariate and not options.unpaired:
+        raise FileFault(
+            "--covariate adjusts systems on different items: name --unpaired too; pairs need none"
+        )
+    if options.unpaired:
+        request["pairing"] = "none"
+        if options.items is not None:
+            raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
+    return request
+
+
 def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """More items for a comparison that may be read after each addition."""
-    others = ("plan", "slice", "suite", "items", "unpaired", "covariate")
-    named = [f"--{name}" for name in others if getattr(options, name) not in (None, False, [])]
-    if named or options.unseen != "items":
-        raise FileFault(f"--look goes without {named[0] if named else '--unseen'}")
+    unfit = ("plan", "slice", "suite", "items", "unpaired", "covariate")
+    given = [f"--{name}" for name in unfit if getattr(options, name) not in (None, False, [])]
+    if given or options.unseen != "items":
+        raise FileFault(f"--look goes without {given[0] if given else '--unseen'}")
     if len(options.inputs) > 2:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.largest_cluster is not None and options.largest_cluster < 1:
@@ -173,8 +189,8 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """A run among those before it."""
-    others = (options.plan, options.slice, options.look, options.suite)
-    if any(other is not None for other in others):
+    unfit = (options.plan, options.slice, options.look, options.suite)
+    if any(value is not None for value in unfit):
         raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.series_form import exit_code, form_of
@@ -211,11 +227,12 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
         raise FileFault("name two files, and with --arms BASELINE,CANDIDATE the plan's arms that they are of")
     section = plan.get("import") or {}
     for path, arm in zip(options.inputs, next(iter(arms)), strict=True):
-        form, ones = imports_of([path], options.format or section.get("format"))
-        for at, one in enumerate(ones, start=1):
+        form, imports = imports_of([path], options.format or section.get("format"))
+        for number, files_of_import in enumerate(imports, start=1):
             query = {"format": form} | ({} if section.get("arm") else {"arm": arm})
-            query |= {"complete": "true"} if at == len(ones) else {}
-            with Packed(one) as body:
+            # Only the last of an arm: what is lacking after it is lacking for good.
+            query |= {"complete": "true"} if number == len(imports) else {}
+            with Packed(files_of_import) as body:
                 client.import_file(options.plan, body, query=query)
     verdict = client.verdict(options.plan, wait=True, timeout=options.timeout)
     words = None if options.json else sentences_of(client, options.plan)
@@ -250,8 +267,7 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if slices:
         answer |= {
             "slices": {
-                name: answer_of_slice if isinstance(answer_of_slice, dict) else {"reason": answer_of_slice}
-                for name, answer_of_slice in slices
+                name: result if isinstance(result, dict) else {"reason": result} for name, result in slices
             }
         }
     points = reading.binary and "rescale" not in choices.together

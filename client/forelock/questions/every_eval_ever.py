@@ -251,6 +251,7 @@ def _ids(rows: bytes) -> set[Any]:
 
 def _place(record: Json) -> str:
     """Where a record is to stand in the datastore: by evaluation, developer and model; the name follows from it."""
+    # The datastore names a record by a random UUID; of its content, the same record has the same name.
     digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
     evaluation = str(record["evaluation_results"][0]["evaluation_name"])
     developer, _, model = str(record["model_info"]["id"]).rpartition("/")

@@ -116,6 +116,7 @@ def look(
     looks = [*kept["looks"], _add_look(fresh)] if fresh else kept["looks"]
     names = [system.name for system in reading.systems]
     answer = answer_of(asked_of, TEST, looks, kept["settings"], names, say)
+    # Only what was answered is in, and it is in before anybody reads the answer: the file is replaced whole.
     if fresh:
         looks[-1]["told"] = {part: answer[part] for part in ("outcome", "ci", "n")}
         beside = path.with_name(path.name + ".new")
@@ -171,6 +172,7 @@ def _means(system: System, *, lower: bool, fail: bool) -> dict[str, Value]:
     if not fail:
         known = system.means()
         return {item: known.get(item) for item in runs}
+    # A run that is not there failed as well: every item is filled up to the runs of the one that has most.
     most = max(map(len, runs.values()), default=1)
     worst = 1.0 if lower else 0.0
     filled = {
@@ -270,4 +272,5 @@ def _add_look(fresh: Sequence[Pair]) -> Json:
 
 
 def _hashed(name: str) -> bytes:
+    # Ids of JSON may hold half of a surrogate pair, which UTF-8 has no bytes for.
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()

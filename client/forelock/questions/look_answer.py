@@ -73,6 +73,7 @@ def answer_of(
     claims = _claims(analysis["ci"], margin, lower=settings["lower"])
     warnings = [dict(entry) for entry in sequence["warnings"]]
     outcome, overruled = _outcome(claims), ""
+    # Where hardly anything is missing no filling is asked for: the sequence of the pairs alone decides.
     if len(paired) < (1 - MOST_MISSING) * len(rows) and outcome != "cannot_tell":
         worst = _sequence(asked_of, test, _fill_missing(rows, settings, against=outcome != "worse"), settings)
         if outcome not in _claims(worst["analysis"]["ci"], margin, lower=settings["lower"]):
@@ -120,6 +121,7 @@ def _claims(ci: Mapping[str, Any] | None, margin: float | None, *, lower: bool) 
     """Everything that the interval carries."""
     if ci is None:
         return set()
+    # Turned round, so that above 0 is better whichever way that is.
     low, high = (-ci["high"], -ci["low"]) if lower else (ci["low"], ci["high"])
     carried = {
         "better": low > TIE,

@@ -18,6 +18,10 @@ _SPECIAL = re.compile(r"[\\`*\[\]$]|~~|<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|(?<![A-
 """What Markdown could take for its own; `_` within a word is none of that."""
 _AT_LINE_START = re.compile(r"^(?:([-+=>#|:~])|(\d{1,9})([.)]))")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_HIDDEN = {ord(letter): f"\\u{ord(letter):04x}" for letter in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
+"""What ends a span or a line, or begins bold in the span's own text: spelt out in JSON."""
+MAX_SPANNED = 100_000
+"""Longer values are plain text: nothing in a plan is as long."""
 _RUN = re.compile("`+")
 _SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
@@ -28,20 +32,20 @@ def written(text: str) -> str:
     if any(line != line.strip() or not line or len(line.splitlines()) != 1 for line in lines) or "\t" in text:
         return json_span(text)
     first, *others = (_SPECIAL.sub(r"\\\g<0>", line) for line in lines)
-    return "\\\n    ".join((first, *(_AT_LINE_START.sub(_guarded, line) for line in others)))
+    return "\\\n    ".join((first, *(_AT_LINE_START.sub(_escape_line_start, line) for line in others)))
 
 
 def paragraph(text: str) -> str:
     """The text as one line that stands alone: it begins no heading, list or table. Does not read back exactly."""
     line = " ".join(text.split())
-    return _AT_LINE_START.sub(_guarded, written(line)) if line else ""
+    return _AT_LINE_START.sub(_escape_line_start, written(line)) if line else ""
 
 
 def sentence(text: str) -> str:
     """A sentence of ours on one line: what it quotes between backticks is code, the rest renders as itself."""
     line = " ".join(text.split())
     return _AT_LINE_START.sub(
-        _guarded,
+        _escape_line_start,
         "".join(
             code(part.strip()) if is_code and part.strip() else _SPECIAL.sub(r"\\\g<0>", part)
             for part, is_code in pieces(line)
@@ -49,7 +53,7 @@ def sentence(text: str) -> str:
     )
 
 
-def _guarded(match: re.Match[str]) -> str:
+def _escape_line_start(match: re.Match[str]) -> str:
     return f"\\{match[1]}" if match[1] else f"{match[2]}\\{match[3]}"
 
 
@@ -80,13 +84,6 @@ def json_span(value: Any) -> str:
     return f"`{json.dumps(value, ensure_ascii=False).translate(_HIDDEN)}`"
 
 
-_HIDDEN = {ord(letter): f"\\u{ord(letter):04x}" for letter in "`*\x85\u2028\u2029\x1c\x1d\x1e"}
-
-
-MAX_SPANNED = 100_000
-"""Longer values are plain text: nothing in a plan is as long."""
-
-
 def spans(text: str) -> list[str]:
     """The contents of the text's code spans."""
     return [_string(span) for span in raw_spans(text)]
@@ -103,17 +100,17 @@ def raw_spans(text: str) -> list[str]:
 
 def outside(text: str, most: int | None = None) -> str:
     """The text without its code spans, or without the first so many of them."""
-    pieces = []
+    parts = []
     for line in text.split("\n"):
         at = 0
         for start, end, run in _spans_of(line[:MAX_SPANNED]):
             if most == 0:
                 break
             most = None if most is None else most - 1
-            pieces.append(line[at : start - run])
+            parts.append(line[at : start - run])
             at = end + run
-        pieces.append(line[at:])
-    return " ".join(pieces)
+        parts.append(line[at:])
+    return " ".join(parts)
 
 
 def _spans_of(line: str) -> Iterator[tuple[int, int, int]]:
@@ -128,6 +125,7 @@ def _spans_of(line: str) -> Iterator[tuple[int, int, int]]:
     at = 0
     while at < len(runs):
         start, end = runs[at]
+        # A backslash takes the first backquote of a run: what opens the span is shorter by one.
         escaped = line.startswith("\\", start - 1) if start else False
         closing = of_length.get(end - start - escaped, [])
         following = bisect_right(closing, at)

@@ -330,7 +330,8 @@ def _hypothesis(
     plan: Plan, judged: HypothesisVerdict, sentences: HypothesisSentences | None, arms: Sequence[ArmSummary]
 ) -> HypothesisReport:
     endpoint, margin = plan.endpoint(judged.endpoint), (plan.sesoi or {}).get(judged.endpoint)
-    only = Words(en=judged.sentence, zh=judged.sentence)
+    # Where nothing words it anew, the sentence that is stored stands for both languages.
+    stored, nothing = Words(en=judged.sentence, zh=judged.sentence), Words(en="", zh="")
     return HypothesisReport(
         **{
             name: getattr(judged, name)
@@ -341,13 +342,13 @@ def _hypothesis(
         },
         binary=endpoint is not None and endpoint.kind == "binary",
         sesoi=None if margin is None else float(margin.exact()),
-        headline=only if sentences is None else sentences.headline,
-        open=Words(en="", zh="") if sentences is None else sentences.open,
-        ship=Words(en="", zh="") if sentences is None else sentences.ship,
+        headline=stored if sentences is None else sentences.headline,
+        open=nothing if sentences is None else sentences.open,
+        ship=nothing if sentences is None else sentences.ship,
         known=Words(en="", zh="") if sentences is None else sentences.known,
         decided=Words(en="", zh="") if sentences is None else sentences.decided,
-        sentences=only if sentences is None else sentences.sentences,
-        next=Words(en="", zh="") if sentences is None else sentences.next,
+        sentences=stored if sentences is None else sentences.sentences,
+        next=nothing if sentences is None else sentences.next,
         arms=tuple(arms),
         tests=tuple(_tests(plan, judged)),
         tasks=tasks_of(plan, judged),
@@ -355,17 +356,18 @@ def _hypothesis(
 
 
 def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
-    said = {answer.id: answer.says for answer in answers_in_words(judged)}
+    words = {answer.id: answer.says for answer in answers_in_words(judged)}
     for name, stored in judged.analyses.items():
         answer = Answer(stored)
         analysis = answer.analysis
         read = plan.reads(name, judged.endpoint)
-        endpoint = None if read == judged.endpoint else plan.endpoint(read)
+        other = None if read == judged.endpoint else read
+        endpoint = None if other is None else plan.endpoint(other)
         yield TestFound(
             id=name,
             test=answer.test or "",
-            endpoint=None if read == judged.endpoint else read,
-            binary=None if read == judged.endpoint else endpoint is not None and endpoint.kind == "binary",
+            endpoint=other,
+            binary=None if other is None else endpoint is not None and endpoint.kind == "binary",
             delta=analysis.number("estimate" if "tasks" in analysis else "delta"),
             ci=_interval(analysis.member("ci")),
             p_value=analysis.number("p_value"),
@@ -374,8 +376,8 @@ def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
             statistics=_numbers(analysis, STATISTICS),
             effects=_numbers(analysis, EFFECTS),
             estimates=tuple(_estimates(analysis)),
-            sentence=said[name].en,
-            says=said[name],
+            sentence=words[name].en,
+            says=words[name],
         )
 
 

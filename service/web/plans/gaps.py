@@ -14,7 +14,7 @@ from service.domain.power.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from service.web.html.speech import Say
-from service.web.preregistrations.findings_view import FindingView, said_once
+from service.web.preregistrations.findings_view import FindingView, merge_findings
 from service.web.preregistrations.hypothesis_view import canonical
 
 MOST_SHOWN = 8
@@ -58,9 +58,9 @@ def gaps_of(
     findings = lint(plan, facts) if findings is None else findings
     warnings = [finding for finding in findings if finding.severity == "warning"]
     return Gaps(
-        errors=said_once(plan, (finding for finding in findings if finding.severity == "error")),
-        asked=said_once(plan, (finding for finding in warnings if finding.asks)),
-        advice=said_once(plan, (finding for finding in warnings if not finding.asks)),
+        errors=merge_findings(plan, (finding for finding in findings if finding.severity == "error")),
+        asked=merge_findings(plan, (finding for finding in warnings if finding.asks)),
+        advice=merge_findings(plan, (finding for finding in warnings if not finding.asks)),
         rules=tuple(_rules(plan, facts, say)),
     )
 

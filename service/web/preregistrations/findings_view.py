@@ -21,11 +21,11 @@ class FindingView:
     """Where in the plan they are; empty for the whole plan."""
 
 
-def said_once(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...]:
+def merge_findings(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...]:
     """The findings in their order; what is said of several in the same words is one."""
-    said: dict[tuple[str, str], list[str]] = {}
+    paths_by_message: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
-        paths = said.setdefault((finding.code, finding.message), [])
+        paths = paths_by_message.setdefault((finding.code, finding.message), [])
         if finding.path and finding.path not in paths:
             paths.append(finding.path)
     return tuple(
@@ -35,5 +35,5 @@ def said_once(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...
             tuple(dict.fromkeys(filter(None, (name_at(plan, path) for path in paths)))),
             tuple(paths),
         )
-        for (code, message), paths in said.items()
+        for (code, message), paths in paths_by_message.items()
     )

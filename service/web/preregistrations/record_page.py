@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
@@ -58,30 +59,39 @@ HAPPENED: Mapping[Kind, str] = {
 @routes.get(ONE)
 async def preregistration(request: Request, preregistration_id: str) -> Response:
     """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
-    visitor, page, report, spec, more = await to_thread.run_sync(_opened, request, known(preregistration_id))
-    forest = None if spec is None else await drawn_for_page(request, spec)
-    live = page.progress is not None
+    opened = await to_thread.run_sync(_open_record, request, known(preregistration_id))
+    forest = None if opened.intervals is None else await drawn_for_page(request, opened.intervals)
     return html(
         request,
         "preregistration.html",
-        visitor=visitor,
-        scripts=("progress.js",) if live else (),
-        page=page,
-        report=report,
+        visitor=opened.visitor,
+        scripts=("progress.js",) if opened.page.progress is not None else (),
+        page=opened.page,
+        report=opened.report,
         forest=forest,
         pictured=None,
-        spec=spec,
-        more=more,
+        spec=opened.intervals,
+        more=opened.further_pictures,
         pictures=PICTURES,
         words=words,
     )
 
 
-Opened = tuple[Key, views.Page, Report | None, Spec | None, Mapping[str, Sequence[str]]]
+@dataclass(frozen=True, slots=True)
+class _OpenedRecord:
+    """What the page of a record shows, and to whom; the last three only after its verdict."""
+
+    visitor: Key
+    page: views.Page
+    report: Report | None = None
+    intervals: Spec | None = None
+    """The picture of them."""
+    further_pictures: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By hypothesis, names of `PICTURES`."""
 
 
-def _opened(request: Request, preregistration_id: str) -> Opened:
-    """The page of a record; after its verdict with its report, the picture of its intervals, and names of others."""
+def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
+    """The page of a record; who reads its verdict is noted in the audit log."""
     language = language_of(request)
     with services(request).database.read() as session:
         visitor = visitor_of(request, session)
@@ -92,10 +102,14 @@ def _opened(request: Request, preregistration_id: str) -> Opened:
         elsewhere = () if record.state == "draft" else links.every(session, record.id)
         page = page_of_record(session, record, verdict, elsewhere, Say(language))
         if verdict is None:
-            return visitor, page, None, None, {}
-        report = reports.of_verdict(session, record, verdict)
-        more = {hypothesis.id: _pictures(record, hypothesis) for hypothesis in verdict.hypotheses}
-        return visitor, page, report, forest_of(record.plan, verdict, language), more
+            return _OpenedRecord(visitor, page)
+        return _OpenedRecord(
+            visitor,
+            page,
+            report=reports.of_verdict(session, record, verdict),
+            intervals=forest_of(record.plan, verdict, language),
+            further_pictures={judged.id: _pictures(record, judged) for judged in verdict.hypotheses},
+        )
 
 
 def _pictures(record: Preregistration, judged: HypothesisVerdict) -> list[str]:
@@ -156,13 +170,13 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
     if record.state == "draft":
         return
     for entry in ledger.entries(session, record.id, *HAPPENED):
-        what = say(HAPPENED[entry.receipt.kind])
-        named = namings.named_of([entry])
         if entry.receipt.kind == "published":
             reason = say(record_view.EMBARGO_OVER, day=entry.body["embargo_until"])
         else:
-            reason = "; ".join(naming.line() for naming in named.values()) or entry.body["reason"]
-        yield views.Happened(time_view(what, entry.created_at), reason)
+            # Who names an arm gives its card and evidence in the place of a reason.
+            namings_of_entry = namings.named_of([entry]).values()
+            reason = "; ".join(naming.line() for naming in namings_of_entry) or entry.body["reason"]
+        yield views.Happened(time_view(say(HAPPENED[entry.receipt.kind]), entry.created_at), reason)
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:

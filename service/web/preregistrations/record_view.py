@@ -19,7 +19,7 @@ from service.domain.verdicts.words.reasons import multiplicity_message
 from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
-from service.web.preregistrations.findings_view import said_once
+from service.web.preregistrations.findings_view import merge_findings
 from service.web.preregistrations.hypothesis_view import OUTCOMES, hypotheses_view
 from service.web.preregistrations.views import (
     Happened,
@@ -108,7 +108,9 @@ def page_of(
         arms=tuple((card.id, card.line()) for card in arms or plan.arm_cards or () if card.line()),
         hypotheses=hypotheses_view(plan, judged, marks, say, record.lint or ()),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
-        warnings=said_once(plan, (finding for finding in record.lint or () if finding.severity == "warning")),
+        warnings=merge_findings(
+            plan, (finding for finding in record.lint or () if finding.severity == "warning")
+        ),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
         since_lock=text_of(since_lock, say.language),

@@ -15,6 +15,13 @@ from tests.domain.suites_sample import SIZES, by_counts, manifests, outcomes, su
 GOLDEN = {"large": (525, 500), "middle": (50, 58), "small": (20, 30)}
 """Differences of -2.5, +8 and +20 pp: over the tasks alike +8.5 pp, over the items -.61 pp."""
 
+EQUIVALENT_UNDER_WORST_CASE = {
+    "missing": "worst_case",
+    "hypotheses.0.claim": "equivalence",
+    "hypotheses.0.rule": "suite.ci within (-30 pp, 30 pp)",
+    "sesoi.accuracy": {"value": 30, "unit": "pp"},
+}
+
 
 def judged(plan, counts=GOLDEN, lacking=()):
     (one,) = verdict(plan, outcomes(plan, by_counts(plan, counts), lacking)).hypotheses
@@ -47,7 +54,8 @@ def test_weights_are_those_of_the_plan(weights, expected):
 
 
 def test_a_test_is_asked_what_anybody_would_ask_it():
-    plan = suite_plan({"suites.0.weights": {"large": 2, "middle": 1, "small": 1}})
+    weights = {"large": 2, "middle": 1, "small": 1}
+    plan = suite_plan({"suites.0.weights": weights})
     values = by_counts(plan, GOLDEN)
     one = judged(plan)
     columns = {"tasks": [], "baseline": [], "candidate": []}
@@ -56,7 +64,6 @@ def test_a_test_is_asked_what_anybody_would_ask_it():
         columns["baseline"] += values[name]["C1"].tolist()
         columns["candidate"] += values[name]["C2"].tolist()
     test = registry.find("suite", 1)
-    weights = {"large": 2, "middle": 1, "small": 1}
     alone = test.compute(test.request.model_validate({**columns, "weights": weights})).model_dump(mode="json")
     for field in ("estimate", "ci", "every", "p_value", "item_weighted"):
         assert one.analyses["suite"]["analysis"][field] == alone[field]
@@ -143,14 +150,7 @@ def test_a_missing_task_is_taken_as_the_policy_says(policy, outcome):
 
 
 def test_of_a_claim_of_equivalence_the_harder_filling_is_by_the_weights():
-    plan = suite_plan(
-        {
-            "missing": "worst_case",
-            "hypotheses.0.claim": "equivalence",
-            "hypotheses.0.rule": "suite.ci within (-30 pp, 30 pp)",
-            "sesoi.accuracy": {"value": 30, "unit": "pp"},
-        }
-    )
+    plan = suite_plan(EQUIVALENT_UNDER_WORST_CASE)
     # over the items the difference is negative, over the tasks positive: filled in upwards it is further from 0
     given = outcomes(plan, by_counts(plan, GOLDEN))
     given.cells["middle", "C2", "accuracy"].statuses[:10] = 2
@@ -159,14 +159,7 @@ def test_of_a_claim_of_equivalence_the_harder_filling_is_by_the_weights():
 
 
 def test_of_a_claim_of_equivalence_a_task_without_items_leaves_no_way_a_difference():
-    plan = suite_plan(
-        {
-            "missing": "worst_case",
-            "hypotheses.0.claim": "equivalence",
-            "hypotheses.0.rule": "suite.ci within (-30 pp, 30 pp)",
-            "sesoi.accuracy": {"value": 30, "unit": "pp"},
-        }
-    )
+    plan = suite_plan(EQUIVALENT_UNDER_WORST_CASE)
     given = outcomes(plan, by_counts(plan, GOLDEN))
     given.cells["small", "C2", "accuracy"].statuses[:] = LEFT_OUT
     given.cells["middle", "C2", "accuracy"].statuses[:10] = 2

@@ -54,6 +54,7 @@ class Picture:
             *(end for bar in self.bars for end in (bar.low, bar.high)),
             *(bound.value for bound in self.bounds),
         ]
+        # Where all values are one, a scale without length would have no columns to place them in.
         pad = 0.06 * (max(values) - min(values)) or 1e-9
         return min(values) - pad, max(values) + pad
 
@@ -73,11 +74,13 @@ class Picture:
             for bound in self.bounds:
                 cells[column(bound.value)] = marks[bound.kind]
             first, fill, middle, last = (start, line, dot, end) if not bar.diamond else diamond
+            # A bound shows through the line, and the ends and the dot stand before it.
             for at in range(column(bar.low), column(bar.high) + 1):
                 cells[at] = fill if cells[at] == " " else cells[at]
             cells[column(bar.low)], cells[column(bar.high)] = first, last
             cells[column(bar.estimate)] = middle
             lines.append(f"  {''.join(cells)}  {plain(bar.label)}".rstrip())
+        # Labels stand below their bounds, each moved right where it would run into the one before.
         labels = [" "] * (COLUMNS + 24)
         taken = -1
         for bound in self.bounds:
