@@ -136,9 +136,9 @@ def test_the_page_of_typescript_is_what_happens(tmp_path: Path, address: str, cl
 def test_the_page_of_r_is_what_happens(tmp_path: Path, address: str, client: Any) -> None:
     if (
         shutil.which("Rscript") is None
-        or run("Rscript", "-e", "library(httr2)", cwd=tmp_path).returncode != 0
+        or run("Rscript", "-e", "library(httr2); library(jsonlite)", cwd=tmp_path).returncode != 0
     ):
-        pytest.skip("R with httr2 is not installed (Debian: r-cran-httr2)")
+        pytest.skip("R with httr2 is not installed (Debian: r-cran-httr2, r-cran-jsonlite)")
     (program, printed) = (text for _language, text in blocks("docs/r.md"))
 
     def ran(text: str) -> subprocess.CompletedProcess[str]:
