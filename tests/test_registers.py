@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
+from forelock import documents
+from service.api.http.answers.drawing import ChartForm
+from service.api.http.answers.reporting import REPORTS, ReportForm
 from service.domain.outgoing import Event
 from service.domain.plans.importing.imports import FORMATS
 from service.ingest import harnesses
 from service.ingest.harnesses.registry import HARNESSES
+from service.reports.forms.standards import StandardName
+from service.web import html
 from tools.pages import registers
 
 DECLARES = re.compile(r"^HARNESS = Harness\(", re.MULTILINE)
@@ -23,15 +29,18 @@ def test_every_harness_is_in_the_register():
     folder = Path(harnesses.__file__).parent
     files = {path.stem for path in folder.rglob("*.py") if DECLARES.search(path.read_text("utf-8"))}
     listed = {harness.open.__module__.rpartition(".")[2] for harness in HARNESSES}
-    assert files == listed, f"add {sorted(files ^ listed)} to `HARNESSES` in ingest/harnesses/opening.py"
+    assert files == listed, (
+        f"add {sorted(files ^ listed)} to `HARNESSES` in service/ingest/harnesses/registry.py"
+    )
 
 
 def test_every_format_has_a_mapping_and_a_reader():
     read = [form for harness in HARNESSES for form in harness.formats]
     missing = sorted(set(FORMATS) ^ set(read))
     assert read == list(FORMATS), (
-        f"{missing or 'the order'}: a format has its mapping in `FORMATS` of domain/plans/imports.py, and is one of "
-        "the `formats` of a `HARNESS` in ingest/harnesses, in the same order"
+        f"{missing or 'the order'}: a format has its mapping in `FORMATS` of "
+        "service/domain/plans/importing/imports.py, and is one of the `formats` of a `HARNESS` in "
+        "service/ingest/harnesses, in the same order"
     )
 
 
@@ -65,3 +74,20 @@ def test_no_event_before_the_verdict_repeats_what_people_wrote_or_what_follows_f
     for event in Event:
         if event is not Event.JUDGED:
             assert not {"reason", "verdict_sha256", "outcome"} & set(event.value.repeats), event.value.name
+
+
+def test_the_client_asks_for_every_form_of_a_report_a_picture_and_a_checklist():
+    """It is a distribution of its own: its names of forms are written there once more."""
+    assert get_args(documents.ReportForm) == get_args(ReportForm) == tuple(REPORTS), (
+        "name the form in client/forelock/documents.py and in `REPORTS` of service/api/http/answers/reporting.py"
+    )
+    assert set(get_args(documents.ChartForm)) == set(get_args(ChartForm)), "see client/forelock/documents.py"
+    assert set(get_args(documents.StandardName)) == set(get_args(StandardName)), (
+        "see client/forelock/documents.py"
+    )
+
+
+def test_the_page_of_a_record_links_every_form_of_its_report():
+    template = Path(html.__file__).parents[1] / "templates" / "preregistration.html"
+    (linked,) = re.findall(r'say\("pages\.report"\).*? in \(([^)]*)\)', template.read_text("utf-8"))
+    assert set(re.findall(r'"(\w+)"', linked)) == set(REPORTS), f"see the links of {template.name}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from service.domain.evidence.card import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
-from service.domain.notes.said import Words
 from service.domain.power.lead import size_of
 from service.reports.prereg.text import sentence, written
 from service.words import Language, say
@@ -32,23 +31,18 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
             "\n".join(line for hypothesis in card.hypotheses for line in _hypothesis(hypothesis, language))
         )
     if card.marks:
-        parts.append("\n".join(f"- **!** {sentence(_in(mark, language))}" for mark in card.marks))
-    parts.append(_in(card.limits, language))
+        parts.append("\n".join(f"- **!** {sentence(mark.of(language))}" for mark in card.marks))
+    parts.append(card.limits.of(language))
     return "\n\n".join(parts) + "\n"
-
-
-def _in(words: Words, language: Language) -> str:
-    """What a record says in two languages, in one of them."""
-    return words.zh if language == "zh" else words.en
 
 
 def _pieces(pieces: tuple[Piece, ...], language: Language) -> Iterator[str]:
     for number, piece in enumerate(pieces, start=1):
         score = "–" if piece.score is None else f"{piece.score}/{MOST_PER_PIECE}"
-        yield f"{number}. **{_in(piece.title, language)}**{colon(language)}{score}"
+        yield f"{number}. **{piece.title.of(language)}**{colon(language)}{score}"
         for check in piece.checks:
             word = say("evidence.by_author", language) if check.by == "author" else ""
-            yield f"   - {_MARKS[check.holds]} {_in(check.says, language)}{word}"
+            yield f"   - {_MARKS[check.holds]} {check.says.of(language)}{word}"
 
 
 def _facts(card: EvidenceCard, language: Language) -> Iterator[str]:
@@ -64,7 +58,7 @@ def _facts(card: EvidenceCard, language: Language) -> Iterator[str]:
 
 def _hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
     facts = [
-        say("evidence.about", language, what=_in(card.about, language)),
+        say("evidence.about", language, what=card.about.of(language)),
         f"n = {card.n_planned or '–'}",
         _power(card, language),
     ]
@@ -72,17 +66,17 @@ def _hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
         facts.append(f"`{card.outcome}`")
     yield f"- **{card.hypothesis}**{colon(language)}{pause(language).join(facts)}"
     if card.power_limit is not None:
-        yield f"  - {_in(card.power_limit, language)}"
+        yield f"  - {card.power_limit.of(language)}"
     for words in (card.sentences, *(note.says for note in card.notes)):
         if words is not None:
-            yield f"  - {sentence(_in(words, language))}"  # it holds names that the plan's author chose
+            yield f"  - {sentence(words.of(language))}"  # it holds names that the plan's author chose
 
 
 def _power(card: HypothesisCard, language: Language) -> str:
     """The power with its name, what is left open, and the rest of the curve."""
     if card.power is None or card.power_at is None:
         return say("evidence.power_unknown", language)
-    name = _in(card.power_at, language)
+    name = card.power_at.of(language)
     sentence = say("evidence.power_at", language, name=name, power=_percent(card.power))
     if card.power_low is not None and card.power_high is not None:
         low, high = _percent(card.power_low), _percent(card.power_high)

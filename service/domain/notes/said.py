@@ -23,6 +23,11 @@ class Words(Record):
     en: str
     zh: str
 
+    def of(self, language: Language) -> str:
+        """The text in one of them; its members are called as the languages are."""
+        text: str = getattr(self, language)
+        return text
+
 
 class AnswerWords(Record):
     """What a test said of a hypothesis."""

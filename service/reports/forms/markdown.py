@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.notes.said import Words
 from service.reports.forms.checklist import Answered, Checklist
 from service.reports.prereg.text import sentence, written
 from service.words import Language, say
@@ -22,7 +21,7 @@ def print_checklist(checklist: Checklist, language: Language = "en") -> str:
         parts.append("\n".join(f"- {_line(author)}" for author in checklist.authors))
     parts.append("\n\n".join(sentence(line) for line in about(checklist, language)))
     for section in checklist.sections:
-        parts.append(f"## {of(section.title, language)}")
+        parts.append(f"## {section.title.of(language)}")
         parts.append("\n".join(line for item in section.items for line in _item(item, language)))
     parts.append(foot_of(checklist, language))
     return "\n\n".join(parts) + "\n"
@@ -42,29 +41,29 @@ def about(checklist: Checklist, language: Language) -> Iterator[str]:
         partly=str(checklist.partly),
         none=str(checklist.not_in_record),
     )
-    yield of(checklist.scope, language)
+    yield checklist.scope.of(language)
     if checklist.state != "judged":
         yield say("forms.before_verdict", language)
-    yield of(checklist.limits, language)
+    yield checklist.limits.of(language)
 
 
 def head_of_item(item: Answered, language: Language) -> str:
     """Its number, what it asks for, and whether the record answers it."""
     standing = in_parentheses(say(f"forms.standing_{item.standing}", language), language)
-    return f"{item.id}{colon(language)}{of(item.item, language)}{standing}"
+    return f"{item.id}{colon(language)}{item.item.of(language)}{standing}"
 
 
 def lines_of(item: Answered, language: Language) -> Iterator[str]:
     """What the record says of an item, and what it does not."""
     for fact in item.facts:
-        label = of(fact.label, language)
+        label = fact.label.of(language)
         for words in fact.says:
-            yield f"{label}{colon(language)}{of(words, language)}"
+            yield f"{label}{colon(language)}{words.of(language)}"
         if not fact.says:
             fields = ", ".join(f"`{name}`" for name in fact.fields)
             yield say("forms.absent", language, what=label, fields=fields)
     if item.rest is not None:
-        yield say("forms.beyond", language, what=of(item.rest, language))
+        yield say("forms.beyond", language, what=item.rest.of(language))
 
 
 def foot_of(checklist: Checklist, language: Language) -> str:
@@ -72,11 +71,6 @@ def foot_of(checklist: Checklist, language: Language) -> str:
     source = say("forms.source", language, version=checklist.version, url=checklist.url)
     plan = f"`{checklist.preregistration_id}`"
     return f"{source}\n\n{plan}" + (f", SHA-256 `{checklist.plan_sha256}`" if checklist.plan_sha256 else "")
-
-
-def of(words: Words, language: Language) -> str:
-    """What is said in two languages, in one of them."""
-    return words.zh if language == "zh" else words.en
 
 
 def _item(item: Answered, language: Language) -> Iterator[str]:

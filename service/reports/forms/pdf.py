@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from service.reports.forms.checklist import Checklist
-from service.reports.forms.markdown import MARKS, about, foot_of, head_of, head_of_item, lines_of, of
+from service.reports.forms.markdown import MARKS, about, foot_of, head_of, head_of_item, lines_of
 from service.reports.verdict.pdf import in_pieces, set_pdf
 from service.words import Language
 
@@ -28,7 +28,7 @@ def checklist_content(checklist: Checklist, language: Language = "en") -> dict[s
         "about": [in_pieces(line) for line in about(checklist, language)],
         "sections": [
             {
-                "title": of(section.title, language),
+                "title": section.title.of(language),
                 "items": [
                     {
                         "head": f"{MARKS[item.standing]} {head_of_item(item, language)}",

@@ -38,6 +38,6 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         marks=punctuation,
         embargo_line=lambda day: words.embargo_line(day, language),
         say=lambda key, **values: words.say(key, language, **values),
-        of=lambda text: text.zh if language == "zh" else text.en,
+        of=lambda text: text.of(language),
         pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
     )

@@ -97,12 +97,10 @@ def print_latex(report: Report, language: Language = "en") -> str:
     body += [line for author in report.authors for line in (escape(author.text()), "")]
     if report.embargo_until is not None:
         body += [escape(embargo_line(report.embargo_until, language)), ""]
-    body += [
-        line for mark in report.marks for line in (_sentence(mark.zh if language == "zh" else mark.en), "")
-    ]
+    body += [line for mark in report.marks for line in (_sentence(mark.of(language)), "")]
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))
-    body += [_sentence(report.since_lock.zh if language == "zh" else report.since_lock.en), ""]
+    body += [_sentence(report.since_lock.of(language)), ""]
     body += list(_summary(report, language))
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
@@ -129,7 +127,7 @@ def print_latex(report: Report, language: Language = "en") -> str:
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, and what was not shown."""
     line, rest, ship, known = (
-        words.zh if language == "zh" else words.en
+        words.of(language)
         for words in (hypothesis.headline, hypothesis.open, hypothesis.ship, hypothesis.known)
     )
     yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_sentence(line)}}}\\\\"
@@ -185,7 +183,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
             yield from _centred(_table(head, rows, "lrrllll"))
         yield _sentence(slices_line(hypothesis, language))
     yield ""
-    yield _sentence(hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en)
+    yield _sentence(hypothesis.sentences.of(language))
     yield ""
 
 

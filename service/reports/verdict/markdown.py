@@ -37,14 +37,10 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     if report.embargo_until is not None:
         parts.append(embargo_line(report.embargo_until, language))
     if report.marks:
-        parts.append(
-            "\n".join(
-                f"- **!** {sentence(mark.zh if language == 'zh' else mark.en)}" for mark in report.marks
-            )
-        )
+        parts.append("\n".join(f"- **!** {sentence(mark.of(language))}" for mark in report.marks))
     parts += [part for hypothesis in report.hypotheses for part in _lead(hypothesis, language)]
     if report.since_lock.en:
-        parts.append(sentence(report.since_lock.zh if language == "zh" else report.since_lock.en))
+        parts.append(sentence(report.since_lock.of(language)))
     parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
     parts += _after(report, language)
     return "\n\n".join(parts) + "\n"
@@ -52,22 +48,22 @@ def print_markdown(report: Report, language: Language = "en") -> str:
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """The headline, what was not shown, whether it is safe to ship, and what can be done next."""
-    headline = sentence(hypothesis.headline.zh if language == "zh" else hypothesis.headline.en)
+    headline = sentence(hypothesis.headline.of(language))
     yield f"**{_line(hypothesis.id)}{colon(language)}{headline}**"
     if hypothesis.open.en:
-        yield sentence(hypothesis.open.zh if language == "zh" else hypothesis.open.en)
+        yield sentence(hypothesis.open.of(language))
     if hypothesis.ship.en:
-        yield sentence(hypothesis.ship.zh if language == "zh" else hypothesis.ship.en)
+        yield sentence(hypothesis.ship.of(language))
     if hypothesis.known.en:
-        yield sentence(hypothesis.known.zh if language == "zh" else hypothesis.known.en)
+        yield sentence(hypothesis.known.of(language))
     if hypothesis.next.en:
-        yield sentence(hypothesis.next.zh if language == "zh" else hypothesis.next.en)
+        yield sentence(hypothesis.next.of(language))
 
 
 def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     for test in hypothesis.tests:
         yield f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}"
-        yield f"  - {sentence(test.says.zh if language == 'zh' else test.says.en)}"
+        yield f"  - {sentence(test.says.of(language))}"
 
 
 def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
@@ -85,7 +81,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
     yield f"### {say('clauses', language)}"
     yield f"{say('rule', language)}{colon(language)}{code(hypothesis.rule)}"
     if hypothesis.decided.en:
-        yield sentence(hypothesis.decided.zh if language == "zh" else hypothesis.decided.en)
+        yield sentence(hypothesis.decided.of(language))
     yield _table(
         tuple(say(name, language) for name in ("clause", "observed", "threshold", "truth")),
         clause_rows(hypothesis, language),
@@ -101,7 +97,7 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
             yield _table(head, sliced)
         yield sentence(slices_line(hypothesis, language))
     yield f"### {say('conclusion', language)}"
-    text = hypothesis.sentences.zh if language == "zh" else hypothesis.sentences.en
+    text = hypothesis.sentences.of(language)
     yield sentence(text)
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
     yield sentences((judged, sentence(reason_text(hypothesis, language))), language)
@@ -136,7 +132,7 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
         f"{say('version', language)} {report.version}{pause(language)}SHA-256 `{report.plan_sha256}`"
     )
-    yield paragraph(report.limits.zh if language == "zh" else report.limits.en)
+    yield paragraph(report.limits.of(language))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from service.domain.notes.said import Words
 from service.reports.charts.draw import FONTS
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
@@ -54,7 +53,6 @@ def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = 
 
 def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
     """What the template shows, as texts."""
-    zh = language == "zh"
     return {
         "language": language,
         "title": report.title or "–",
@@ -65,20 +63,20 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
         ],
         "lead": [
             {
-                "line": in_pieces(f"{hypothesis.id}{colon(language)}{_of(hypothesis.headline, language)}"),
-                "open": in_pieces(_of(hypothesis.open, language)),
+                "line": in_pieces(f"{hypothesis.id}{colon(language)}{hypothesis.headline.of(language)}"),
+                "open": in_pieces(hypothesis.open.of(language)),
                 "after": [
-                    in_pieces(_of(words, language)) for words in (hypothesis.ship, hypothesis.known, hypothesis.next)
+                    in_pieces(words.of(language)) for words in (hypothesis.ship, hypothesis.known, hypothesis.next)
                     if words.en
                 ],
             }
             for hypothesis in report.hypotheses
         ],
-        "since_lock": in_pieces(_of(report.since_lock, language)),
+        "since_lock": in_pieces(report.since_lock.of(language)),
         "check": in_pieces(
             f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"
         ),
-        "marks": [in_pieces(f"! {mark.zh if zh else mark.en}") for mark in report.marks],
+        "marks": [in_pieces(f"! {mark.of(language)}") for mark in report.marks],
         "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
             *([{
@@ -115,7 +113,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             (
                 f"{say('version', language)} {report.version}{pause(language)}"
                 f"SHA-256 {report.plan_sha256}{stop(language)}",
-                report.limits.zh if zh else report.limits.en,
+                report.limits.of(language),
             ),
             language,
         ),
@@ -140,10 +138,10 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
             "head": (say("test", language), say("difference", language), say("interval", language),
                      say("method", language), "p"),
             "rows": [*arms, *rows_of_tests(hypothesis, language)],
-            "said": [in_pieces(f"`{test.id}` {_of(test.says, language)}") for test in hypothesis.tests],
+            "said": [in_pieces(f"`{test.id}` {test.says.of(language)}") for test in hypothesis.tests],
         },
         "rule": hypothesis.rule,
-        "decided": in_pieces(_of(hypothesis.decided, language)),
+        "decided": in_pieces(hypothesis.decided.of(language)),
         "clauses": {
             "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
             "rows": clause_rows(hypothesis, language),
@@ -151,13 +149,9 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
         "tasks": {"heading": say("tasks", language), "head": tasks[0], "rows": tasks[1]},
         "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
                    "line": in_pieces(slices_line(hypothesis, language))},
-        "sentence": in_pieces(_of(hypothesis.sentences, language)),
+        "sentence": in_pieces(hypothesis.sentences.of(language)),
         "note": in_pieces(sentences((judged, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
-
-
-def _of(words: Words, language: Language) -> str:
-    return words.zh if language == "zh" else words.en
 
 
 def in_pieces(text: str) -> list[dict[str, Any]]:

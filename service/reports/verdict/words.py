@@ -352,7 +352,7 @@ def warning_lines(report: Report, language: Language) -> list[str]:
     """Warnings of the lock, each once: its code, whose it is, and what it says."""
     said: dict[tuple[str, str], list[str]] = {}
     for warning in report.warnings:
-        text = warning.says.zh if language == "zh" else warning.says.en
+        text = warning.says.of(language)
         names = said.setdefault((warning.code, text), [])
         if warning.of and warning.of not in names:
             names.append(warning.of)
@@ -368,7 +368,7 @@ def evidence_lines(report: Report, language: Language) -> list[str]:
     lines = []
     for piece in report.evidence:
         score = "–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}"
-        first = f"{piece.title.zh if language == 'zh' else piece.title.en}{colon(language)}{score}"
+        first = f"{piece.title.of(language)}{colon(language)}{score}"
         lacks = lacks_line(piece, language)
         lines.append(sentences((first + stop(language), lacks), language) if lacks else first)
     return lines
@@ -379,7 +379,7 @@ def lacks_line(piece: EvidenceLine, language: Language) -> str:
     if not piece.lacks:
         return ""
     semicolon = service.words.say("lists.semicolon", language)
-    lacks = semicolon.join(lack.zh if language == "zh" else lack.en for lack in piece.lacks)
+    lacks = semicolon.join(lack.of(language) for lack in piece.lacks)
     return say("lacks", language, what=lacks)
 
 

@@ -123,8 +123,8 @@ def _judged(
     known: Value,
 ) -> JudgedView:
     plan, text = setting.plan, judged.sentence
-    if say.language == "zh":
-        text = sentence(setting, judged, marks, "zh")
+    if say.language != "en":  # the English one is stored with the verdict
+        text = sentence(setting, judged, marks, say.language)
     endpoint = plan.endpoint(judged.endpoint)
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
     unit: Unit = "" if not binary else "pp" if judged.reference is None else "%"
@@ -231,6 +231,6 @@ def _number(value: float, unit: Unit) -> str:
 
 def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:
     for answer in answers_in_words(judged):
-        text = answer.says.zh if say.language == "zh" else answer.says.en
+        text = answer.says.of(say.language)
         english = say.language != "en" and bool(text) and text.startswith(answer.says.en)
         yield AnalysisView(answer.id, text or say("pages.no_analysis"), english)

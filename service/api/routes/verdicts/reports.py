@@ -40,7 +40,8 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
             "application/json": {"example": examples.REPORT},
             **{
                 REPORTS[form].partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}
-                for form in ("md", "html", "tex", "pdf")
+                for form in REPORTS
+                if form != "json"
             },
         }
     }
