@@ -1,34 +1,29 @@
-"""What a result file holds, for whoever writes the plan: measures, places of ids and clusters, and a mapping to paste.
+"""What a result file holds, for whoever writes the plan: measures, places of ids and clusters, and a section to paste.
 
 Files of earlier runs are read with it, before the lock: nothing is blind in them, and nothing is stored.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
-from service.domain.plans.importing.imports import FORMATS, ImportMapping, UnreadImport
+from service.domain.plans.importing.imports import FORMATS
 from service.domain.plans.importing.mapping import Readable
-from service.domain.results.statuses import STATUSES
-from service.errors import ForelockError, InvalidData
+from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import printable
 from service.ingest.documents.numbers import percent
 from service.ingest.harnesses.registry import harness_of, open_files
 from service.ingest.harnesses.samples import Reader, Sample, bounded, look_up, look_up_id
-from service.ingest.mapping.fingerprints import reading_contents, settings_of
-from service.ingest.mapping.rows import Collector
-from service.ingest.mapping.targets import targets
+from service.ingest.mapping.fingerprints import settings_of
+from service.ingest.sections import table
 from service.ingest.table_columns import OWN_ARM, max_arms, taken
 
 Json = dict[str, Any]
@@ -78,7 +73,7 @@ def survey(files: Files, form: str) -> Json:
     look = _Look(form)
     systems: dict[int, Mapping[str, Any]] = {}
     for sample in bounded(reader.samples()):
-        look.at(sample)
+        look.add(sample)
         if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
             systems[id(system)] = system
     return look.summarize(reader) | {"system": _in_common([*systems.values()] or [reader.system()])}
@@ -88,60 +83,6 @@ def _in_common(systems: Sequence[Mapping[str, Any]]) -> Json:
     """What a file says of its system; of several that it holds, what all of them are."""
     first, *others = systems
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
-
-
-def table(files: Files, section: Any, arm: str | None) -> list[Json]:
-    """The rows of a file under an `import` section, as columns for each arm and endpoint.
-
-    Raises:
-        ForelockError: what an import would be refused for.
-    """
-    mapping = mapping_from(section)
-    reader = open_files(mapping.format, files, mapping)
-    content = reading_contents(reader, mapping.format)
-    wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
-    collected = Collector(mapping, wanted, arm=arm, content=content).read(reader)
-    return [
-        {
-            "arm": rows.arm,
-            "endpoint": rows.endpoint,
-            "item_ids": rows.item_ids,
-            "clusters": rows.clusters,
-            "replicates": rows.replicates,
-            "values": [None if math.isnan(value) else value for value in rows.values],
-            "status": [STATUSES[code] for code in rows.statuses],
-            "contents": [digest for digest, _ in rows.contents],
-            "inputs": [words for _, words in rows.contents],
-        }
-        for rows in sorted(collected.rows, key=lambda rows: rows.place)
-    ]
-
-
-@cache
-def _any_mapping() -> TypeAdapter[Any]:
-    return TypeAdapter(ImportMapping)
-
-
-def mapping_from(section: Any) -> Readable:
-    """An `import` section that is not in a plan yet."""
-    form = section.get("format") if isinstance(section, dict) else None
-    own = (
-        FORMATS.get(form) if isinstance(form, str) else None
-    )  # most are read by it alone: it is there already
-    try:
-        mapping: Any = (
-            _any_mapping().validate_json(json.dumps(section), strict=True)
-            if own is None
-            else own.model_validate_json(json.dumps(section), strict=True)
-        )
-    except ValidationError as invalid:
-        first = invalid.errors(include_input=False, include_url=False)[0]
-        path = ".".join(["import", *(str(part) for part in first["loc"][own is None :])])
-        raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
-    if isinstance(mapping, UnreadImport):
-        raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
-    readable: Readable = mapping
-    return readable
 
 
 def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:
@@ -169,8 +110,8 @@ class _Look:
         self._numbered: set[str] = set()
         """Paths of which some value is a number and no text."""
 
-    def at(self, sample: Sample) -> None:
-        """One sample."""
+    def add(self, sample: Sample) -> None:
+        """Count what one sample has."""
         self._n += 1
         self._events.update(sample.events)
         place = self._mapping.DEFAULTS.get("replicate")
@@ -332,24 +273,24 @@ class _Look:
         )
 
     def _section(self, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
-        made: Json = {"format": self._form}
+        section: Json = {"format": self._form}
         default = self._mapping.DEFAULTS.get("item_id")
         columns = taken(self._measures, self._paths, self._n) if self._form in TABLES else None
         if columns is not None:
-            made |= columns
+            section |= columns
         elif ids and ids[0] != default:
-            made["item_id"] = ids[0]
-        if self._form in TABLES and made.get("item_id", default) in self._numbered:
-            made["integer_ids"] = "text"
+            section["item_id"] = ids[0]
+        if self._form in TABLES and section.get("item_id", default) in self._numbered:
+            section["integer_ids"] = "text"
         splits = self._paths.get("split", {})
         if "split" in self._mapping.model_fields and len(splits) > 1:
-            made["split"] = max(splits, key=splits.__getitem__)
+            section["split"] = max(splits, key=splits.__getitem__)
         if (arm := self._arm_place()) is not None:
-            made["arm"] = arm
+            section["arm"] = arm
         named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
         if named:
-            made["cluster"] = named[0]
-        name = (
+            section["cluster"] = named[0]
+        measure = (
             _choose_measure(
                 {name: entry for name, entry in self._measures.items() if not self._aside(name)},
                 self._mapping,
@@ -357,15 +298,14 @@ class _Look:
             if columns is None
             else columns.get("metric", "value" if "value" in self._measures else None)
         )
-        if name is not None:
-            for field, part in zip(
-                self._mapping.NEEDS, name.split(",") if len(self._mapping.NEEDS) > 1 else [name], strict=False
-            ):
-                made[field] = part
-            entry = self._measures[name]
+        if measure is not None:
+            # A measure of lm-eval is called `metric,filter`: each of both has a line of its own.
+            needs = self._mapping.NEEDS
+            section |= zip(needs, measure.split(",") if len(needs) > 1 else [measure], strict=False)
+            entry = self._measures[measure]
             values = _values(entry, self._mapping)
             if values:
-                made["values"] = values
+                section["values"] = values
             happened = {**self._events, **entry["events"]}
         else:
             happened = dict(self._events)
@@ -374,8 +314,8 @@ class _Look:
                 event == "error" and self._mapping.SCORED_ERRORS
             )
             if undecided.choice is not None and happened.get(event) and unsaid:
-                made[event] = undecided.choice
-        return made
+                section[event] = undecided.choice
+        return section
 
 
 def _choose_measure(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None:

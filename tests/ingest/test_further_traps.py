@@ -19,7 +19,8 @@ from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.mapping.imported_rows import Imported
 from service.ingest.mapping.rows import STATUS
-from service.ingest.surveys import survey, table
+from service.ingest.sections import table
+from service.ingest.surveys import survey
 from tests.ingest.bases import BASES, Base, encoded, opened
 from tests.ingest.written import put
 from tests.ingest.written import read as read_base

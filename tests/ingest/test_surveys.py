@@ -10,8 +10,10 @@ import pytest
 
 from forelock import cli
 from forelock.import_files import FORMATS
+from service.errors import ForelockError
 from service.ingest import surveys
 from service.ingest.documents.files import Files
+from service.ingest.sections import mapping_from
 
 CELLS = ("0", "1", "0.5", "50%", "", "NA", "true", "nan", "inf", "1e400", "x" * 513, "äöü", "a.b", "7", " 1")
 
@@ -57,9 +59,9 @@ def test_a_question_looks_through_a_file_once(tmp_path, monkeypatch, capsys):
 def test_every_format_is_read_by_its_own_mapping_and_an_unknown_one_is_refused():
     for form in FORMATS:
         section = {"format": form, "nonsense": 1}
-        with pytest.raises(surveys.ForelockError) as refused:
-            surveys.mapping_from(section)
+        with pytest.raises(ForelockError) as refused:
+            mapping_from(section)
         assert "import.nonsense" in str(refused.value.document())
     for section in ({"format": "nonsense"}, {"format": 7}, {}, [], "csv"):
-        with pytest.raises(surveys.ForelockError):
-            surveys.mapping_from(section)
+        with pytest.raises(ForelockError):
+            mapping_from(section)

@@ -1,0 +1,79 @@
+"""Result files under an `import` section that is not in a plan yet: the rows that an import would take.
+
+As in surveys, nothing is blind in these files, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from service.domain.plans.importing.imports import FORMATS, ImportMapping, UnreadImport
+from service.domain.plans.importing.mapping import Readable
+from service.domain.results.statuses import STATUSES
+from service.errors import InvalidData
+from service.ingest.documents.files import Files
+from service.ingest.harnesses.registry import open_files
+from service.ingest.mapping.fingerprints import reading_contents
+from service.ingest.mapping.rows import Collector
+from service.ingest.mapping.targets import targets
+
+Json = dict[str, Any]
+
+
+def table(files: Files, section: Any, arm: str | None) -> list[Json]:
+    """The rows of a file under an `import` section, as columns for each arm and endpoint.
+
+    Raises:
+        ForelockError: what an import would be refused for.
+    """
+    mapping = mapping_from(section)
+    reader = open_files(mapping.format, files, mapping)
+    content = reading_contents(reader, mapping.format)
+    wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
+    collected = Collector(mapping, wanted, arm=arm, content=content).read(reader)
+    return [
+        {
+            "arm": rows.arm,
+            "endpoint": rows.endpoint,
+            "item_ids": rows.item_ids,
+            "clusters": rows.clusters,
+            "replicates": rows.replicates,
+            "values": [None if math.isnan(value) else value for value in rows.values],
+            "status": [STATUSES[code] for code in rows.statuses],
+            "contents": [digest for digest, _ in rows.contents],
+            "inputs": [words for _, words in rows.contents],
+        }
+        for rows in sorted(collected.rows, key=lambda rows: rows.place)
+    ]
+
+
+@cache
+def _any_mapping() -> TypeAdapter[Any]:
+    return TypeAdapter(ImportMapping)
+
+
+def mapping_from(section: Any) -> Readable:
+    """An `import` section that is not in a plan yet."""
+    form = section.get("format") if isinstance(section, dict) else None
+    own = (
+        FORMATS.get(form) if isinstance(form, str) else None
+    )  # most are read by it alone: it is there already
+    try:
+        mapping: Any = (
+            _any_mapping().validate_json(json.dumps(section), strict=True)
+            if own is None
+            else own.model_validate_json(json.dumps(section), strict=True)
+        )
+    except ValidationError as invalid:
+        first = invalid.errors(include_input=False, include_url=False)[0]
+        path = ".".join(["import", *(str(part) for part in first["loc"][own is None :])])
+        raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
+    if isinstance(mapping, UnreadImport):
+        raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
+    readable: Readable = mapping
+    return readable
