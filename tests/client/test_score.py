@@ -172,3 +172,11 @@ def test_items_without_a_result_are_named(shell):
     assert "left out    2 without a result: q40, q41" in output
     assert "MISSING_RESULTS" in output
     assert shell("score", "runs.csv", "--at-least", "88%", "--missing", "fail")[0] == 12
+
+
+def test_systems_that_score_the_same_are_not_told_as_the_highest_and_the_lowest(shell):
+    Path("alike.csv").write_text(
+        "item_id,arm,value\n" + "".join(f"q{at},{arm},1\n" for arm in "ab" for at in range(9))
+    )
+    status, output, _ = shell("score", "alike.csv")
+    assert (status, output.splitlines()[0]) == (0, "2 systems have the same score, 100.00%")

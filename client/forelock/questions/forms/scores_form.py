@@ -53,6 +53,8 @@ def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: in
     ends = {"best": _score(first, best, say), "least": _score(last, least, say)}
     if len(scored) == 1 and best["against"] is None:
         return say("scores_one", of=n, best=ends["best"])
+    if best["against"] is None and best["mean"] == least["mean"]:
+        return say("scores_alike", n=len(scored), mean=show_level(best["mean"], points=best["points"]))
     if best["against"] is None:
         return say("scores", n=len(scored), **ends)
     threshold = show_level(best["against"]["threshold"], points=best["points"])
