@@ -74,7 +74,7 @@ def test_score_answers_for_each_system_of_a_file_and_for_one_that_is_named(shell
     Path("both.csv").write_text("\n".join(["item_id,model,value", *rows]))
     status, output, errors = shell("score", "both.csv")
     assert (status, errors) == (0, "")
-    assert output.startswith("2 systems: the highest score is that of ")
+    assert output.startswith("2 systems have the same score, 66.67%")
     assert "Each interval is of its system alone" in " ".join(output.split())
     found = json.loads(shell("score", "both.csv", "--json")[1])
     alone = json.loads(shell("score", "both.csv", "--arm", "claude", "--json")[1])

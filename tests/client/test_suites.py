@@ -219,3 +219,21 @@ def test_a_task_that_lost_ends_with_status_10(shell):
     status, output, _ = shell("gate", "candidate.csv", "baseline.csv", "--suite", "task")
     assert status == 10
     assert "LOST" in output
+
+
+def test_folders_of_two_systems_are_not_taken_for_one_of_two_tasks(shell):
+    for system in ("base", "cand"):
+        Path(system).mkdir()
+        Path(system, f"samples_gsm_{system}.jsonl").write_text(
+            "".join(
+                json.dumps(
+                    {"doc_id": at, "doc_hash": f"h{at}", "target": "1", "acc": at % 2, "filter": "none"}
+                )
+                + "\n"
+                for at in range(6)
+            )
+        )
+    status, _, errors = shell("score", "base", "cand")
+    assert status == 2
+    assert "base, cand: hold 2 tasks, and are read as one system's" in errors
+    assert "'forelock rank' compares systems" in errors

@@ -134,11 +134,14 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices
             f"--suite {tasks.OWN}", replace(choices, suite=tasks.OWN), "if together they are a suite"
         )
         ways = [together] if choices.takes_suite else []
-        path, most = max(
-            ((paths[0], len(side)) for paths, side in zip(sides, pieces_by_side, strict=True)),
+        paths, most = max(
+            ((paths, len(side)) for paths, side in zip(sides, pieces_by_side, strict=True)),
             key=lambda entry: entry[1],
         )
-        raise Refused(f"{path}: holds {most} tasks", ways, "name the files of one")
+        if len(paths) > 1:  # folders of several systems look like several tasks of one
+            fault = f"{', '.join(paths)}: hold {most} tasks, and are read as one system's"
+            raise Refused(fault, ways, "name the files of one; 'forelock rank' compares systems")
+        raise Refused(f"{paths[0]}: holds {most} tasks", ways, "name the files of one")
     pieces = [[_piece(asked_of, form, one) for form, one in side] for side in pieces_by_side]
     return Opened([paths[0] for paths in sides], pieces)
 
