@@ -49,7 +49,7 @@ def test_databases_that_differ_in_outcomes_answer_alike_to_every_operation(datab
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_bucket_tells_no_outcome_either() -> None:
-    found = leaks.run("SQLite", 2000, seed=5, in_bucket=True)
+    found = leaks.run("SQLite", 500, seed=5, in_bucket=True)
     assert found.differences == []
 
 
