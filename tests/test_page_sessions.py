@@ -77,7 +77,7 @@ EVERY_ANSWER = {"docs/questions.md", "docs/resolution.md"}
 """Those of which every answer is compared with what is printed; of the others the first."""
 
 
-@pytest.mark.parametrize(("page", "answers"), mostly_slow(ON_EXAMPLES.items(), quick=4))
+@pytest.mark.parametrize(("page", "answers"), mostly_slow(ON_EXAMPLES.items(), quick=2))
 def test_the_commands_on_the_examples_run_where_the_page_says(desk: Path, page: str, answers: int) -> None:
     for file in (ROOT / "examples" / "gate").iterdir():
         shutil.copy(file, desk / file.name)

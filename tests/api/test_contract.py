@@ -144,7 +144,7 @@ def prepared(client: TestClient, *, lock: bool) -> dict[str, Any]:
 
 @each_operation
 def test_every_answer_is_a_documented_one(service, path, method):
-    service.check(path, method, requests=4)
+    service.check(path, method, requests=2)
 
 
 @pytest.mark.slow

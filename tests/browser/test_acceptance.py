@@ -25,6 +25,7 @@ def seen(picture: Any) -> bool:
     return bool(picture.evaluate("image => image.decode().then(() => image.naturalWidth > 200)"))
 
 
+@pytest.mark.slow
 def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, service: Service) -> None:  # noqa: F811
     secret = service.key()
     with on_a_socket(service.app) as address, chromium.new_context() as context:

@@ -88,6 +88,7 @@ def test_every_text_has_contrast(visit, address, scheme, path):
     assert [each for each in ratios if each[1] < 4.5] == []
 
 
+@pytest.mark.slow
 def test_light_and_dark_differ(visit):
     backs = {
         visit(color_scheme=scheme, java_script_enabled=True).evaluate(
@@ -122,6 +123,7 @@ function textTop(cell) { return boxOf(cell).top; }
 """
 
 
+@pytest.mark.slow
 def test_the_columns_of_the_list_stand_below_their_heads_and_none_is_shaded(visit, address):
     page = visit(java_script_enabled=True)
     page.goto(f"{address}/preregistrations")

@@ -9,6 +9,7 @@ from service.config import Settings
 from service.keyring.keyring import Keyring
 from tests.api.conftest import on_a_socket
 from tests.browser.watched import watched
+from tests.drawing import mostly_slow
 from tests.openid import CLIENT, SECRET, providing
 
 pytestmark = pytest.mark.browser
@@ -53,7 +54,7 @@ def reached(database, provider, project, others, tmp_path):
         yield here
 
 
-@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("scripts", mostly_slow([True, False]))
 def test_a_person_signs_in_and_out(chromium, reached, provider, scripts):
     with chromium.new_context(java_script_enabled=scripts) as context:
         page = context.new_page()
@@ -68,6 +69,7 @@ def test_a_person_signs_in_and_out(chromium, reached, provider, scripts):
         assert complaints == []
 
 
+@pytest.mark.slow
 def test_a_person_of_two_projects_chooses_one(chromium, reached, provider):
     provider.person["groups"] = ["evals", "others"]
     with chromium.new_context(java_script_enabled=False) as context:

@@ -76,7 +76,7 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
 
 @pytest.mark.parametrize(
     ("visit", "language"),
-    mostly_slow([(several, "en"), (judged, "zh"), (several, "zh"), (judged, "en")], quick=2),
+    mostly_slow([(several, "en"), (judged, "zh"), (several, "zh"), (judged, "en")]),
     indirect=["visit"],
 )
 def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
@@ -102,6 +102,7 @@ def test_a_verdict_prints_with_its_pictures_in_letters_that_can_be_read(
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= curves.count()
 
 
+@pytest.mark.slow
 def test_a_phone_in_the_dark_shows_all_of_it(visit: Callable[..., Any], tmp_path: Path) -> None:  # noqa: F811
     page = visit(**PHONE, color_scheme="dark")
     page.wait_for_load_state("networkidle")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.chaos.fuzz import Found, Stream
 from tests.every_route import OPERATIONS, PICTURES
@@ -24,6 +25,7 @@ def project(client: httpx.Client, name: str) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_request_of_the_fuzz_can_be_sent() -> None:
     found, sent = Found("none"), []
 

@@ -30,6 +30,7 @@ def test_growth_is_that_of_all_processes_of_a_role_after_the_start() -> None:
     assert workers.rss_mib_per_hour == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_databases_that_differ_in_outcomes_answer_alike() -> None:
     found = leaks.run("SQLite", 100, seed=3)

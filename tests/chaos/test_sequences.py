@@ -19,6 +19,7 @@ from service.actions.results import posting
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from tests.chaos import leaks
+from tests.drawing import mostly_slow
 
 OFTEN = (
     "postResults",
@@ -41,7 +42,7 @@ NAMED = {each.id: each for each in leaks.CALLS}
 FEW, MANY = 3, 300
 
 
-@pytest.fixture(scope="module", params=leaks.DATABASES)
+@pytest.fixture(scope="module", params=mostly_slow(leaks.DATABASES))
 def origin(request: pytest.FixtureRequest) -> Iterator[leaks.Origin]:
     with leaks.origin(request.param) as locked:
         yield locked
@@ -79,6 +80,7 @@ def test_no_sequence_of_calls_tells_outcomes(origin: leaks.Origin) -> None:
     search()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit log counts what a batch holds."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.layouts import COLUMNS, FILES, SINGLES, harness_inputs, pairs
+from tests.drawing import one_in
 
 ANSWERS = (0, 10, 12)
 REFUSED = (1, 2)
@@ -70,7 +71,7 @@ def write(files):
     return list(files)
 
 
-@pytest.mark.parametrize("layout", sorted(PAIRS))
+@pytest.mark.parametrize("layout", one_in(3, sorted(PAIRS)))
 def test_two_tables_of_any_layout_are_compared_or_refused_with_what_helps(shell, layout):
     names = write(PAIRS[layout])
     status, ways = assert_helps(shell, "gate", *names)
@@ -84,7 +85,7 @@ def test_two_tables_of_any_layout_are_compared_or_refused_with_what_helps(shell,
     assert_helps(shell, "rank", *names)
 
 
-@pytest.mark.parametrize("layout", sorted(SINGLES))
+@pytest.mark.parametrize("layout", one_in(3, sorted(SINGLES)))
 def test_one_table_of_any_layout_is_compared_or_refused_with_what_helps(shell, layout):
     (name,) = write({"all.json" if layout in COLUMNS else "all.csv": SINGLES[layout]})
     status, ways = assert_helps(shell, "gate", name)
@@ -129,7 +130,7 @@ def test_an_object_of_columns_is_the_table_of_its_rows(shell):
     )
 
 
-@pytest.mark.parametrize("inputs", harness_inputs(), ids=" ".join)
+@pytest.mark.parametrize("inputs", one_in(3, map(pytest.param, harness_inputs())), ids=" ".join)
 def test_files_of_every_reader_are_compared_or_refused_with_what_helps(shell, inputs):
     question = "gate" if len(inputs) == 2 else "score"
     assert_helps(shell, question, *(str(FILES / name) for name in inputs))

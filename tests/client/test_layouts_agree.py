@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 
 ARMS = ("baseline", "candidate")
 APART = ("provenance", "read")
@@ -73,7 +73,7 @@ def answers(shell, question, table):
     return told
 
 
-@pytest.mark.parametrize("question", ["gate", "rank", "score", "noise"])
+@pytest.mark.parametrize("question", mostly_slow(["gate", "rank", "score", "noise"], 2))
 @given(table=TABLES)
 @settings(max_examples=draws(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_table_has_one_answer_in_every_layout(shell, question, table):

@@ -306,7 +306,7 @@ OF_THE_API = {
 """Channels that no database has a part in."""
 
 
-@pytest.mark.parametrize("channel", [each for each in CHANNELS if each not in OF_THE_API])
+@pytest.mark.parametrize("channel", mostly_slow([each for each in CHANNELS if each not in OF_THE_API], 4))
 def test_a_channel_is_closed(service: Service, channel: str) -> None:
     CHANNELS[channel][0](service)
 
@@ -318,7 +318,7 @@ def test_a_channel_of_the_api_is_closed(service: Service, channel: str) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("channel", mostly_slow(CHANNELS, quick=8))
+@pytest.mark.parametrize("channel", mostly_slow(CHANNELS, quick=3))
 def test_a_leak_that_is_planted_in_a_channel_is_seen(
     service: Service, monkeypatch: pytest.MonkeyPatch, sealed: Sealed, channel: str
 ) -> None:

@@ -54,6 +54,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # lint asks no database
 def test_a_rule_that_can_hold_without_its_claim_is_refused_with_the_clause_that_mends_it(
     service: Service,

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from forelock import cli
+from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .killed import dies
@@ -165,7 +166,7 @@ def label(forelock: Run, prereg_id: str, folder: Path, values: Mapping[tuple[str
     forelock("labels", prereg_id, "--post", filled)
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", mostly_slow(WALKS, 3))
 def test_from_markdown_to_the_verified_bundle(
     service: Service, forelock: Run, tmp_path: Path, name: str
 ) -> None:

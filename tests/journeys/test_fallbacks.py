@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.drawing import mostly_slow
+
 from .conftest import Service
 from .plans import draft, items, lock, locked, post, small_plan
 
@@ -81,7 +83,7 @@ def test_a_family_that_cannot_pass_is_not_locked(service: Service) -> None:
     assert (refused.status_code, refused.json()["code"]) == (422, "lint_failed")
 
 
-@pytest.mark.parametrize("policy", ["holm", "bh"])
+@pytest.mark.parametrize("policy", mostly_slow(["holm", "bh"]))
 def test_three_near_the_margin_are_not_called_equivalent_one_by_one(service: Service, policy: str) -> None:
     """TOST p is .03 for each: alone below .05, in a family of three not; and under bh nothing corrects it."""
     plan = with_fallback(2000, 3, multiplicity={"policy": policy})

@@ -42,6 +42,7 @@ def queue_test(client: httpx.Client) -> str:
     return answer.headers["location"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_served_plan_gets_its_verdict_from_the_runner_even_one_that_was_killed(tmp_path: Path) -> None:
     data = tmp_path / "data"
@@ -63,6 +64,7 @@ def test_a_served_plan_gets_its_verdict_from_the_runner_even_one_that_was_killed
         assert not [pid for pid in left if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_the_api_ends_by_itself_when_its_parent_is_killed_whatever_is_open(tmp_path: Path) -> None:
     with contextlib.ExitStack() as open_, serving(tmp_path / "data", "--no-runner") as served:

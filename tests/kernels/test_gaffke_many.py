@@ -7,6 +7,7 @@ import pytest
 
 from service.kernels.pairs import gaffke
 from service.kernels.planning import gaffke_many
+from tests.drawing import mostly_slow
 
 
 def drawn() -> np.random.Generator:
@@ -24,8 +25,8 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("n", "close"), [(2, 0.008), (5, 0.006), (20, 0.003), (400, 0.0003)])
+@pytest.mark.parametrize("shape", mostly_slow(SHAPES, 8))
+@pytest.mark.parametrize(("n", "close"), mostly_slow([(2, 0.008), (5, 0.006), (20, 0.003), (400, 0.0003)], 8))
 def test_bounds_and_chances_agree_with_the_inversion(shape, n, close):
     values = SHAPES[shape](n)
     cells, shapes = gaffke_many.gridded(values)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from service.kernels.exact import characteristic, inversion, lattice
 from service.kernels.exact.inversion import continuous, smooth_flips, smooth_mean
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 
 seeds = st.integers(0, 10_000)
 shapes = st.sampled_from(["normal", "skewed", "bimodal", "tied"])
@@ -54,8 +54,8 @@ def test_bootstrap_agrees_with_the_exact_lattice(monkeypatch, seed, n, shape):
     assert se * n == pytest.approx(exact.standard_deviation() * unit, rel=1e-6)
 
 
-@pytest.mark.parametrize("shape", ["normal", "skewed", "bimodal", "tied"])
-@pytest.mark.parametrize("n", [60, 400])
+@pytest.mark.parametrize("shape", mostly_slow(["normal", "skewed", "bimodal", "tied"], 3))
+@pytest.mark.parametrize("n", mostly_slow([60, 400], 3))
 def test_bootstrap_agrees_with_drawing(shape, n):
     values = sample(3, n, shape)
     found = smooth_mean(values)

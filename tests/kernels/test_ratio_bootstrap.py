@@ -104,6 +104,7 @@ def test_the_joint_distribution_agrees_with_one_sum_per_ratio(g):
     assert found.probabilities.sum() == pytest.approx(1, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_the_joint_distribution_agrees_with_drawing():
     rng = np.random.default_rng(4)
     sizes = rng.integers(1, 9, 90).astype(float)
@@ -150,6 +151,7 @@ def test_twelve_clusters_are_enumerated_within_a_second():
     assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("g", [13, 20, 60])
 def test_inversion_agrees_with_drawing(g):
     rng = np.random.default_rng(g)

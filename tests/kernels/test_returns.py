@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from service.kernels.exact import inversion, lattice, returns
+from tests.drawing import mostly_slow
 
 
 def transform(values, t):
@@ -70,8 +71,8 @@ def test_a_lattice_under_noise_is_told_or_covered_by_the_error(n, unit):
         assert found.at_most(between) == pytest.approx(exact.at_most(k), abs=found.error + 1e-9)
 
 
-@pytest.mark.parametrize("signs", [False, True])
-@pytest.mark.parametrize("n", [64, 256, 600])
+@pytest.mark.parametrize("signs", mostly_slow([False, True], 2))
+@pytest.mark.parametrize("n", mostly_slow([64, 256, 600], 2))
 def test_every_peak_beyond_the_band_is_counted(n, signs):
     """The sum of the bounds is at least the integral of the transform itself, as far as it can be followed."""
     rng = np.random.default_rng(n)

@@ -13,9 +13,10 @@ from service.kernels.pairs import mcnemar
 from service.kernels.pairs.mcnemar import p_value
 from service.kernels.pairs.paired_exact import exact_p_below
 from service.kernels.planning.rule_enumeration import first_true, share_at_most
+from tests.drawing import mostly_slow
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 21])
+@pytest.mark.parametrize("n", mostly_slow([1, 2, 3, 10, 21], 3))
 def test_the_chance_of_every_resampled_sum_in_every_cell(n):
     cells = [(b, m - b) for m in range(n + 1) for b in range(m + 1)]
     k = np.arange(-n - 1, n + 2)
@@ -87,7 +88,9 @@ def test_stretches_of_a_binomial():
     assert binomial.pmf(np.arange(first, last + 1), 500, 0.1).sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n", "difference"), [(20, 0.1), (149, 0.02), (500, 0.02), (60, 0.3)])
+@pytest.mark.parametrize(
+    ("n", "difference"), mostly_slow([(20, 0.1), (149, 0.02), (500, 0.02), (60, 0.3)], 2)
+)
 def test_a_quick_look_at_the_exact_p_is_a_close_lower_bound(n, difference):
     for b in range(5):
         for c in range(5):

@@ -107,7 +107,9 @@ def test_a_url_that_cannot_be_is_named(url: str) -> None:
     ("name", "value", "says"),
     [
         ("FORELOCK_PORT", "abc", "FORELOCK_PORT: input should be a valid integer"),
-        ("FORELOCK_HOST", "198.51.100.1", "name one of this machine's with --host"),
+        pytest.param(
+            "FORELOCK_HOST", "198.51.100.1", "name one of this machine's with --host", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_serving_with_a_setting_that_cannot_be_ends_in_one_sentence(

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from service.processes.supervise import listen
+from tests.drawing import mostly_slow
 
 NURSERY = """
 import os, sys
@@ -66,6 +67,9 @@ def ended(pid: int) -> None:
         time.sleep(0.01)
 
 
+WAYS = [pytest.param((NURSERY,)), pytest.param(())]
+
+
 @pytest.fixture(params=[(), (NURSERY,)], ids=["started", "forked"])
 def nursery(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Arguments of a parent whose children are started anew, or forked."""
@@ -106,6 +110,7 @@ def test_children_end_with_a_parent_that_was_killed(parent: subprocess.Popen[str
     ended(child)
 
 
+@pytest.mark.parametrize("nursery", mostly_slow(WAYS), indirect=True, ids=["forked", "started"])
 def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path, nursery: tuple[str, ...]) -> None:
     quick = "import service.processes.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
     failing = "import sys; open(sys.argv[1], 'a').write('x\\n'); sys.exit(3)"
@@ -122,6 +127,7 @@ def test_a_child_that_never_gets_well_ends_the_parent(tmp_path: Path, nursery: t
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("nursery", mostly_slow(WAYS), indirect=True, ids=["forked", "started"])
 def test_a_child_that_is_killed_is_always_started_again(tmp_path: Path, nursery: tuple[str, ...]) -> None:
     quick = "import service.processes.supervise as s; s.RESTART_DELAYS = (0.0,)\n"
     killed = (

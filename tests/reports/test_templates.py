@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from service.api.examples.common import PLAN
 from service.domain.plans.plan import Plan
@@ -14,6 +14,7 @@ from service.reports.prereg.print import print_plan
 from service.reports.templates.print import print_template
 from service.reports.templates.questions import FRONT, QUESTIONS, TEMPLATES, TemplateName
 from service.reports.templates.read import parse_document, read_template, template_of
+from tests.drawing import draws
 from tests.strategies import plans
 
 MORE: dict[str, Any] = {
@@ -55,6 +56,7 @@ def test_a_plan_goes_through_a_template_and_back(
 
 
 @given(plans())
+@settings(deadline=None, max_examples=draws(25))
 def test_random_plans_go_through_both(value: dict[str, Any]) -> None:
     plan = Plan.from_dict(value)
     for name in TEMPLATES:

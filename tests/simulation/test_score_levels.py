@@ -16,6 +16,7 @@ from service.domain.power.level import level_of
 from service.domain.power.level_records import RuleLevel
 from service.domain.rules.settings import resolve
 from tests.domain import sample
+from tests.drawing import mostly_slow
 
 RULES, AT_WORST, ELSEWHERE = 200, 250, 40
 FIRST = 4
@@ -253,7 +254,7 @@ def test_a_rule_on_scores_holds_no_more_often_than_the_worst_that_lint_tells(see
     compare(seed, *lintable(seed), AT_WORST, ELSEWHERE)
 
 
-@pytest.mark.parametrize("seed", range(QUICK))
+@pytest.mark.parametrize("seed", mostly_slow(range(QUICK)))
 def test_a_few_rules_on_scores_hold_as_often_as_lint_says(seed: int) -> None:
     compare(
         seed, *lintable(1000 + seed, ("t-test", "wilcoxon", "mann-whitney", "quantile-difference")), 120, 0

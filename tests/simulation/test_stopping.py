@@ -14,6 +14,7 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.outcomes import Cell, Outcomes, Rows
 from service.domain.verdicts.stopping import up_to_stop
+from tests.drawing import mostly_slow
 from tests.simulation.stopping import ALPHA, PAGE, RULES, RUNS, SIDE, WORLDS, count, draw, population, rejects
 
 SEQUENTIAL = RULES[1:]
@@ -66,8 +67,8 @@ def plan_of(world: str, rule: str) -> Plan:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("rule", SEQUENTIAL)
+@pytest.mark.parametrize("world", mostly_slow(WORLDS, 4))
+@pytest.mark.parametrize("rule", mostly_slow(SEQUENTIAL, 4))
 def test_a_whole_plan_ends_as_the_parts_that_are_simulated(world, rule):
     plan, (_, manifest) = plan_of(world, rule), population(WORLDS[world])
     kept = [run for run in range(60) if rejects(WORLDS[world], rule, run)][:2]

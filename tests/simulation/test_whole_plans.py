@@ -8,6 +8,7 @@ import pytest
 
 from service.domain.lint.lint import lint
 from tests.domain.sample import without_numbers
+from tests.drawing import mostly_slow
 from tests.simulation.whole_plans import CASES, chance, count, manifests_of, plan_of, promised, recorded
 
 ROWS = {name: rest for name, *rest in recorded()}
@@ -31,7 +32,7 @@ def test_the_plans_that_are_judged_could_be_locked(name: str) -> None:
     assert found == set()
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", mostly_slow(QUICK))
 def test_what_is_promised_is_what_lint_says(name: str) -> None:
     assert chance(promised(name), CASES[name]) == pytest.approx(ROWS[name][1], abs=6e-4)
 

@@ -16,6 +16,7 @@ from service.errors import InvalidData
 from service.kernels.effects import bayes_factors as kernel
 from service.stats.bayes_factor import LABELS, BayesFactorRequest, bayes_factor, label_of
 from service.stats.shared.declaring import registry
+from tests.drawing import mostly_slow
 from tests.stats.cases import Cases
 from tests.stats.oracle import named
 
@@ -134,12 +135,15 @@ def test_regression_agrees_with_quad(f, df1, df2, rscale):
 
 @pytest.mark.parametrize(
     ("f", "df1", "df2", "rscale"),
-    [
-        (73922.0, 55143, 22463, 94816.0),
-        (1.02, 900_000, 10**6, 0.5),
-        (1.5, 200_000, 50_000, 1.0),
-        (1.0, 1, 9, 0.5),
-    ],
+    mostly_slow(
+        [
+            (73922.0, 55143, 22463, 94816.0),
+            (1.02, 900_000, 10**6, 0.5),
+            (1.5, 200_000, 50_000, 1.0),
+            (1.0, 1, 9, 0.5),
+        ],
+        2,
+    ),
 )
 def test_regression_of_very_many_effects_keeps_the_whole_of_its_integral(f, df1, df2, rscale):
     """The peak in g moves below the prior's as effects are added; from about 44,000 on it was cut off."""

@@ -16,7 +16,7 @@ from service.domain.rules.answers import Answer
 from service.stats.shared.declaring.certainty import SIGNS, SO_FEW
 from service.stats.shared.declaring.sentences import bound_text
 from service.stats.shared.methods.cell_bootstrap import FEW
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 from tests.stats.oracle import analyse, ask, codes
 
 
@@ -98,8 +98,8 @@ def test_nine_wins_and_no_loss_of_fifteen(wins, losses, ties, open_):
         assert "ci" not in found.undecided
 
 
-@pytest.mark.parametrize("name", ["paired-bootstrap", "cluster-bootstrap"])
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("name", mostly_slow(["paired-bootstrap", "cluster-bootstrap"], 2))
+@pytest.mark.parametrize("n", mostly_slow([3, 4, 5], 2))
 def test_so_few_units_reject_nothing_two_sided(name, n):
     """Of normal differences without an effect 16 to 28 in 100 had p < .05, and 4 to 9 were taken for rejections."""
     for seed in range(12):
@@ -222,8 +222,8 @@ def test_a_sentence_rejects_by_a_bound_only_where_the_signs_alone_would():
     assert "so a difference of zero is rejected" in many.sentence
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
-@pytest.mark.parametrize("of", ["arms", "differences"])
+@pytest.mark.parametrize("n", mostly_slow([2, 3, 5], 2))
+@pytest.mark.parametrize("of", mostly_slow(["arms", "differences"], 2))
 def test_quantiles_of_few_items_reject_nothing_that_signs_do_not(n, of):
     """Two items said p = 2.0e-04, rejected: no resample of them is on the other side of 0."""
     baseline = [1.0, 2.0, 0.5, 2.5, 7.1][:n]

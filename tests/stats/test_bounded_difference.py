@@ -142,6 +142,7 @@ def test_a_range_that_was_taken_is_said():
     assert "RANGE_TAKEN" not in codes(ask(NAME, {"baseline": [1, 0], "candidate": [1, 1]}))
 
 
+@pytest.mark.slow
 def test_a_million_items_are_answered():
     rng = np.random.default_rng(6)
     difference = np.clip(rng.normal(0.01, 0.2, 1_000_000), -1, 1)

@@ -24,6 +24,7 @@ def board(*differences, **more):
     return {"arms": {name: column.tolist() for name, column in arms.items()}, "n_resamples": 1000, **more}
 
 
+@pytest.mark.slow
 def test_arms_alike_are_not_told_apart_for_losses_that_were_not_seen():
     """Of 40 boards of 20 items a third told them apart."""
     apart = [analyse(NAME, board(lopsided(20, seed))).n_apart for seed in range(40)]
@@ -83,6 +84,7 @@ def test_units_of_scores_and_lower_scores_that_are_better_change_nothing():
         assert (other.ci.low, other.ci.high) == pytest.approx((one.ci.low, one.ci.high), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 100])  # within 0 and 1, and without a known range
 def test_arms_alike_over_tasks_are_not_told_apart_for_losses_that_were_not_seen(times):
     """Of boards of two tasks of 10 items 3 in 10 told arms alike apart; what bounds bear out stays told apart."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.drawing import mostly_slow
 from tests.stats.boards import NAME
 from tests.stats.oracle import analyse, ask, codes
 
@@ -66,8 +67,8 @@ def test_a_small_task_that_lacks_much_counts_as_much_as_a_large_one():
     assert apart(arms, missing="worst_case") == [True]  # of all items 12 of 420 are few
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("seed", mostly_slow(range(4), 3))
+@pytest.mark.parametrize("clustered", mostly_slow([False, True], 3))
 def test_by_definition_the_worst_case_is_the_filled_board(seed, clustered):
     """The filled difference over its own error, by hand, against the pair's critical value."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.drawing import mostly_slow
 from tests.stats.oracle import analyse, ask, cases, close, codes, columns
 
 CELLS = {"n11": (1, 1), "n10": (1, 0), "n01": (0, 1), "n00": (0, 0)}
@@ -71,7 +72,7 @@ def test_clustered_mcnemar_against_clust_bin_pair_and_clubsandwich(case):
     assert close([means.delta, means.ci.low, means.ci.high], [says["mean"], *says["ci"]])
 
 
-@pytest.mark.parametrize("case", cases("cluster_bootstrap", of_twelve))
+@pytest.mark.parametrize("case", mostly_slow(cases("cluster_bootstrap", of_twelve), 2))
 def test_cluster_bootstrap_against_full_enumeration(case):
     expected, data = case["expected"], case["input"]
     if "file" in data:

@@ -143,6 +143,7 @@ def test_power_against_statsmodels_pwr_and_colas(case):
             assert size.n_continuous == pytest.approx(wanted["n_per_group_80"], abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases("empirical_type1"))
 def test_type_one_error_against_complete_enumeration(case):
     expected, values = case["expected"], runs(case["input"], "x")

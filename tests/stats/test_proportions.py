@@ -13,7 +13,7 @@ from scipy import stats
 from service.errors import InvalidData
 from service.kernels.unpaired import score
 from service.kernels.unpaired.unconditional import boschloo_p, fisher_p, margin_p
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
 from tests.stats.soundness import sound
@@ -107,7 +107,7 @@ def test_by_listing_all_tables_the_margin_s_p_is_the_largest_chance(table, margi
     assert largest - 1e-9 <= margin_p(*table, -margin) <= largest + 2e-3
 
 
-@pytest.mark.parametrize(("n1", "n0"), [(5, 5), (12, 7)])
+@pytest.mark.parametrize(("n1", "n0"), mostly_slow([(5, 5), (12, 7)]))
 def test_by_listing_all_tables_the_level_holds_at_every_share(n1, n0):
     p = np.array([[boschloo_p(i, n1, j, n0) for j in range(n0 + 1)] for i in range(n1 + 1)])
     lost = np.array([[margin_p(i, n1, j, n0, -0.1) for j in range(n0 + 1)] for i in range(n1 + 1)])

@@ -218,6 +218,7 @@ def test_fields_on_simulated_sets_are_those_of_the_test(clustered, path, alterna
             assert found[at] == pytest.approx(each.p_value if path == ("p_value",) else each.ratio.value)
 
 
+@pytest.mark.slow
 def test_simulated_bootstraps_are_near_those_of_the_test():
     test, body = registry.find(NAME), world(10, 80, 20)
     sizes = np.bincount(body["clusters"])

@@ -121,6 +121,7 @@ def test_so_many_runs_of_items_that_never_fail_show_all_reliable(n, share):
     assert enough.runs_needed == few.runs_needed == needed
 
 
+@pytest.mark.slow
 def test_no_wrong_item_is_named_more_often_than_the_level_says():
     rng = np.random.default_rng(12)
     wrong = 0

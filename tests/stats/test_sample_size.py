@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
+from tests.drawing import mostly_slow
 from tests.stats.bodies import designs, flips
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
@@ -28,7 +29,7 @@ def test_agrees_with_statsmodels(d, target):
     assert found.n == int(found.n_continuous) + 1
 
 
-@pytest.mark.parametrize("body", [PAIRS, TANGO])
+@pytest.mark.parametrize("body", mostly_slow([PAIRS, TANGO]))
 def test_power_holds_from_n_on_and_fails_just_below(body):
     answer = ask("sample-size", body)
     found = answer.analysis

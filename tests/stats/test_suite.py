@@ -142,6 +142,7 @@ def test_new_tasks_are_a_t_test_of_the_tasks_means():
     assert found.df == pytest.approx(4)
 
 
+@pytest.mark.slow
 def test_by_simulation_new_tasks_of_unlike_weights_hold_their_level():
     rng = np.random.default_rng(8)
     weights = {str(task): float(weight) for task, weight in enumerate((5, 3, 1, 1, 1, 1))}

@@ -16,6 +16,7 @@ from service.offline import local
 from service.records import Record
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Analysis, Request
+from tests.drawing import mostly_slow
 
 TESTS = list(registry.latest().values())
 every_test = pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
@@ -137,7 +138,7 @@ def test_what_is_small_for_certain_runs_on_the_event_loop(app, client):
 @every_test
 @pytest.mark.parametrize(
     "body",
-    [b"{", b'{"no": 1}', b" " * 20_000 + b"{", gzip.compress(b"{" * 50_000, mtime=0)],
+    mostly_slow([b"{", b'{"no": 1}', b" " * 20_000 + b"{", gzip.compress(b"{" * 50_000, mtime=0)], 2),
     ids=["not JSON", "another field", "large", "compressed"],
 )
 def test_what_is_read_elsewhere_is_refused_in_the_same_words(client, test, body):

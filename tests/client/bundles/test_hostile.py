@@ -22,10 +22,7 @@ MOST_MIB = {"": 300, "--server": 340}
 """Without judging again and with it, which loads the statistical tests."""
 QUICK = {
     "one long string",
-    "numbers in a verdict",
-    "wide text in a verdict",
     "lists in the index",
-    "a wide batch",
 }
 
 

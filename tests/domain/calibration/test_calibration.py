@@ -26,6 +26,7 @@ from service.errors import Conflict
 from service.stats.shared.declaring.registry import joined
 from tests.domain import sample
 from tests.domain.calibration.cases import ABOUT
+from tests.drawing import mostly_slow
 
 BOTH = "m.p_value < 0.05 and delta > 0"
 
@@ -72,9 +73,10 @@ def by_brute_force(baseline, candidate, units, **changes):
 
 
 @pytest.mark.parametrize(
-    "rule", ["m.p_value < 0.05", BOTH, "m.p_value < 0.2 and m.ci excludes 0 and delta >= 10 pp"]
+    "rule",
+    mostly_slow(["m.p_value < 0.05", BOTH, "m.p_value < 0.2 and m.ci excludes 0 and delta >= 10 pp"], 2),
 )
-@pytest.mark.parametrize("wins", [6, 4])
+@pytest.mark.parametrize("wins", mostly_slow([6, 4], 2))
 def test_all_flips_of_few_items_give_the_exact_type_one_error(rule, wins):
     baseline, candidate = sample.binary(7, 1, wins, 6 - wins)
     units = [str(at) for at in range(7)]
@@ -164,6 +166,7 @@ def clustered_arms():
     return baseline, candidate
 
 
+@pytest.mark.slow
 def test_whole_clusters_are_flipped_where_the_population_has_them():
     baseline, candidate = clustered_arms()
     found = calibrated(case(baseline, candidate, clusters=UNITS, **CLUSTERED))
@@ -224,6 +227,7 @@ def test_a_claim_that_is_true_without_a_difference_has_power_and_no_error():
     assert "true without a difference" in hypothesis.sentence
 
 
+@pytest.mark.slow
 def test_what_is_missing_changes_places_with_its_label():
     baseline, candidate = sample.binary(8, 1, 6, 0)
     candidate[[2, 7]] = np.nan
@@ -273,6 +277,7 @@ def test_scores_are_flipped_too():
     assert found.hypotheses[0].rate == truth > 0
 
 
+@pytest.mark.slow
 def test_planned_looks_are_taken_in_every_run():
     changes = {
         "populations.0.order_seed": 4,

@@ -14,7 +14,7 @@ from service.domain.rules.settings import resolve
 from service.stats.shared.declaring import registry
 from tests.domain import sample
 from tests.domain.checks.searched import VARIED, WAYS, WORLDS, N, plans
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 
 
 def test_every_test_of_a_plan_takes_part():
@@ -48,8 +48,8 @@ def opposed(claim, delta, better):
     }[claim]
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("world", mostly_slow(WORLDS))
+@pytest.mark.parametrize("way", mostly_slow(WAYS))
 @settings(deadline=None, max_examples=draws(12), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_rule_that_lint_lets_pass_is_supported_by_data_that_show_the_opposite(world, way, data):

@@ -13,6 +13,7 @@ from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.sentences import next_step, sentence
 from service.words import read, say
 from tests.domain.comparison.worlds import body
+from tests.drawing import mostly_slow
 
 BASE = compare(
     ComparisonRequest.model_validate(body([0.0, 1.0] * 20, [1.0] * 30 + [0.0, 1.0] * 5, None, None))
@@ -58,7 +59,9 @@ def comparisons() -> list[Comparison]:
     return made
 
 
-@pytest.mark.parametrize("names", [("base.csv", "cand.csv"), ("基线 1", "it's (new); by 2")])
+@pytest.mark.parametrize(
+    "names", mostly_slow(map(pytest.param, [("base.csv", "cand.csv"), ("基线 1", "it's (new); by 2")]))
+)
 def test_every_sentence_is_read_back_and_has_its_numbers_in_chinese(names: tuple[str, str]) -> None:
     for comparison in comparisons():
         english = sentence(comparison, *names)

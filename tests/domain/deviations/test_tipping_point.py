@@ -14,7 +14,7 @@ from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillin
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Rows
 from tests.domain import sample
-from tests.drawing import draws
+from tests.drawing import draws, mostly_slow
 
 RULES = {
     "differences": ("delta >= 10 pp and m.p_value < 0.05", "mcnemar", {}, {}),
@@ -93,7 +93,7 @@ def sample_outcome(rows, filled):
     return sample.judged(plan, rows.manifests, results).hypotheses[0].outcome
 
 
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("kind", mostly_slow(RULES, 2))
 @settings(max_examples=draws(20), suppress_health_check=list(HealthCheck))
 @given(wins=st.integers(0, 9), losses=st.integers(0, 3), data=st.data())
 def test_the_search_agrees_with_trying_every_filling(kind, wins, losses, data):

@@ -66,6 +66,7 @@ def test_an_item_level_rule():
     assert at_sesoi.reason in PAGE
 
 
+@pytest.mark.slow
 def test_five_clusters_never_pass_and_six_seldom():
     never = powers(worked_example(5))[1]
     assert (never.can_pass, never.power) == (False, ())
@@ -163,6 +164,7 @@ def test_what_cannot_be_enumerated_is_said():
     assert never.can_pass is False
 
 
+@pytest.mark.slow
 def test_a_plan_of_many_hypotheses_is_worked_out_in_part():
     many = [{**VALUE["hypotheses"][0], "id": f"H{index}"} for index in range(MOST_HYPOTHESES + 2)]
     found = powers({"hypotheses": many})

@@ -296,6 +296,7 @@ def test_the_level_of_a_confidence_sequence_is_told_at_its_margin():
     assert 0 <= found.level <= 0.025 + 3 * found.standard_error
 
 
+@pytest.mark.slow
 def test_levels_of_so_many_units_that_few_are_simulated_rest_on_the_clauses():
     found, said = looked_at("q.p_value < 0.3 and delta > 0", "e_process", n=20_000)
     assert 3 * found.standard_error > found.alpha
@@ -368,7 +369,7 @@ FEW_UNITS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "n", "clusters"), FEW_UNITS)
+@pytest.mark.parametrize(("kind", "n", "clusters"), mostly_slow(FEW_UNITS, 5))
 def test_the_bootstraps_of_few_units_exceed_alpha_and_lint_asks_with_the_number(kind, n, clusters):
     """Right and wrong items are held to their signs; of scores so few are skewed at worst, to be acknowledged."""
     found = {"id": "one", "dataset": "D", "n": n, "independence": "drawn one by one"}

@@ -14,6 +14,7 @@ from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from tests.domain import sample
+from tests.drawing import mostly_slow
 
 
 def planned(n: int, percent: float, rule: str, level: float = 0.95, **changes: Any) -> Any:
@@ -32,9 +33,9 @@ def power_of(plan: Any) -> tuple[RulePower, Any]:
     return rule_powers(plan, facts)[0], levels(plan, facts)[0]
 
 
-@pytest.mark.parametrize(("n", "percent", "rule"), [
+@pytest.mark.parametrize(("n", "percent", "rule"), mostly_slow([
     (50, 75, "score.ci.low >= 75%"), (36, 90, "score.ci.low >= 90%"), (120, 80, "score.against.p_meets < 0.025"),
-])  # fmt: skip
+]))  # fmt: skip
 def test_by_definition_level_and_power_are_binomial_tails(n: int, percent: float, rule: str) -> None:
     power, level = power_of(planned(n, percent, rule))
     q = percent / 100

@@ -170,6 +170,7 @@ def test_the_range_of_power_on_scores_takes_in_shapes_that_are_not_normal(assume
     assert name_shape(low.shape).text("en") in findings(scores)["LOW_POWER"].message
 
 
+@pytest.mark.slow
 def test_one_true_of_three_by_holm_is_told_as_such():
     one_true = {
         "effect": {"value": 0, "unit": "pp"}, "discordance": 0.1, "hypotheses": {"H0": {"effect": EFFECT}},
@@ -186,6 +187,7 @@ def test_one_true_of_three_by_holm_is_told_as_such():
     assert first.low.power < first.high.power
 
 
+@pytest.mark.slow
 def test_families_on_shared_data_are_simulated_on_shared_data():
     """Twice the same hypothesis: both or neither is rejected, so that Holm costs what Bonferroni does."""
     same = [{**VALUE["hypotheses"][0], "id": f"H{k}"} for k in range(2)]
@@ -244,6 +246,7 @@ def test_missing_results_cost_what_the_policy_makes_them_cost(policy, least, mos
     assert found.missing == 0.02
 
 
+@pytest.mark.slow
 def test_the_chance_of_equivalence_is_computed_and_simulated_alike():
     same = {"discordance": 0.05, "effect": {"value": 0, "unit": "pp"}}
     exact = reference({**TANGO, "populations.0.n": 800}, **same)
@@ -256,6 +259,7 @@ def test_the_chance_of_equivalence_is_computed_and_simulated_alike():
     assert abs(simulated.equivalent - exact.equivalent) < 0.06
 
 
+@pytest.mark.slow
 def test_correlation_costs_power():
     few, many = (reference(clusters(20, 400), icc=icc) for icc in (0.01, 0.2))
     assert many.power < few.power - 0.1
@@ -263,6 +267,7 @@ def test_correlation_costs_power():
     assert (found.low.icc, found.high.icc) == (0.2, 0.01)
 
 
+@pytest.mark.slow
 def test_every_simulated_hypothesis_has_its_detectable_effect_and_its_n():
     (found,) = powers({**clusters(40, 400), "assumptions": {**STATED, "icc": 0.05}})
     often, oftener = found.detectable
@@ -373,7 +378,8 @@ def test_a_rule_that_lint_refuses_has_no_power(changes):
     assert "LOW_POWER" not in said
 
 
-@pytest.mark.parametrize("n", [50_000, *(pytest.param(n, marks=pytest.mark.slow) for n in (500, 1_000_000))])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50_000, 500, 1_000_000])
 def test_blocks_of_few_data_sets_count_in_the_cost(n, monkeypatch):
     """Under `exclude_pair` data sets are drawn in blocks, and a search makes many small ones: all are paid for."""
     blocks = []

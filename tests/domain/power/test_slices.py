@@ -12,6 +12,7 @@ from service.domain.power.slices import slice_power
 from service.stats.shared.methods.slicing import weigh_counts
 from tests.domain.rules.swaps import SWAP
 from tests.domain.sample import VALUE, manifests, plan
+from tests.drawing import mostly_slow
 
 ASKED = {"slices": {"by": "stratum", "no_worse_than": {"value": 40, "unit": "pp"}}}
 
@@ -35,8 +36,8 @@ def by_hand(n, won, lost, margin, alpha=0.05):
     )
 
 
-@pytest.mark.parametrize("margin", [0.1, 0.4])
-@pytest.mark.parametrize("n", [1, 6, 13, 30])
+@pytest.mark.parametrize("margin", mostly_slow([0.1, 0.4]))
+@pytest.mark.parametrize("n", mostly_slow([1, 6, 13, 30], 2))
 def test_a_slice_against_every_outcome(n, margin):
     for discordance, better in ((0.3, 0.0), (0.3, 0.2), (0.2, -0.1), (0.2, 0.2), (0.2, -0.2), (1.0, 0.5)):
         won, lost = (discordance + better) / 2, (discordance - better) / 2
@@ -44,7 +45,7 @@ def test_a_slice_against_every_outcome(n, margin):
         assert slice_power(n, better, discordance, margin, 0.05) == pytest.approx(expected, abs=1e-11)
 
 
-@pytest.mark.parametrize("better", ["higher", "lower"])
+@pytest.mark.parametrize("better", mostly_slow(["higher", "lower"]))
 def test_all_slices_pass_with_the_product_of_their_chances(better):
     sizes, sign = (8, 12, 9), 1 if better == "higher" else -1
     rule = "delta <= -2.0 pp and m.p_value < 0.05 and m.ci excludes 0"
@@ -121,6 +122,7 @@ def family(policy, order=("H1", "H2"), own="0.05", beside="0.05"):
     return rule_powers(made, {name: each.facts() for name, each in manifests(made).items()})
 
 
+@pytest.mark.slow
 def test_bonferroni_shares_out_the_thresholds_of_every_endpoint():
     _, shared = family("bonferroni")
     _, by_hand = family("none", own="0.025", beside="0.025")

@@ -17,6 +17,7 @@ from service.stats.fixed_items import fixed_items, fixed_items_by_skewness
 from service.stats.fixed_items.records import FixedItemsRequest
 from service.stats.shared.data.score_range import UNIT
 from tests.domain import sample
+from tests.drawing import mostly_slow
 
 SESOI = 0.05
 ABOVE_ZERO = Facts(low=Limit(Fraction(0), strict=True))
@@ -90,19 +91,22 @@ def test_worlds_have_the_mean_and_the_spread_that_they_say(truth, span):
             assert items.var() == pytest.approx(expected[2], rel=0.08)
 
 
-@pytest.mark.parametrize("n", [20, 41, 60])
+@pytest.mark.parametrize("n", mostly_slow([20, 41, 60]))
 @pytest.mark.parametrize(
     ("rule", "test", "parameters"),
-    [
-        ("t.ci.low > 0 and delta > 0", "paired-bootstrap", {"method": "basic", "n_resamples": 1000}),
-        ("t.ci.low > -0.05", "t-test", {"method": "paired"}),
-        ("t.p_value < 0.05 and delta > 0", "randomization", {"n_resamples": 999}),
-        (
-            "t.noninferior is true",
-            "equivalence",
-            {"method": "t", "margin": {"value": SESOI, "unit": "score"}},
-        ),
-    ],
+    mostly_slow(
+        [
+            ("t.ci.low > 0 and delta > 0", "paired-bootstrap", {"method": "basic", "n_resamples": 1000}),
+            ("t.ci.low > -0.05", "t-test", {"method": "paired"}),
+            ("t.p_value < 0.05 and delta > 0", "randomization", {"n_resamples": 999}),
+            (
+                "t.noninferior is true",
+                "equivalence",
+                {"method": "t", "margin": {"value": SESOI, "unit": "score"}},
+            ),
+        ],
+        3,
+    ),
 )
 def test_a_rule_that_unseen_losses_do_not_hold_back_errs_as_often_as_none_is_seen(rule, test, parameters, n):
     """Told before of the first at n = 41: .0115."""
@@ -110,6 +114,7 @@ def test_a_rule_that_unseen_losses_do_not_hold_back_errs_as_often_as_none_is_see
     assert found.level >= 0.95**n * 0.97 - 4 * found.standard_error
 
 
+@pytest.mark.slow
 def test_the_data_without_a_loss_are_supported_as_often_as_the_level_says():
     """Brute force on verdicts: a twentieth of 41 items loses everything, the rest gains a thousandth."""
     rule = "t.ci.low > 0 and delta > 0"

@@ -121,6 +121,7 @@ def of_clusters(test, n, clusters, **changes):
     return plan(test, **more, **{"populations.0.n": n}, **changes)
 
 
+@pytest.mark.slow
 def test_whole_clusters_of_one_size_are_independent_values_alike():
     """What was not seen is a whole one: the level is proven, and of clusters of two sizes it is drawn."""
     whole = of_clusters("bounded-difference", 500, 50, **{"tests.0.parameters": {"unseen": "clusters"}})
@@ -131,7 +132,8 @@ def test_whole_clusters_of_one_size_are_independent_values_alike():
     assert uneven.level < 0.025
 
 
-@pytest.mark.parametrize("test", mostly_slow(TESTS))
+@pytest.mark.slow
+@pytest.mark.parametrize("test", TESTS)
 def test_the_level_of_single_items_in_clusters_is_drawn_over_shapes(test):
     few = of_clusters(test, 48, 12)
     told = level(few)
@@ -141,7 +143,7 @@ def test_the_level_of_single_items_in_clusters_is_drawn_over_shapes(test):
     assert "LEVEL_UNKNOWN" not in said_of_levels(few)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", mostly_slow(TESTS))
 def test_power_in_clusters_is_told_and_falls_with_what_items_share(test):
     tight = {"hypotheses.0.statement": "C2 is not worse than C1 by more than 0.6"}
     tight |= {"sesoi": {"accuracy": {"value": 0.6, "unit": "score"}}}
@@ -155,7 +157,7 @@ def test_power_in_clusters_is_told_and_falls_with_what_items_share(test):
     assert powers[0] > powers[1] > 0
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", mostly_slow(TESTS))
 def test_power_is_that_of_the_verdict(test):
     """Simulated over the worlds of the plan; here each data set of one of them is put to the test itself."""
     n, spread = 60, 1.0
@@ -181,6 +183,7 @@ def test_power_is_that_of_the_verdict(test):
     assert 0.2 < at.power < 0.98
 
 
+@pytest.mark.slow
 def test_power_of_right_and_wrong_is_enumerated():
     binary = {
         "hypotheses.0.claim": "non_inferiority",

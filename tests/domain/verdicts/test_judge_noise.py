@@ -8,7 +8,6 @@ import pytest
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.outcomes import Outcomes
 from tests.domain import sample
-from tests.drawing import mostly_slow
 
 ENDPOINTS = [
     {"id": "accuracy", "kind": "binary", "role": "primary", "judge": {"model": "a model"}},
@@ -73,7 +72,8 @@ def test_an_error_alike_in_both_arms_is_undone_on_average():
     assert np.mean([each.corrected_delta for each in found]) == pytest.approx(0.1, abs=0.012)
 
 
-@pytest.mark.parametrize(("audited", "clusters"), mostly_slow([(300, 60), (80, None), (300, None)]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("audited", "clusters"), [(300, 60), (80, None), (300, None)])
 def test_the_interval_covers_as_often_as_it_says(audited, clusters):
     """95 % less what the approximation may lose; 600 runs have a standard error of .9 points."""
     rng = np.random.default_rng(audited)

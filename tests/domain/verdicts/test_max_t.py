@@ -31,6 +31,7 @@ from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip
 from tests.domain import sample
 from tests.domain.power.plan_uses import IN_PLANS, asked
+from tests.drawing import mostly_slow
 
 N = 120
 ABOUT = {"preregistration_id": "p1", "plan_sha256": "0" * 64, "data": "record", "left_out": []}
@@ -182,33 +183,36 @@ def test_another_policy_as_a_deviation_is_applied_to_the_rows():
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [
-        ({}, None),
-        ({"clusters": 30}, None),
-        ({"tests.0.parameters": {"method": "midp"}}, "random signs, and `m.p_value` does not"),
-        ({"clusters": 30, "tests.0.parameters.method": "cr2_t"}, "takes the clusters"),
-        ({"stopping": {"kind": "anytime_valid"}}, "stop at 'fixed_n'"),
-        ({"hypotheses.1.claim": "equivalence"}, "equivalence is none"),
-        (
-            {
-                "tests.1": {
-                    "id": "one",
-                    "test": "mcnemar",
-                    "version": 1,
-                    "parameters": {"alternative": "greater"},
+    mostly_slow(
+        [
+            ({}, None),
+            ({"clusters": 30}, None),
+            ({"tests.0.parameters": {"method": "midp"}}, "random signs, and `m.p_value` does not"),
+            ({"clusters": 30, "tests.0.parameters.method": "cr2_t"}, "takes the clusters"),
+            ({"stopping": {"kind": "anytime_valid"}}, "stop at 'fixed_n'"),
+            ({"hypotheses.1.claim": "equivalence"}, "equivalence is none"),
+            (
+                {
+                    "tests.1": {
+                        "id": "one",
+                        "test": "mcnemar",
+                        "version": 1,
+                        "parameters": {"alternative": "greater"},
+                    },
+                    "hypotheses.2.rule": "one.p_value < 0.05",
                 },
-                "hypotheses.2.rule": "one.p_value < 0.05",
-            },
-            "the same `alternative`",
-        ),
-        (
-            {
-                "populations.1": {"id": "two", "dataset": "E", "n": 99, "independence": "drawn"},
-                "hypotheses.2.population": "two",
-            },
-            "on the same items",
-        ),
-    ],
+                "the same `alternative`",
+            ),
+            (
+                {
+                    "populations.1": {"id": "two", "dataset": "E", "n": 99, "independence": "drawn"},
+                    "hypotheses.2.population": "two",
+                },
+                "on the same items",
+            ),
+        ],
+        3,
+    ),
 )
 def test_lint_says_which_members_cannot_share(changes, words):
     clusters = changes.pop("clusters", None) if "clusters" in changes else None

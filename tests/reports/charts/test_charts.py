@@ -23,6 +23,7 @@ from service.reports.charts.ranking import ranking
 from service.reports.charts.runs import MOST_RUNS, runs
 from service.reports.charts.style import DASHES, SERIES, SHAPES, for_both, label, themed, values
 from service.reports.charts.units import Unit
+from tests.drawing import mostly_slow
 from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
 
 NAMES = sorted(specs())
@@ -148,7 +149,7 @@ def test_dark_paper_changes_colours_and_no_data() -> None:
     assert themed(spec, "light") is spec
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 6))
 def test_a_narrow_picture_fits_a_phone_with_letters_as_large(validator: Any, name: str) -> None:
     for language in ("en", "zh"):
         spec = specs(language)[name]

@@ -17,6 +17,7 @@ from service.domain.power.records import PowerAt, RulePower
 from service.reports.charts import draw
 from service.reports.charts.narrow import MOST, narrowed
 from service.reports.charts.style import SERIES, WIDTH, legend_columns, scale_of
+from tests.drawing import mostly_slow
 from tests.reports.charts.samples import specs
 
 LEGENDS = sorted(
@@ -73,9 +74,9 @@ def legend_of(
     return float(root.get("width", "0")), words, symbols
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("shape", [lambda spec: spec, narrowed], ids=["wide", "narrow"])
-@pytest.mark.parametrize("name", LEGENDS)
+@pytest.mark.parametrize("language", mostly_slow(["en", "zh"], 8))
+@pytest.mark.parametrize("shape", mostly_slow([lambda spec: spec, narrowed], 8), ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", mostly_slow(LEGENDS, 8))
 def test_words_of_a_legend_overlap_nothing_and_stay_inside(name: str, shape: Any, language: Any) -> None:
     width, words, symbols = legend_of(shape(specs(language)[name]))
     assert len(words) == len(symbols) > 1

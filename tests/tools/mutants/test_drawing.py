@@ -11,6 +11,7 @@ from tools.mutants import __main__ as mutants
 from tools.mutants.__main__ import SHARES, draw_faults, name_room, report
 
 
+@pytest.mark.slow
 def test_faults_are_spread_over_rooms_as_their_shares_say():
     faults = draw_faults(100, 3, None)
     assert Counter(name_room(fault.path, SHARES) for fault in faults) == SHARES
