@@ -116,6 +116,10 @@ def assert_shows(shortened: object, whole: object) -> None:
         assert shortened == whole
 
 
+AFTER_LOCK = re.compile(r"the\s+last\s+planned\s+result[^.]*\.\s+Not\s+shown:[^.]*\.")
+"""How soon after the lock everything was in, which differs from run to run, and so where its lines end."""
+
+
 @pytest.mark.xdist_group("desk")  # one service for all
 def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
     """The shell blocks are one session; a line between marks off what each prints."""
@@ -135,7 +139,7 @@ def test_the_quickstart_ends_with_the_verdict_it_shows(desk: Path) -> None:
     assert "begin{tabular}" in (desk / "report.tex").read_text("utf-8")
     assert (desk / "forest.pdf").read_bytes().startswith(b"%PDF")
     for number, text in expected:
-        assert said[number] == text
+        assert AFTER_LOCK.sub("soon", said[number]) == AFTER_LOCK.sub("soon", text)
 
 
 @pytest.mark.parametrize(

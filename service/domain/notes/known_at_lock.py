@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
-from service.words import Message, Value, listed, message, read
+from service.words import Message, Value, listed, message, read, text_of
 
 
 def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Finding]) -> Value:
@@ -39,17 +39,18 @@ def _told(findings: Sequence[Finding]) -> Iterator[Message]:
         known = read("findings", finding.message)
         key = "" if known is None else known.code.partition(".")[2]
         if known is not None and key.startswith("low_power"):
-            values = known.values
-            if values.get("high", values["low"]) == values["low"]:
-                yield message("notes.known_low_power", truth=values["truth"], low=values["low"])
-            else:
-                yield message(
-                    "notes.known_low_power_range",
-                    truth=values["truth"], low=values["low"], high=values["high"],
-                )  # fmt: skip
+            truth, low = known.values["truth"], _chance(known.values["low"])
+            high = _chance(known.values.get("high", low))
+            many = "" if high == low else "_range"
+            yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high)
         elif known is not None and key == "uneven_clusters":
             yield message("notes.known_uneven_clusters", n=known.values["n"])
         elif finding.asks and finding.code not in codes:
             codes.append(finding.code)
     if codes:
         yield message("notes.known_codes", codes=listed(codes, "lists.comma"))
+
+
+def _chance(value: Value) -> str:
+    """A chance without the error of its simulation, which the list of warnings has."""
+    return text_of(value, "en").partition(" ±")[0]

@@ -18,7 +18,7 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import marked_up
-from service.web.html.speech import COOKIE, Say, language_of, translated
+from service.web.html.speech import COOKIE, Say, language_of, meaning_of, translated
 from service.words import LANGUAGES
 
 HERE = Path(__file__).parents[1]
@@ -80,6 +80,7 @@ def html(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
         sentence=lambda room, english: translated(room, english, language),
+        meaning=lambda code: meaning_of(code, language),
         finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,
@@ -147,7 +148,9 @@ def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str]
     say = Say(language_of(request))
     heading = say("pages.nothing_is_here")
     detail = say("pages.this_address_is_none_to" if status == 405 else "pages.no_page_has_this_address")
-    response = html(request, "message.html", status, heading=heading, detail=detail, faults=(), own=True)
+    response = html(
+        request, "message.html", status, heading=heading, detail=detail, faults=(), problem="", own=True
+    )
     response.headers.update(headers or {})
     return response
 
@@ -162,5 +165,6 @@ def refusal(request: Request, error: ForelockError) -> Response:
         heading=error.title,
         detail=error.detail,
         faults=error.faults,
+        problem=error.code,
         own=False,
     )

@@ -55,6 +55,12 @@ def translated(room: str, english: str, language: Language) -> Sentence:
     )
 
 
+def meaning_of(code: str, language: Language) -> str:
+    """What a refusal means, to stand above its English detail; empty in English, and of a code without a sentence."""
+    known = language != "en" and code in service.words.catalogue.templates(language, "problems")
+    return service.words.say(f"problems.{code}", language) if known else ""
+
+
 def language_of(request: Request) -> Language:
     """What `?lang=` asks for, else what was asked for before, else the first of `Accept-Language` that we speak."""
     for choice in (request.query_params.get("lang"), request.cookies.get(COOKIE)):

@@ -13,9 +13,9 @@ UNEVEN = message(
     "findings.uneven_clusters", n=134, variation="1.52", some=30, uneven=0.5
 ).text("en")  # fmt: skip
 LOW = (
-    "with a true difference of 2 pp (the SESOI) the rule would hold with a chance from 0.066 (30% of items discordant) "
-    "to 0.2 (5% of items discordant), below 0.8: state `assumptions` to narrow this; plan more items, or accept that "
-    "the rule will often miss it"
+    "with a true difference of 2 pp (the SESOI) the rule would hold with a chance from 0.066 ± 0.01 (30% of items "
+    "discordant) to 0.2 (5% of items discordant), below 0.8: state `assumptions` to narrow this; plan more items, or "
+    "accept that the rule will often miss it"
 )
 
 

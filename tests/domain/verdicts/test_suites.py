@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from service.domain.plans.items.suite_items import manifest_of, measured
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import LEFT_OUT
+from service.domain.verdicts.words.headline import headline
 from service.stats.shared.declaring import registry
+from service.words import text_of
 from tests.domain.suites_sample import SIZES, by_counts, manifests, outcomes, suite_plan, verdict
 
 GOLDEN = {"large": (525, 500), "middle": (50, 58), "small": (20, 30)}
@@ -121,7 +124,10 @@ def test_every_task_by_itself_decides_a_claim_about_every_task():
     every = one.analyses["suite"]["analysis"]["every"]
     assert every["low"] == min(task["ci"]["low"] for task in tasks)
     assert every["high"] == max(task["ci"]["high"] for task in tasks)
-    assert judged(plan, {"large": (500, 800), "middle": (40, 80), "small": (10, 40)}).outcome == "supported"
+    held = judged(plan, {"large": (500, 800), "middle": (40, 80), "small": (10, 40)})
+    assert held.outcome == "supported"
+    ship = headline(resolve(plan).require(held.id), held).ship
+    assert text_of(ship, "en").endswith("or more is ruled out on every single task.")
 
 
 def test_what_is_missing_changes_no_weight_and_a_task_without_items_no_suite():

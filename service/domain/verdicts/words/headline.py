@@ -316,6 +316,9 @@ class _Words:
         """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
         (low, high), size = self._ends(), self._margin_size()
         worst = low if self.facts.good > 0 else high
+        # Of a claim about every task, run or item the line says by itself what its interval is of.
+        if self.facts.about != "mean":
+            return ""
         # A test may rule out what the interval beside it, of another level, does not.
         if (
             worst is None
