@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.layouts import COLUMNS, FILES, SINGLES, harness_inputs, pairs
+from tests.drawing import one_in
 
 QUESTIONS = ("score", "gate", "rank", "noise", "items", "resolve")
 OF_ONE = ("score", "noise")
@@ -66,7 +67,7 @@ def written(files):
     return list(files)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", one_in(3, QUESTIONS))
 @pytest.mark.parametrize("table", SPECIAL)
 def test_a_table_at_the_edge_is_answered_or_refused(shell, question, table):
     names = written({f"{at}.csv": text.encode() for at, text in enumerate(SPECIAL[table])})

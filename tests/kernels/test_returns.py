@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.kernels.exact import inversion, lattice, returns
-from tests.drawing import mostly_slow
+from tests.drawing import mostly_slow, one_in
 
 
 def transform(values, t):
@@ -55,7 +55,7 @@ def test_no_peak_of_the_transform_is_above_its_bound(shape, fine):
 
 
 @pytest.mark.parametrize("n", [64, 120, 300, 500])
-@pytest.mark.parametrize("unit", [0.02, 0.0005, 0.0002])
+@pytest.mark.parametrize("unit", one_in(3, [0.02, 0.0005, 0.0002]))
 def test_a_lattice_under_noise_is_told_or_covered_by_the_error(n, unit):
     rng = np.random.default_rng(n)
     points = np.rint(rng.normal(0, 1, n) / unit).astype(np.int64)

@@ -39,6 +39,7 @@ def run(body, **options):
     return sound(ask("cumulative-effect", body, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases("cumulative_effect"))
 def test_against_exact_bootstrap_distributions(case):
     body = oracle_columns(case["input"], clusters=False)

@@ -11,6 +11,7 @@ from service.kernels.numeric.clusters import cluster_sums, robust_errors
 from service.kernels.planning.many_clusters import ManyPairs
 from service.stats.leaderboard import clustered
 from service.stats.shared.methods.bounded import Bounded
+from tests.drawing import one_in
 from tests.stats.oracle import analyse
 
 SIZES = [31, 8, 14, 22, 9, 17, 40, 12, 6, 25, 11]
@@ -37,7 +38,7 @@ def compared(columns, codes):
     return compare(ComparisonRequest.model_validate(body))
 
 
-@pytest.mark.parametrize("kind", ["right", "scores", "grades"])
+@pytest.mark.parametrize("kind", one_in(3, ["right", "scores", "grades"]))
 @pytest.mark.parametrize("codes", [CODES, None])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_comparison_a_ranking_and_runs_give_one_interval(kind, codes, seed):

@@ -14,6 +14,7 @@ from scipy import stats
 
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
+from tests.drawing import mostly_slow
 from tests.stats.oracle import analyse, ask, cases, close, codes, corpus, table, tolerance
 from tests.stats.shapes import columns, counts, table_of
 from tests.stats.soundness import sound
@@ -228,7 +229,7 @@ def test_studentized_interval_mirrors_the_skew_that_percentile_follows():
     assert up > found.intervals["percentile"].high - found.delta
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", mostly_slow(METHODS, 2))
 def test_clusters_are_drawn_whole_as_the_cluster_bootstrap_does(method):
     rng = np.random.default_rng(7)
     body = {**columns(rng.normal(0.3, 1, (90, 2)).tolist()), "clusters": rng.integers(0, 15, 90).tolist()}

@@ -103,6 +103,7 @@ def test_mcnemar_flips_by_enumeration(pairs, clustered, data):
     assert found == pytest.approx(np.mean(np.array(p) < 0.2), abs=1e-10)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=draws(10))
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=6), st.sampled_from(["paired-t", "wilcoxon"]))
 def test_rank_and_t_flips_by_enumeration(differences, test):

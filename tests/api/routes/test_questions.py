@@ -18,6 +18,7 @@ from service.api.calculators.commands import (
     command_of,
 )
 from service.api.examples.questions import FORM
+from tests.drawing import one_in
 
 OLD = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 4 > 0)}\n" for i in range(60))
 NEW = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 3 > 0)}\n" for i in range(60))
@@ -50,7 +51,7 @@ def asked(client, question, files, status=200, **options):
 
 @pytest.mark.parametrize(
     ("question", "files", "options", "arguments"),
-    [
+    one_in(3, [
         ("score", {"old.csv": OLD}, {"cluster": "repo", "at_least": "95%"}, ["--cluster=repo", "--at-least=95%"]),
         ("score", {"both.csv": BOTH}, {"arm": "new", "set": ["metric=new"]}, ["--arm=new", "--set=metric=new"]),
         ("gate", {"old.csv": OLD, "new.csv": NEW}, {"margin": "2pp", "lower": "false"}, ["--margin=2pp", "--no-lower"]),
@@ -62,7 +63,7 @@ def asked(client, question, files, status=200, **options):
         ("items", {"both.csv": BOTH}, {"arms": "old,new,third"}, ["--arms=old,new,third"]),
         ("rank", {"tasks.csv": TASKS}, {"suite": "task", "weights": "items"}, ["--suite=task", "--weights=items"]),
         ("gate", {"tasks.csv": TASKS}, {"arms": "old,new", "suite": "task"}, ["--arms=old,new", "--suite=task"]),
-    ],
+    ]),
 )  # fmt: skip
 def test_the_answer_is_the_one_of_the_command_line(
     client, tmp_path, monkeypatch, capsys, question, files, options, arguments
@@ -94,7 +95,7 @@ def test_files_without_names_or_of_one_name_are_read(client):
 
 @pytest.mark.parametrize(
     ("question", "options", "content", "path", "said"),
-    [
+    one_in(3, [
         ("score", {"margin": "2pp"}, OLD, "margin", "score takes at-least"),
         ("score", {"at_least": "x" * (MOST_TEXT + 1)}, OLD, "at-least", "longer than"),
         ("score", {"at_least": ["90%", "95%"]}, OLD, "at-least", "send at most 1"),
@@ -118,7 +119,7 @@ def test_files_without_names_or_of_one_name_are_read(client):
         ("score", {}, "PK\3\4" + "x" * 50, None, "0.csv"),
         ("score", {}, "[" * 5000, None, "0.csv"),
         ("rank", {}, OLD, None, "two systems"),
-    ],
+    ]),
 )  # fmt: skip
 def test_what_cannot_be_answered_is_refused_with_a_way_out(client, question, options, content, path, said):
     problem = asked(client, question, [("0.csv", content)], status=422, **options)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.domain.comparison.claims import compared
 from tests.domain.comparison.worlds import body
+from tests.drawing import mostly_slow
 
 
 def test_no_warning_of_independent_scores_speaks_of_clusters():
@@ -35,8 +36,8 @@ def test_no_worse_by_the_bounds_stands_beside_no_floor_of_sign_flips():
     assert "FLOOR_ABOVE_ALPHA" in {each.code for each in small.warnings}
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-12, 1e12, 1e140])
-@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("size", mostly_slow([1e-300, 1e-12, 1e12, 1e140]))
+@pytest.mark.parametrize("clusters", mostly_slow([False, True]))
 def test_the_unit_of_scores_changes_no_answer(size, clusters):
     """Interval ends closer than 1e-9 to 0 counted as 0, whatever the scores were."""
     rng = np.random.default_rng(8)

@@ -12,6 +12,7 @@ from service.domain.comparison.compare import compare
 from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
 from tests.domain.comparison.worlds import ARMS, body
+from tests.drawing import one_in
 
 MARGIN = {"value": 0.2, "unit": "score"}
 
@@ -50,7 +51,7 @@ def drawn(kind, shift, clusters):
 
 @pytest.mark.parametrize("clusters", [False, True])
 @pytest.mark.parametrize("shift", [-0.7, 0.02, 0.7])
-@pytest.mark.parametrize("kind", ["binary", "scores"])
+@pytest.mark.parametrize("kind", one_in(3, ["binary", "scores"]))
 def test_lower_is_better_is_the_same_answer_turned_round(kind, shift, clusters):
     request = drawn(kind, shift, clusters)
     other, about = turned(request)

@@ -24,6 +24,7 @@ from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.simulated import Units
 from tests.domain.power.plan_uses import IN_PLANS, asked
 from tests.domain.sample import plan
+from tests.drawing import one_in
 from tests.stats.cases import cases_of, file_of
 
 MARGIN = {"value": 30, "unit": "pp"}
@@ -72,7 +73,7 @@ def test_every_test_of_a_plan_says_which_parameters_are_worth_varying():
     assert not silent, f"fill `varied` of CASES in {', '.join(silent)}"
 
 
-@pytest.mark.parametrize(("name", "given"), cases(lambda use: use.least_p is not None))
+@pytest.mark.parametrize(("name", "given"), one_in(3, cases(lambda use: use.least_p is not None)))
 @pytest.mark.parametrize(("n", "n_clusters"), [(5, 2), (7, 7), (24, 6), (60, 10)])
 def test_no_data_give_less_than_the_least_p_and_extreme_data_give_it(name, given, n, n_clusters):
     test = registry.find(name)
@@ -97,7 +98,7 @@ def test_no_data_give_less_than_the_least_p_and_extreme_data_give_it(name, given
     assert f"{float(least):.4g}" in why
 
 
-@pytest.mark.parametrize(("name", "given"), cases(lambda use: use.cells is not None))
+@pytest.mark.parametrize(("name", "given"), one_in(3, cases(lambda use: use.cells is not None)))
 def test_fields_on_cells_are_those_of_the_test(name, given):
     n = 6
     setting, sesoi = setting_of(name, given, n=n)
@@ -131,7 +132,7 @@ def test_fields_on_cells_are_those_of_the_test(name, given):
     assert known, "no field is declared: leave `cells` out"
 
 
-@pytest.mark.parametrize(("name", "given"), cases(lambda use: use.simulated is not None))
+@pytest.mark.parametrize(("name", "given"), one_in(3, cases(lambda use: use.simulated is not None)))
 def test_fields_on_simulated_sets_are_those_of_the_test(name, given):
     """What sums decide, of scores without clusters or in them; what is drawn has tests of its own."""
     plan_use = registry.find(name).plan

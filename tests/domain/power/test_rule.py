@@ -15,6 +15,7 @@ from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.rule_power import LINT_BUDGET, TABLE_BUDGET, rule_powers
 from service.domain.power.shapes import name_shape
 from tests.domain.sample import VALUE, manifests, plan
+from tests.drawing import mostly_slow
 
 EFFECT = {"value": 4, "unit": "pp"}
 STATED = {"discordance": 0.1, "effect": EFFECT}
@@ -291,10 +292,12 @@ LOOKS = {
 
 @pytest.mark.parametrize(
     ("stopping", "method"),
-    [
-        ({"kind": "group_sequential", "looks": 2, "spending": "pocock"}, "group_sequential"),
-        ({"kind": "anytime_valid"}, "e_process"),
-    ],
+    mostly_slow(
+        [
+            ({"kind": "group_sequential", "looks": 2, "spending": "pocock"}, "group_sequential"),
+            ({"kind": "anytime_valid"}, "e_process"),
+        ]
+    ),
 )
 def test_sequential_plans_have_power_and_an_expected_n(stopping, method):
     test = {"id": "m", "test": "sequential", "version": 1, "parameters": {"method": method}}

@@ -59,6 +59,7 @@ def shifted_by_two_points(n, right):
     return before, after
 
 
+@pytest.mark.slow
 def test_exactly_two_points_pass_for_every_baseline():
     """With floats, one baseline in four fails this."""
     rule = parse("delta >= 2.0 pp")
@@ -71,6 +72,7 @@ def test_exactly_two_points_pass_for_every_baseline():
     assert set(passed) == {True}
 
 
+@pytest.mark.slow
 def test_exactly_two_points_are_paired_exactly():
     changed = plan({"populations.0.n": 500})
     items = {"one": manifest(500)}

@@ -8,12 +8,13 @@ import pytest
 from service.stats.shared.data.score_range import UNIT
 from service.stats.shared.methods.one_mean import OneMean
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
+from tests.drawing import mostly_slow
 
 SIZES = {"equal": np.full(12, 8), "unequal": np.array([40, 20, 9, 8, 5, 5, 3, 2, 2, 1, 1])}
 
 
-@pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("name", mostly_slow(SIZES))
+@pytest.mark.parametrize("binary", mostly_slow([True, False]))
 def test_of_clusters_as_one_by_one(name, binary):
     rng, sizes = np.random.default_rng(5), SIZES[name]
     codes = np.repeat(np.arange(len(sizes)), sizes)

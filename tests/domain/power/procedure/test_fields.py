@@ -17,6 +17,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.resampling import WARNED
 from tests.domain.sample import manifests, plan
+from tests.drawing import one_in
 
 pytestmark = pytest.mark.usefixtures("any_rule")
 
@@ -91,7 +92,7 @@ CLUSTER_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("test", "parameters", "path"), CLUSTER_FIELDS)
+@pytest.mark.parametrize(("test", "parameters", "path"), one_in(3, CLUSTER_FIELDS))
 def test_fields_of_clustered_tests_are_those_of_the_tests(test, parameters, path):
     """Five clusters: every multiset is listed, so even bootstraps have nothing random."""
     of, sesoi = setting(test, parameters, ".".join(path), CLUSTERED)
@@ -122,24 +123,27 @@ def test_fields_of_clustered_tests_are_those_of_the_tests(test, parameters, path
 
 @pytest.mark.parametrize(
     ("test", "parameters", "path", "tolerance"),
-    [
-        ("t-test", {"method": "paired"}, ("p_value",), {"rel": 1e-9}),
-        ("t-test", {"method": "paired", "alternative": "less"}, ("p_value",), {"rel": 1e-9}),
-        ("t-test", {"method": "paired", "level": 0.9}, ("ci",), {"rel": 1e-9}),
-        ("wilcoxon", {}, ("p_value",), {"rel": 1e-9}),
-        ("wilcoxon", {"alternative": "greater"}, ("p_value",), {"rel": 1e-9}),
-        ("wilcoxon", {"method": "asymptotic"}, ("p_value",), {"rel": 1e-9}),
-        ("wilcoxon", {"method": "corrected", "alternative": "less"}, ("p_value",), {"rel": 1e-9}),
-        (
-            "equivalence",
-            {"method": "t", "margin": {"value": 0.3, "unit": "score"}},
-            ("p_value",),
-            {"rel": 1e-9},
-        ),
-        ("paired-bootstrap", {}, ("ci",), {"abs": 0.06}),
-        ("paired-bootstrap", {}, ("p_value",), {"abs": 0.06}),
-        ("randomization", {}, ("p_value",), {"abs": 0.06}),
-    ],
+    one_in(
+        3,
+        [
+            ("t-test", {"method": "paired"}, ("p_value",), {"rel": 1e-9}),
+            ("t-test", {"method": "paired", "alternative": "less"}, ("p_value",), {"rel": 1e-9}),
+            ("t-test", {"method": "paired", "level": 0.9}, ("ci",), {"rel": 1e-9}),
+            ("wilcoxon", {}, ("p_value",), {"rel": 1e-9}),
+            ("wilcoxon", {"alternative": "greater"}, ("p_value",), {"rel": 1e-9}),
+            ("wilcoxon", {"method": "asymptotic"}, ("p_value",), {"rel": 1e-9}),
+            ("wilcoxon", {"method": "corrected", "alternative": "less"}, ("p_value",), {"rel": 1e-9}),
+            (
+                "equivalence",
+                {"method": "t", "margin": {"value": 0.3, "unit": "score"}},
+                ("p_value",),
+                {"rel": 1e-9},
+            ),
+            ("paired-bootstrap", {}, ("ci",), {"abs": 0.06}),
+            ("paired-bootstrap", {}, ("p_value",), {"abs": 0.06}),
+            ("randomization", {}, ("p_value",), {"abs": 0.06}),
+        ],
+    ),
 )
 def test_fields_of_scores_are_those_of_the_tests(test, parameters, path, tolerance):
     """Bootstraps and swaps of scores are resampled, all others computed."""

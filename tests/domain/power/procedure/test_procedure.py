@@ -14,6 +14,7 @@ from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.domain.sample import cell, manifests, plan
+from tests.drawing import one_in
 
 T = 24
 ENOUGH = 12
@@ -267,7 +268,7 @@ def block_of(group, population, manifest, before, after, policy, ends):
     return Block(sizes, down, down if policy != "worst_case" else up, np.arange(len(sizes)))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", one_in(3, CASES))
 def test_every_data_set_gets_the_verdicts_decision(name):
     case = dict(CASES[name])
     truths = case.pop("truths", TRUTHS)

@@ -18,6 +18,7 @@ from service.domain.verdicts.words.reasons import reason_message
 from service.errors import InvalidData
 from service.words import read, say
 from tests.domain import sample
+from tests.drawing import one_in
 from tests.stats.shared.declared import IN_PLANS, requests
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -43,7 +44,7 @@ def test_reasons_why_a_rule_that_holds_bears_out_no_claim(claim: str) -> None:
 
 
 @pytest.mark.parametrize("test", OF_COLUMNS, ids=lambda test: test.name)
-@pytest.mark.parametrize("kind", ["binary", "continuous"])
+@pytest.mark.parametrize("kind", one_in(3, ["binary", "continuous"]))
 def test_reasons_that_tests_give_on_odd_data(test: Any, kind: str) -> None:
     for body in odd(test, kind):
         try:
