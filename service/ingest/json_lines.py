@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -132,8 +133,8 @@ def _loads(text: str, hook: Callable[[Pairs], object], line: int = 0) -> object:
 def _unique(pairs: Pairs) -> dict[str, object]:
     row = dict(pairs)
     if len(row) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in row if names.count(name) > 1)
+        times = Counter(name for name, _ in pairs)
+        twice = next(name for name in row if times[name] > 1)
         raise MalformedBody(
             "an object holds a key twice: send every key once",
             [Fault(printable(twice), "is in one object twice", "send it once")],

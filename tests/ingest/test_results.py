@@ -342,6 +342,13 @@ def test_duplicate_keys_are_refused(body, kind):
     assert (error.problem_code, error.faults[0].path) == ("duplicate_key", "arm")
 
 
+@pytest.mark.timeout(60)
+def test_a_key_that_is_twice_among_very_many_is_told_at_once():
+    keys = [*(f"k{at}" for at in range(100_000)), "last", "last"]
+    body = "{" + ",".join(f'"{key}": 1' for key in keys) + "}"
+    assert refused(body, NDJSON, MalformedBody).faults[0].path == "last"
+
+
 def test_duplicate_csv_columns_are_refused():
     assert told(refused("arm,endpoint,item_id,value,arm\nC1,a,q,1,C1\n", CSV)) == [
         ("arm", "is twice in the header")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import ExitStack
 
 import pytest
 
@@ -12,15 +11,10 @@ from forelock import cli
 from forelock.import_files import FORMATS
 from service.errors import ForelockError
 from service.ingest import surveys
-from service.ingest.documents.files import Files
 from service.ingest.sections import mapping_from
+from tests.ingest.surveyed import survey_of
 
 CELLS = ("0", "1", "0.5", "50%", "", "NA", "true", "nan", "inf", "1e400", "x" * 513, "äöü", "a.b", "7", " 1")
-
-
-def survey_of(path, form):
-    with ExitStack() as stack:
-        return surveys.survey(Files.at([path], stack), form)
 
 
 def rows_of(chance):

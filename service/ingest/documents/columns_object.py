@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from service.ingest.documents import json_slices
@@ -78,7 +79,7 @@ def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
     whole = all(isinstance(row, list) and len(row) == len(names) for row in rows) and len(index) == len(rows)
     if not whole or not all(isinstance(name, str) for name in names):
         return None
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise unreadable("", f"column '{printable(twice)}' stands there twice")
     return _with_index(index, {name: [row[at] for row in rows] for at, name in enumerate(names)})

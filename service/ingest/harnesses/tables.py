@@ -7,6 +7,7 @@ import importlib
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,7 +79,7 @@ class TableFile(Reader):
             separator = named[1].decode() if named is not None else _separator(document)
             reader = csv.reader(text, strict=True, delimiter=separator)
             header = _name_columns(next((cells for cells in reader if cells), []))
-            twice = next((name for at, name in enumerate(header) if name in header[:at]), None)
+            twice = next((name for name, times in Counter(header).items() if times > 1), None)
             if twice is not None:
                 raise unreadable(
                     "",
@@ -190,7 +191,8 @@ def _require_inflated(size: int) -> None:
 def _name_columns(header: list[str]) -> list[str]:
     """Columns without a name, such as a data frame's index, are called as data frames call them."""
     names = [name or f"Unnamed: {at}" for at, name in enumerate(header)]
-    return [f"{name}.1" if not header[at] and name in header else name for at, name in enumerate(names)]
+    written = set(header)
+    return [f"{name}.1" if not header[at] and name in written else name for at, name in enumerate(names)]
 
 
 def _separator(document: Buffer) -> str:
