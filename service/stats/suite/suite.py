@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,7 +94,26 @@ class Working:
         if self.request.estimand == "these_tasks" or self.request.design.n_tasks < 2:
             return None
         sample = new_tasks(self.weighed.means / self.weighed.unit, self.request.share)
-        return sample if sample.se > 1e-12 else None
+        return self._tied(sample) if sample.se > 1e-12 else None
+
+    def _tied(self, sample: NewTasks) -> NewTasks:
+        """With the error that clusters put on all tasks alike, of which the tasks' spread knows nothing.
+
+        Satterthwaite over both parts: the tasks' spread, and the mean covariance of two tasks.
+        """
+        weighed, share, design = self.weighed, self.request.share, self.request.design
+        if not design.spanning:
+            return sample
+        apart = float(share @ share)
+        common = max((weighed.variance - float(share**2 @ weighed.variances)) / (1 - apart), 0.0)
+        if common <= 0:
+            return sample
+        # in parts of their sum, so that squares stay in range
+        variance = sample.se**2 + common
+        spread, tied = sample.se**2 / variance, common / variance
+        return replace(
+            sample, se=math.sqrt(variance), df=1 / (spread**2 / sample.df + tied**2 / max(weighed.df, 1e-3))
+        )
 
     @cached_property
     def bounds(self) -> Bounds | None:
@@ -151,7 +171,8 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     Returns:
         ci: each end the further of Student's t with CR2 and Satterthwaite's degrees of freedom, and of bounds that know
             of losses too rare to have been seen (gamma, one more event of the largest weight), within what the task's
-            scores were seen to span where no range is known. `new_tasks`: t on the tasks' values.
+            scores were seen to span where no range is known. `new_tasks`: t on the tasks' values,
+            and where clusters span tasks with the error that they put on all of them alike.
         every: between what all tasks lie, by the outermost ends of their own intervals (intersection-union).
         item_weighted: the mean over items whatever their task, which is another quantity.
         tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks). Of
