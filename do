@@ -416,7 +416,9 @@ check() {
     step "lint" "$bin/ruff" check .
     ( # the longest step, beside the others; what failed before it is not its own
         failed=""
-        step "types" "$bin/python" -m mypy
+        workers=2 # of sixteen on two cores it gives up
+        [ "$(nproc 2>/dev/null || echo 1)" -gt 1 ] || workers=1
+        step "types" "$bin/python" -m mypy --num-workers "$workers"
         [ -z "$failed" ]
     ) >"$state/types.$$" 2>&1 &
     types=$!

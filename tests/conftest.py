@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from service.api.calculators.pool import Calculators
 from service.store.database import engine, schema
 from service.store.database.engine import Database
 from tests.postgres import Postgres
@@ -202,6 +203,15 @@ def _migrate(url: str) -> None:
         schema.upgrade(database.engine)
     finally:
         database.dispose()
+
+
+@pytest.fixture(scope="session")
+def calculators() -> Iterator[Calculators]:
+    """Kept from test to test: the first picture that one draws starts an engine, which takes a second."""
+    kept = Calculators()
+    kept.open()
+    yield kept
+    kept.close()
 
 
 @pytest.fixture(scope="session")

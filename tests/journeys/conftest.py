@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from service.api.calculators.pool import Calculators
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import SCOPES
@@ -18,6 +19,7 @@ from service.keyring.keyring import Keyring
 from service.processes.wake import Alarm
 from service.store.database.engine import Database
 from tests.api.conftest import add_key, add_project
+from tests.calculating import computing_by
 from tests.loopback import Loopback, serving
 from tests.pools import InlinePool
 
@@ -56,11 +58,11 @@ class Service:
 
 
 @pytest.fixture
-def service(database: Database, tmp_path: Path) -> Iterator[Service]:
+def service(database: Database, tmp_path: Path, calculators: Calculators) -> Iterator[Service]:
     """The service on each kind of database, with one project and a client that holds every scope."""
     settings = Settings(data_dir=tmp_path, key_cache_seconds=0, artefacts="directory")
     keyring = Keyring.create(tmp_path / "keys")
-    app = create_app(settings, database, Keyring.load(tmp_path / "keys"))
+    app = computing_by(calculators, create_app(settings, database, Keyring.load(tmp_path / "keys")))
     runner = Runner(
         database=database,
         keyring=keyring,

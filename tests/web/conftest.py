@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
+from service.api.calculators.pool import Calculators
 from service.app import create_app
 from service.config import Settings
 from service.domain.access import Key, Project, Scope, new_secret, secret_prefix, secret_sha256
@@ -30,6 +31,7 @@ from service.store.results import batches, coverage
 from service.store.results.batches import StoredBatch
 from service.store.verdicts import verdicts
 from tests import records as made
+from tests.calculating import computing_by
 from tests.web.samples import NOW, draft_of, verdict_of
 
 
@@ -83,9 +85,11 @@ def new_key(database: Database, project: Project) -> Callable[..., tuple[Key, st
 
 
 @pytest.fixture
-def app(database: Database, tmp_path: Path) -> Any:
+def app(database: Database, tmp_path: Path, calculators: Calculators) -> Any:
     keyring = Keyring.create(tmp_path / "keys")
-    return create_app(Settings(data_dir=tmp_path, key_cache_seconds=0), database, keyring)
+    return computing_by(
+        calculators, create_app(Settings(data_dir=tmp_path, key_cache_seconds=0), database, keyring)
+    )
 
 
 @pytest.fixture
