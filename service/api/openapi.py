@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -55,6 +56,7 @@ _PUBLISHED = {
 }
 """Of two models with one name Pydantic tells which by their modules. Clients are generated from these names, so one
 that was published stays when its module moves."""
+_KNOWN = re.compile(r"text/.*|application/(json|octet-stream|.*\+json)")
 _REF = "#/components/"
 _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
@@ -99,14 +101,37 @@ def text(routes: Iterable[BaseRoute]) -> str:
 
 
 def json_only(routes: Iterable[BaseRoute]) -> str:
-    """The document with one way to send each body, as JSON: some generators of clients write broken code for more."""
+    """The document for generators of clients that write broken code, or leave answers out, where the whole one is read.
+
+    Each body is sent in one way, as JSON; answers that are neither JSON nor text are bytes; and no two schemas share a
+    title, by which such generators name classes.
+    """
     result = document(routes)
     for operations in result["paths"].values():
         for operation in operations.values():
             body = operation.get("requestBody")
             if body is not None and "application/json" in body["content"]:
                 body["content"] = {"application/json": body["content"]["application/json"]}
+            for response in operation["responses"].values():
+                if "content" in response:
+                    response["content"] = _plainly(response["content"])
+    _tell_titles_apart(result["components"]["schemas"])
     return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
+def _plainly(content: dict[str, Any]) -> dict[str, Any]:
+    """The media types of an answer that every generator knows; one that it does not know is bytes."""
+    known = {name: media for name, media in content.items() if _KNOWN.fullmatch(name)}
+    return known or {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+
+def _tell_titles_apart(schemas: dict[str, Any]) -> None:
+    """Schemas that share a title are titled by their own names: `ReportsVerdictContentInterval`."""
+    times = Counter(schema.get("title") for schema in schemas.values())
+    for name, schema in schemas.items():
+        if times[schema.get("title")] > 1:
+            parts = re.split(r"[^A-Za-z0-9]+|_", name.removeprefix("service__"))
+            schema["title"] = "".join(part[:1].upper() + part[1:] for part in parts)
 
 
 def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> set[int]:

@@ -91,6 +91,8 @@ def test_a_python_client_is_whole_and_works(
     if there.returncode != 0:
         pytest.skip(f"{PYTHON_GENERATOR} cannot be fetched here: {there.stderr.strip().splitlines()[-1]}")
     package = tmp_path / "forelock_client"
+    # The first one to ask waits until the document is made, and the generator gives up after five seconds.
+    assert client.get("/openapi.json", params={"bodies": "json"}).status_code == 200
     made = run(
         *uv, "openapi-python-client", "generate", "--meta", "none", "--output-path", package,
         "--url", f"{address}/openapi.json?bodies=json", cwd=tmp_path,

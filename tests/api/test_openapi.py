@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from jsonschema_rs import validator_for
@@ -115,3 +116,21 @@ def test_the_committed_document_is_served_with_a_tag(anonymous):
     assert response.text == COMMITTED.read_text("utf-8"), "run ./do openapi"
     again = anonymous.get("/openapi.json", headers={"If-None-Match": response.headers["etag"]})
     assert again.status_code == 304
+
+
+def test_generators_of_clients_find_no_title_twice_and_no_answer_that_they_do_not_know() -> None:
+    """One that meets either leaves out every operation that has to do with it."""
+    document = json.loads(openapi.json_only(routes()))
+    titles = Counter(
+        schema["title"] for schema in document["components"]["schemas"].values() if "title" in schema
+    )
+    assert [title for title, times in titles.items() if times > 1] == []
+    known = re.compile(r"text/.*|application/(json|octet-stream|.*\+json)")
+    answers = [
+        answer.get("content", {})
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for answer in operation["responses"].values()
+    ]
+    assert {name for content in answers for name in content if not known.fullmatch(name)} == set()
+    assert any("application/octet-stream" in content for content in answers)
