@@ -43,6 +43,10 @@ def _told(findings: Sequence[Finding]) -> Iterator[Message]:
             high = _chance(known.values.get("high", low))
             many = "" if high == low else "_range"
             yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high)
+        elif known is not None and key == "one_arm_low_power":
+            yield message(
+                "notes.known_low_power", truth=known.values["truth"], low=_chance(known.values["power"])
+            )
         elif known is not None and key == "uneven_clusters":
             yield message("notes.known_uneven_clusters", n=known.values["n"])
         elif finding.asks and finding.code not in codes:

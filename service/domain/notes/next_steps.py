@@ -287,7 +287,9 @@ def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> 
                 "items": f"{items:,}",
             },
         )
-    return message(f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", **values)
+    return message(
+        f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", n_more=more, **values
+    )
 
 
 def _describe_spread(spread: Spread) -> Message:

@@ -36,9 +36,19 @@ def test_little_power_and_short_intervals_are_told_beside_the_outcome() -> None:
     assert known(*findings, language="zh").startswith("锁定时已知：")
 
 
+def test_little_power_of_one_arm_is_told_as_well() -> None:
+    low = (
+        "the rule would hold 0.15 of the time with a true mean of 75%. Below 0.8 a study that finds nothing says "
+        "little: 0.21 with 76%, 0.75 with 82%"
+    )
+    assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
+        "Known at the lock: with a true mean of 75% the rule had a chance of 0.15 to hold."
+    )
+
+
 def test_of_other_warnings_that_the_lock_asked_about_the_code_is_told() -> None:
     assert known(warning("LEVEL_EXCEEDED", "hypotheses[0].rule", "of another release")) == (
-        "Known at the lock: LEVEL_EXCEEDED, told among the warnings."
+        "Known at the lock: lint had asked about LEVEL_EXCEEDED."
     )
 
 
