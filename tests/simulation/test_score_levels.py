@@ -78,7 +78,7 @@ def placed(name: str, sd: float, truth: float, span: float | None, effect: str) 
     ):
         return scale, 0.0
     low, high = -4.0, 4.0
-    for _ in range(40):
+    for _ in range(24):
         middle = (low + high) / 2
         at = located(move(many * scale, name, middle, span), effect, scale)
         low, high = (middle, high) if at < truth else (low, middle)
