@@ -198,13 +198,14 @@ def observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
 def _level_among(analyses: Json, clause: str) -> str:
     """The level of a clause's interval, where a test beside it has another."""
     levels = {
-        name: ci.get("level")
+        name: level
         for name, answer in analyses.items()
         if isinstance(ci := ((answer or {}).get("analysis") or {}).get("ci"), Mapping)
+        and isinstance(level := ci.get("level"), int | float)
     }
     test, _, path = clause.split(" ", 1)[0].partition(".")
     own = levels.get(test)
-    if path != "ci" or not isinstance(own, int | float) or len(set(levels.values())) < 2:
+    if path != "ci" or own is None or len(set(levels.values())) < 2:
         return ""
     return f", {100 * own:g}%"
 

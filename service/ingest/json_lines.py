@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections import Counter
 from collections.abc import Callable
 from typing import NoReturn
 
 from service.domain.faults import Faults
 from service.errors import Fault, ForelockError, InvalidData, MalformedBody
+from service.ingest.repeated import first_repeated
 from service.ingest.tables import Layout, Rows, Table, missing, printable, too_many_rows
 
 Pairs = list[tuple[str, object]]
@@ -133,8 +133,7 @@ def _loads(text: str, hook: Callable[[Pairs], object], line: int = 0) -> object:
 def _unique(pairs: Pairs) -> dict[str, object]:
     row = dict(pairs)
     if len(row) != len(pairs):
-        times = Counter(name for name, _ in pairs)
-        twice = next(name for name in row if times[name] > 1)
+        twice = first_repeated(name for name, _ in pairs) or ""
         raise MalformedBody(
             "an object holds a key twice: send every key once",
             [Fault(printable(twice), "is in one object twice", "send it once")],

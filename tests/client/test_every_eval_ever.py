@@ -82,6 +82,16 @@ def test_rows_without_their_record_keep_the_names_of_their_run(shell, runs):
     ]
 
 
+def test_an_empty_line_before_the_rows_is_none_of_them(shell, runs):
+    rows = Path(runs[0], "baseline_samples.jsonl")
+    rows.write_text("\n" + rows.read_text())
+    Path(runs[0], "baseline.json").unlink()
+    status, _, errors = shell("score", runs[0], "--metric", "acc", "--every-eval-ever", "out")
+    assert (status, errors) == (0, "")
+    (record,) = written("out").values()
+    assert record["model_info"]["id"] == "acme/baseline"
+
+
 def test_rows_of_several_runs_are_not_written_beside_a_record_of_one(shell, runs):
     rows = Path(runs[0], "baseline_samples.jsonl")
     lines = [json.loads(line) for line in rows.read_text().splitlines()]

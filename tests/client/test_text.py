@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from forelock.text import Bar, findings_text, judged_plan_text, mask, plain, verdict_text
 
 
@@ -83,6 +85,17 @@ def test_an_adjusted_p_stands_beside_the_tests_own():
     }
     hypothesis = {"id": "H", "outcome": "supported", "sentence": "", "clauses": [clause], "reason": None}
     assert "m.p < 0.05  observed 0.0386, 0.0129 unadjusted" in verdict_text({"hypotheses": [hypothesis]})
+
+
+@pytest.mark.parametrize(("other", "told"), [(0.95, ", 90%"), ([], ""), ("0.95", ""), (None, "")])
+def test_the_level_of_an_interval_is_told_beside_one_of_another_level_whatever_is_answered(other, told):
+    answers = {
+        name: {"analysis": {"ci": {"low": 0.1, "high": 0.2, "level": level}}}
+        for name, level in {"a": 0.9, "b": other}.items()
+    }
+    clause = {"text": "a.ci excludes 0", "observed": {"low": 0.1, "high": 0.2}, "holds": True}
+    hypothesis = {"id": "H1", "outcome": "supported", "clauses": [clause], "analyses": answers}
+    assert f"observed [0.1, 0.2]{told}\n" in verdict_text({"hypotheses": [hypothesis]}) + "\n"
 
 
 def test_what_stands_against_a_verdict_comes_first():

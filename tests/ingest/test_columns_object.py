@@ -137,3 +137,10 @@ def test_columns_that_are_called_as_parts_of_a_data_frame_are_columns():
     assert columns_in(json.dumps(plain).encode()) == plain
     with pytest.raises(ForelockError, match="column 'a' stands there twice"):
         columns_in(b'{"columns": ["a", "a"], "data": [[1, 0]]}')
+
+
+@pytest.mark.parametrize("twice", ["schema", "data"])
+def test_a_part_of_a_data_frame_that_is_there_twice_is_refused(twice):
+    document = b'{"schema": {"fields": []}, "%s": 5, "data": [{"a": 1}]}' % twice.encode()
+    with pytest.raises(ForelockError, match=f"'{twice}' stands there twice"):
+        columns_in(document)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,15 +89,16 @@ def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str
     for system in reading.systems:
         if system.name not in scored:
             continue
-        record = record_of(reading, system, scored[system.name], now)
+        rows = _rows(reading, system)
+        runs = set() if rows is None else {str(entry.get("evaluation_id")) for entry in _entries(rows)}
+        record = record_of(reading, system, scored[system.name], rows if len(runs) == 1 else None, now)
         place = _place(record)
         path = Path(directory, f"{place}.json")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileFault(f"{path.parent}: {error.strerror or 'cannot be written'}") from error
-        rows = _rows(reading, system)
-        if rows is not None and _ids(rows) == {record["evaluation_id"]}:  # whoever reads both compares them
+        if rows is not None and runs == {record["evaluation_id"]}:  # whoever reads both compares them
             record["detailed_evaluation_results"] = _detailed(place, rows)
             beside = Path(directory, f"{place}_samples.jsonl")
             files.write_bytes(str(beside), rows)
@@ -108,15 +109,18 @@ def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str
     return written
 
 
-def record_of(reading: Reading, system: System, scored: Scored, now: float) -> Json:
-    """The record of one system's score; `now` in seconds since 1970."""
+def record_of(reading: Reading, system: System, scored: Scored, rows: bytes | None, now: float) -> Json:
+    """The record of one system's score, from a record beside its files, else from its rows where one run wrote them.
+
+    `now` in seconds since 1970.
+    """
     metric = _metric(reading, system)
     source = _record(reading, system)
     results = source.get("evaluation_results")
     entries = results if isinstance(results, list) else []
-    told = {} if source else _told(reading, system, metric)
-    own: Json = next((entry for entry in entries if _is_of(entry, metric)), told)
-    name = str(told.get("model_id") or system.name)
+    run = {} if source or rows is None else _run_of(rows, metric)
+    own: Json = next((entry for entry in entries if _is_of(entry, metric)), run)
+    name = str(run.get("model_id") or system.name)
     model = {"name": name, "id": name, "additional_details": _unknown()}
     evaluation = str(own.get("evaluation_name") or _task(reading, system))
     kept = {part: source[part] for part in _KEPT if isinstance(source.get(part), dict)}
@@ -154,7 +158,7 @@ def record_of(reading: Reading, system: System, scored: Scored, now: float) -> J
         **kept,
         "evaluation_results": [result],
     }
-    named = (source or told).get("evaluation_id")
+    named = (source or run).get("evaluation_id")
     if isinstance(named, str):  # its rows name it
         record["evaluation_id"] = named
     return record
@@ -233,20 +237,16 @@ def _rows(reading: Reading, system: System) -> bytes | None:
         raise FileFault(f"{lines[0]}: {error.strerror or 'cannot be read'}") from error
 
 
-def _told(reading: Reading, system: System, metric: str) -> Json:
-    """What the rows of a metric tell of their run: the first of them, where one run wrote them all."""
-    rows = _rows(reading, system)
-    if rows is None or len(_ids(rows)) != 1:
-        return {}
-    of_metric = (row for row in map(json.loads, rows.splitlines()) if _is_of(row, metric))
+def _run_of(rows: bytes, metric: str) -> Json:
+    """What the first row of a metric says of its run."""
     members = ("evaluation_id", "evaluation_name", "evaluation_result_id", "model_id")
-    first: Json = next(of_metric, {})
+    first: Json = next((entry for entry in _entries(rows) if _is_of(entry, metric)), {})
     return {member: first[member] for member in members if isinstance(first.get(member), str)}
 
 
-def _ids(rows: bytes) -> set[Any]:
-    """The evaluations that rows are of."""
-    return {json.loads(line).get("evaluation_id") for line in rows.splitlines() if line.strip()}
+def _entries(rows: bytes) -> Iterator[Json]:
+    """Every row; the reader has taken them, so that each is an object."""
+    return (json.loads(line) for line in rows.split(b"\n") if line.strip())
 
 
 def _place(record: Json) -> str:

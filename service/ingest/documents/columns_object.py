@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any
 
 from service.ingest.documents import json_slices
 from service.ingest.documents.json_values import Buffer, loads
 from service.ingest.documents.limits import MIB, printable, too_large, unreadable
+from service.ingest.repeated import first_repeated
 
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""
@@ -79,7 +79,7 @@ def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
     whole = all(isinstance(row, list) and len(row) == len(names) for row in rows) and len(index) == len(rows)
     if not whole or not all(isinstance(name, str) for name in names):
         return None
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    twice = first_repeated(names)
     if twice is not None:
         raise unreadable("", f"column '{printable(twice)}' stands there twice")
     return _with_index(index, {name: [row[at] for row in rows] for at, name in enumerate(names)})
@@ -87,7 +87,11 @@ def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
 
 def _of_schema(document: Buffer) -> dict[str, list[Any]] | None:
     """Rows under `data`, beside a schema of the columns; None where it is something else."""
-    parts = {name: (start, end) for name, start, end in json_slices.top(document, "the file")}
+    parts: dict[str, tuple[int, int]] = {}
+    for name, start, end in json_slices.top(document, "the file"):
+        if name in parts:
+            raise unreadable("", f"'{printable(name)}' stands there twice")
+        parts[name] = start, end
     if set(parts) != {"schema", "data"}:
         return None
     schema, rows = (loads(bytes(document[slice(*parts[name])]), name) for name in ("schema", "data"))

@@ -7,7 +7,6 @@ import importlib
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from service.ingest.documents.json_values import Buffer, loads, refuse_twice
 from service.ingest.documents.limits import printable, unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
+from service.ingest.repeated import first_repeated
 
 ROW = "(row)"
 """The place of a row's number, for tables whose rows have no id."""
@@ -79,7 +79,7 @@ class TableFile(Reader):
             separator = named[1].decode() if named is not None else _separator(document)
             reader = csv.reader(text, strict=True, delimiter=separator)
             header = _name_columns(next((cells for cells in reader if cells), []))
-            twice = next((name for name, times in Counter(header).items() if times > 1), None)
+            twice = first_repeated(header)
             if twice is not None:
                 raise unreadable(
                     "",

@@ -1,0 +1,15 @@
+"""Names that stand somewhere twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that comes again; None where each is there once. Its time grows as the names do.
+
+    Example:
+        `first_repeated(["a", "b", "c", "b"])` is "b".
+    """
+    return next((name for name, times in Counter(names).items() if times > 1), None)
