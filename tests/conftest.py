@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # As in every process of a deployment: sums then agree to the bit.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,10 +22,12 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from service.api.calculators.pool import Calculators
 from service.store.database import engine, schema
 from service.store.database.engine import Database
 from tests.postgres import Postgres
+
+if TYPE_CHECKING:
+    from service.api.calculators.pool import Calculators
 
 # A loaded machine is no fault of the code.
 settings.register_profile(
@@ -208,6 +210,8 @@ def _migrate(url: str) -> None:
 @pytest.fixture(scope="session")
 def calculators() -> Iterator[Calculators]:
     """Kept from test to test: the first picture that one draws starts an engine, which takes a second."""
+    from service.api.calculators.pool import Calculators  # most tests compute in none
+
     kept = Calculators()
     kept.open()
     yield kept

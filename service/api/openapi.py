@@ -57,6 +57,7 @@ _PUBLISHED = {
 """Of two models with one name Pydantic tells which by their modules. Clients are generated from these names, so one
 that was published stays when its module moves."""
 _KNOWN = re.compile(r"text/.*|application/(json|octet-stream|.*\+json)")
+"""Media types of answers that generators of clients know."""
 _REF = "#/components/"
 _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 

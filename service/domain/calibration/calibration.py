@@ -19,7 +19,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from service.domain.calibration import words
 from service.domain.calibration.case import Bools, Case
@@ -40,6 +39,7 @@ from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
+from service.kernels.numeric import binomial
 from service.kernels.numeric.streams import BIT_GENERATOR, generator, octets
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.registry import Drawn, library_versions
@@ -187,9 +187,7 @@ def conclude(case: Case, drawn: Drawn) -> Calibration:
 
 def clopper_pearson(passed: int, runs: int, level: float = LEVEL) -> Interval:
     """The exact interval of a share of runs: Monte-Carlo error alone."""
-    tail = (1 - level) / 2
-    low = 0.0 if passed == 0 else float(special.betaincinv(passed, runs - passed + 1, tail))
-    high = 1.0 if passed == runs else float(special.betaincinv(passed + 1, runs - passed, 1 - tail))
+    low, high = binomial.clopper_pearson(passed, runs, level)
     return Interval(low=low, high=high, level=level, method="clopper-pearson, Monte-Carlo error")
 
 

@@ -28,11 +28,11 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
         for finding in findings
         if finding.severity == "warning" and name_at(plan, finding.path) in (judged.id, judged.population)
     ]
-    parts = [*_told(concerned)]
+    parts = [*_parts(concerned)]
     return message("notes.known", parts=listed(parts, "lists.semicolon")) if parts else ""
 
 
-def _told(findings: Sequence[Finding]) -> Iterator[Message]:
+def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
     """What can be said shortly; of other warnings that the lock asked about, their codes."""
     codes: list[str] = []
     for finding in findings:

@@ -192,7 +192,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         alpha=f"{alpha:.3g}",
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(spread),
-        unlike=message("notes.unlike", seen=_seen(verdict, facts)) if verdict.delta else "",
+        unlike=message("notes.unlike", seen=_describe_observed(verdict, facts)) if verdict.delta else "",
     )
 
 
@@ -203,7 +203,7 @@ def _describe_repetition(
     bounds = bounds_of(verdict)
     if not bounds or verdict.delta is None:
         return
-    seen = _seen(verdict, facts)
+    seen = _describe_observed(verdict, facts)
     size = needed(bounds, spread, verdict.delta)
     if size is not None:
         words = _size(plan, verdict, spread, _refine(plan, verdict, spread, size))
@@ -213,7 +213,7 @@ def _describe_repetition(
         yield message(f"notes.never_holds{ending}", seen=seen)
 
 
-def _seen(verdict: HypothesisVerdict, facts: Facts) -> Message:
+def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
     """The difference that was observed, in words."""
     delta = amount(verdict.delta, facts)
     if count := verdict.excluded.filled:

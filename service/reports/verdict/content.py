@@ -330,8 +330,12 @@ def _hypothesis(
     plan: Plan, judged: HypothesisVerdict, sentences: HypothesisSentences | None, arms: Sequence[ArmSummary]
 ) -> HypothesisReport:
     endpoint, margin = plan.endpoint(judged.endpoint), (plan.sesoi or {}).get(judged.endpoint)
-    # Where nothing words it anew, the sentence that is stored stands for both languages.
-    stored, nothing = Words(en=judged.sentence, zh=judged.sentence), Words(en="", zh="")
+    if sentences is None:  # nothing words it anew: the sentence that is stored stands for both languages
+        stored, nothing = Words(en=judged.sentence, zh=judged.sentence), Words(en="", zh="")
+        sentences = HypothesisSentences(
+            hypothesis=judged.id, outcome=judged.outcome, headline=stored, open=nothing, sentences=stored, notes=(),
+            next=nothing,
+        )  # fmt: skip
     return HypothesisReport(
         **{
             name: getattr(judged, name)
@@ -342,13 +346,10 @@ def _hypothesis(
         },
         binary=endpoint is not None and endpoint.kind == "binary",
         sesoi=None if margin is None else float(margin.exact()),
-        headline=stored if sentences is None else sentences.headline,
-        open=nothing if sentences is None else sentences.open,
-        ship=nothing if sentences is None else sentences.ship,
-        known=Words(en="", zh="") if sentences is None else sentences.known,
-        decided=Words(en="", zh="") if sentences is None else sentences.decided,
-        sentences=stored if sentences is None else sentences.sentences,
-        next=nothing if sentences is None else sentences.next,
+        **{
+            name: getattr(sentences, name)
+            for name in ("headline", "open", "ship", "known", "decided", "sentences", "next")
+        },
         arms=tuple(arms),
         tests=tuple(_tests(plan, judged)),
         tasks=tasks_of(plan, judged),

@@ -14,6 +14,7 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Within
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
+from service.domain.verdicts.words.levels import differing_levels, level_behind
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.slices import beside_table
 from service.reports.verdict.content import (
@@ -187,36 +188,26 @@ def _interval_method(ci: Interval) -> str:
 def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
     """Every clause; those on another endpoint are in its own unit."""
     units = {test.id: is_binary(hypothesis, test) for test in hypothesis.tests}
-    levels = {f"{test.id}.ci": test.ci.level for test in hypothesis.tests if test.ci is not None}
-    rows = [
+    levels = differing_levels((test.id, test.ci.level) for test in hypothesis.tests if test.ci is not None)
+    return [
         clause_row(
             clause,
             binary=units.get(clause.text.split(".")[0], hypothesis.binary),
             signed=hypothesis.reference is None,
+            level=level_behind(clause, levels),
             language=language,
         )
         for clause in hypothesis.clauses
     ]
-    if len(set(levels.values())) < 2:
-        return rows
-    return [_say_level(row, clause, levels) for row, clause in zip(rows, hypothesis.clauses, strict=True)]
-
-
-def _say_level(
-    row: tuple[str, str, str, str], clause: ClauseVerdict, levels: Mapping[str, float]
-) -> tuple[str, str, str, str]:
-    """The row of a clause about an interval with its level, beside tests whose intervals have another."""
-    level = levels.get(clause.text.split(" ", 1)[0])
-    if level is None or not isinstance(clause.observed, Span):
-        return row
-    text, seen, threshold, truth = row
-    return text, f"{seen}, {level_text(level)}", threshold, truth
 
 
 def clause_row(
-    clause: ClauseVerdict, *, binary: bool, signed: bool = True, language: Language
+    clause: ClauseVerdict, *, binary: bool, signed: bool = True, level: str = "", language: Language
 ) -> tuple[str, str, str, str]:
-    """Clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm."""
+    """Clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm.
+
+    `level` stands behind what was observed (`level_behind`).
+    """
     planned = parse(clause.text)
     effect = isinstance(planned, Comparison | Excludes | Within) and planned.field.path[0] in EFFECT_FIELDS
     match planned:
@@ -229,7 +220,7 @@ def clause_row(
     truth = say({True: "holds", False: "fails", None: "unknown"}[clause.holds], language)
     return (
         clause.text,
-        _observed(clause.observed, points=binary and effect, signed=signed, language=language),
+        _observed(clause.observed, points=binary and effect, signed=signed, language=language) + level,
         threshold,
         truth,
     )

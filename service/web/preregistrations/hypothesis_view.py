@@ -21,10 +21,10 @@ from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.validity import Mark
 from service.domain.verdicts.words.headline import Figure, Headline, headline
+from service.domain.verdicts.words.levels import differing_levels, level_behind
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
-from service.stats.shared.declaring.sentences import level_text
 from service.web.html.speech import Say
 from service.web.preregistrations.strips import Strip, strips_of, strips_of_record
 from service.web.preregistrations.views import (
@@ -134,7 +134,8 @@ def _judged(
         if clause.field.path[0] in EFFECT_FIELDS
         and plan.reads(clause.field.test or "", judged.endpoint) == judged.endpoint
     }
-    levels = _levels(judged)
+    intervals = ((test, Answer.of(judged.analyses, test).analysis.interval("ci")) for test in judged.analyses)
+    levels = differing_levels((test, interval.level) for test, interval in intervals if interval is not None)
     left_out = judged.n_planned - judged.n
     filled = judged.excluded.filled
     return JudgedView(
@@ -171,24 +172,12 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
             yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
 
 
-def _levels(judged: HypothesisVerdict) -> dict[str, float]:
-    """By field the level of every interval, where tests of a hypothesis have several; else none."""
-    known = {
-        f"{test}.ci": interval.level
-        for test in judged.analyses
-        if (interval := Answer.of(judged.analyses, test).analysis.interval("ci")) is not None
-        and interval.level is not None
-    }
-    return known if len(set(known.values())) > 1 else {}
-
-
 def _clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:
-    level = levels.get(clause.text.split(" ", 1)[0]) if isinstance(clause.observed, Span) else None
     before = None if clause.unadjusted is None else _number(clause.unadjusted, "")
     return ClauseView(
         text=clause.text,
         observed=_observed(clause.observed, say, unit)
-        + ("" if level is None else f", {level_text(level)}")
+        + level_behind(clause, levels)
         + ("" if before is None else say("pages.number_unadjusted", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],

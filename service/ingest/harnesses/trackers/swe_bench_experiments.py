@@ -25,7 +25,7 @@ class SweBenchSubmission(Reader):
     """
 
     def __init__(self, files: Files) -> None:
-        self._details = self._read_details(files)
+        self._details = _read_details(files)
         self._report: dict[str, Any] = {}
         if self._details is None or files.matching("results.json"):
             self._report = _read_report(files)
@@ -36,17 +36,6 @@ class SweBenchSubmission(Reader):
 
             self.run = mapping(load_yaml(files.read(about[0]), "metadata.yaml"))
         self._submitted = self._predictions(files)
-
-    def _read_details(self, files: Files) -> dict[str, bool] | None:
-        names = files.matching(_DETAILS)
-        if not names:
-            return None  # as older submissions are
-        details = loads(files.read(files.only(_DETAILS, what="the details", of="one submission")), _DETAILS)
-        if not isinstance(details, dict) or not all(
-            isinstance(told, dict) and isinstance(told.get("resolved"), bool) for told in details.values()
-        ):
-            raise unreadable("", f"{_DETAILS} does not say of every instance whether it was `resolved`")
-        return {instance: told["resolved"] for instance, told in details.items()}
 
     def _predictions(self, files: Files) -> list[str] | None:
         """Ids of what was submitted: the results do not name what failed plainly."""
@@ -101,6 +90,18 @@ class SweBenchSubmission(Reader):
                 {"resolved": Measured(None if lacks else told, "unscored" if lacks else None)},
                 (lacks,) if lacks else (),
             )
+
+
+def _read_details(files: Files) -> dict[str, bool] | None:
+    names = files.matching(_DETAILS)
+    if not names:
+        return None  # as older submissions are
+    details = loads(files.read(files.only(_DETAILS, what="the details", of="one submission")), _DETAILS)
+    if not isinstance(details, dict) or not all(
+        isinstance(told, dict) and isinstance(told.get("resolved"), bool) for told in details.values()
+    ):
+        raise unreadable("", f"{_DETAILS} does not say of every instance whether it was `resolved`")
+    return {instance: told["resolved"] for instance, told in details.items()}
 
 
 def _read_report(files: Files) -> dict[str, Any]:
