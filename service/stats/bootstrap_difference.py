@@ -277,7 +277,12 @@ SHOWS: shows.Shows = {
     asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
     cost=_cost,
-    plan=PlanUse(endpoints=frozenset({"continuous", "binary"}), shows=SHOWS, pairs=lambda _parameter: False),
+    plan=PlanUse(
+        endpoints=frozenset({"continuous", "binary"}),
+        shows=SHOWS,
+        pairs=lambda _parameter: False,
+        draws_p=lambda _parameter: True,
+    ),
     blocks=BLOCKS,
 )
 def bootstrap_difference(request: BootstrapDifferenceRequest) -> BootstrapDifferenceAnalysis:

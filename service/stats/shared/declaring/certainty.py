@@ -53,6 +53,16 @@ def of_share(share: float, draws: int) -> Range:
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
+def draws_below(threshold: float) -> int:
+    """How many draws tell a p of half a threshold from it: fewer leave most that lies below in doubt.
+
+    >>> draws_below(0.05)
+    1300
+    """
+    # Wilson's interval of p0 ends at P where (P - p0)^2 = SURE^2 P (1 - P) / draws.
+    return 100 * math.ceil(SURE * SURE * threshold * (1 - threshold) / (threshold / 2) ** 2 / 100 - 1e-9)
+
+
 def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
     """The order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
 
