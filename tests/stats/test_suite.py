@@ -133,13 +133,36 @@ def test_agrees_with_the_tests_of_one_task(clustered):
     assert (found.ci.low, found.ci.high) == pytest.approx((found.tasks[0].ci.low, found.tasks[0].ci.high))
 
 
-def test_new_tasks_are_a_t_test_of_the_tasks_means():
+def test_new_tasks_are_the_further_of_a_t_test_of_the_tasks_means_and_of_these_tasks():
     body = {name: column for name, column in scored(n_tasks=5).items() if name != "clusters"}
-    found = analyse(NAME, {**body, "estimand": "new_tasks"})
+    found, these = analyse(NAME, {**body, "estimand": "new_tasks"}), analyse(NAME, body)
     means = [task.estimate for task in found.tasks]
-    expected = stats.ttest_1samp(means, 0.0).confidence_interval(0.95)
-    assert (found.ci.low, found.ci.high) == pytest.approx((expected.low, expected.high))
+    expected = stats.ttest_1samp(means, 0.0)
+    interval = expected.confidence_interval(0.95)
+    assert found.ci.low == pytest.approx(min(interval.low, these.ci.low))
+    assert found.ci.high == pytest.approx(max(interval.high, these.ci.high))
     assert found.df == pytest.approx(4)
+    assert found.se == pytest.approx(np.std(means, ddof=1) / np.sqrt(5))
+
+
+def test_tasks_that_tie_say_no_more_of_tasks_like_them_than_of_themselves():
+    """Six tasks of ten items, five of them without any difference: a loss that these do not show is not ruled out."""
+    tasks, difference = np.repeat(np.arange(6), 10), np.zeros(60)
+    difference[:10] = 0.01
+    body = {"tasks": tasks.tolist(), "baseline": [0.5] * 60, "candidate": (0.5 + difference).tolist()}
+    body |= {"range": {"low": 0, "high": 1}, "margin": {"value": 0.01, "unit": "score"}}
+    of_these, of_new = (analyse(NAME, {**body, "estimand": name}) for name in ("these_tasks", "new_tasks"))
+    assert of_new.ci.low <= of_these.ci.low < -0.01
+    assert of_new.ci.high >= of_these.ci.high
+    assert of_new.p_value >= of_these.p_value
+
+
+def test_two_tasks_reach_no_further_than_scores_can():
+    body = {"tasks": ["a"] * 8 + ["b"] * 8, "baseline": [0, 1] * 8, "candidate": [1] * 8 + [1, 0] * 4}
+    found = analyse(NAME, {**body, "estimand": "new_tasks"})
+    assert (found.ci.low, found.ci.high) == (-1.0, 1.0)
+    alone = {"tasks": ["a"] * 8 + ["b"] * 8, "values": [1] * 8 + [0, 1] * 4, "estimand": "new_tasks"}
+    assert (analyse(NAME, alone).ci.low, analyse(NAME, alone).ci.high) == (0.0, 1.0)
 
 
 def test_by_simulation_new_tasks_know_what_spanning_clusters_put_on_all_of_them():

@@ -19,6 +19,7 @@ from scipy import special
 
 from service.kernels.numeric.binomial import limits_of_share
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
+from service.kernels.pairs.mean_bounds import Furthest
 
 NEAREST, FARTHEST = 1e-6, 25.0
 """z between which p-values are told: from .5 to 1e-138, and 0 below."""
@@ -202,4 +203,54 @@ class ShareBounds:
         return min(max((mean / self.unit - self.worst) / (self.best - self.worst), 0.0), 1.0)
 
 
-Bounds: TypeAlias = SuiteBounds | ShareBounds
+@dataclass(frozen=True, slots=True)
+class NewTaskBounds:
+    """Of the mean of tasks of which these are a sample: each end the further of t over the tasks and of these tasks'.
+
+    What cannot be told of these tasks cannot be told of others like them: of few tasks that tie or nearly do the spread
+    is small whatever losses their items have not shown.
+    """
+
+    tasks: SuiteBounds
+    """t over the values of the tasks."""
+    these: SuiteBounds | ShareBounds | None
+    """None where nothing bounds the mean of these tasks."""
+
+    @property
+    def method(self) -> Literal["t", "furthest"]:
+        """What an interval by these bounds is called."""
+        return "t" if self.these is None else "furthest"
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean by the tasks, in `unit`."""
+        return self.tasks.se
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of that error."""
+        return self.tasks.df
+
+    @property
+    def unit(self) -> float:
+        """In which the error is."""
+        return self.tasks.unit
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
+        return self._furthest.ends(tail)
+
+    def p_above(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at most `mean`."""
+        return self._furthest.p_above(mean)
+
+    def p_below(self, mean: float) -> float:
+        """One-sided p of H0: the true mean is at least `mean`."""
+        return self._furthest.p_below(mean)
+
+    @property
+    def _furthest(self) -> Furthest:
+        return Furthest([self.tasks] if self.these is None else [self.tasks, self.these])
+
+
+Bounds: TypeAlias = SuiteBounds | ShareBounds | NewTaskBounds

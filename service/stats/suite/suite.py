@@ -13,7 +13,7 @@ from scipy import special
 from service.kernels.randomization.max_t import LISTED_UP_TO
 from service.kernels.suites.heterogeneity import NewTasks, new_tasks, unlike
 from service.kernels.suites.joint import Joint, joint, seconds
-from service.kernels.suites.rare import LEAST_P, Bounds, SuiteBounds
+from service.kernels.suites.rare import LEAST_P, Bounds, NewTaskBounds, SuiteBounds
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.certainty import of_share
@@ -122,8 +122,12 @@ class Working:
             return self.weighed.bounds
         if self.sample is None:
             return None
-        unit = self.weighed.unit
-        return SuiteBounds(self.weighed.mean / unit, self.sample.se, self.sample.df, unit=unit)
+        weighed, unit = self.weighed, self.weighed.unit
+        least, greatest = weighed.task_span
+        tasks = SuiteBounds(
+            weighed.mean / unit, self.sample.se, self.sample.df, least=least, greatest=greatest, unit=unit
+        )
+        return NewTaskBounds(tasks, weighed.bounds)
 
     @cached_property
     def joint(self) -> Joint:
@@ -138,8 +142,7 @@ class Working:
     def interval(self, bounds: Bounds, tail: float) -> Interval:
         """Two-sided, at 1 - alpha."""
         low, high = bounds.ends(tail)
-        method = "t" if self.request.estimand == "new_tasks" else bounds.method
-        return Interval(low=low, high=high, level=1 - self.request.alpha, method=method)
+        return Interval(low=low, high=high, level=1 - self.request.alpha, method=bounds.method)
 
 
 def _cost(request: SuiteRequest) -> float:
@@ -171,8 +174,8 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     Returns:
         ci: each end the further of Student's t with CR2 and Satterthwaite's degrees of freedom, and of bounds that know
             of losses too rare to have been seen (gamma, one more event of the largest weight), within what the task's
-            scores were seen to span where no range is known. `new_tasks`: t on the tasks' values,
-            and where clusters span tasks with the error that they put on all of them alike.
+            scores were seen to span where no range is known. `new_tasks`: the further of
+            these and of t on the tasks' values, where clusters span tasks with the error that they put on all alike.
         every: between what all tasks lie, by the outermost ends of their own intervals (intersection-union).
         item_weighted: the mean over items whatever their task, which is another quantity.
         tasks: each with an interval of its own and one of all at once (max-T, clusters keep their sign over tasks). Of

@@ -152,8 +152,18 @@ class Weighed:
         tied = float(np.max(item / self.design.items)) * max(effect, 1.0)
         return min(max(float(np.max(self.weights * self._unseen)), tied), whole), whole
 
+    @property
+    def task_span(self) -> tuple[float, float]:
+        """Between what the mean of any task on these scales lies, in `unit`; infinite where a range is not known."""
+        if not self._bounded.all():
+            return -math.inf, math.inf
+        if self.paired:
+            most = float(np.max(self.high - self.low)) / self.unit
+            return -most, most
+        return float(np.min(self.low)) / self.unit, float(np.max(self.high)) / self.unit
+
     @cached_property
-    def bounds(self) -> Bounds | None:
+    def bounds(self) -> SuiteBounds | ShareBounds | None:
         """Of the mean of the suite; None where nothing tells how far it may be off."""
         if self.design.n_tasks == 1 and self._shares:
             return self._shares[0]
