@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
-from service.domain.decision.members import asks_small_p
+from service.domain.checks.resamples import resample_findings
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
@@ -29,12 +28,10 @@ from service.domain.rules.feeding import (
 )
 from service.domain.rules.fields import shape_of
 from service.domain.rules.labelled import Labels, of_people, takes_labels
-from service.domain.rules.rule import quantities
 from service.domain.rules.settings import Setting, Use, registered
 from service.errors import Fault, InvalidData
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.certainty import draws_below, of_share
 from service.words import say
 
 TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
@@ -53,7 +50,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             *_amounts(setting, use, where),
             *_range(setting, use, where),
             *_labels(plan, setting, use, where),
-            *_resamples(setting, use),
+            *resample_findings(setting, use),
         ]
         yield from fits
         yield from _clusters(setting, use, where)
@@ -211,27 +208,6 @@ def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Find
     if endpoint is None or not takes_labels(use.test) or of_people(plan, use, endpoint.id):
         return
     yield error("LABELS", where, say("findings.needs_labels", test=use.test.name, endpoint=endpoint.id))
-
-
-def _resamples(setting: Setting, use: Use) -> Iterator[Finding]:
-    """So many resamples that a rule can tell a drawn p from the threshold that it asks it to be below."""
-    endpoint, plan_use, asked = setting.endpoint_of(use), use.test.plan, partial(parameter, use.use)
-    if endpoint is None or plan_use is None or endpoint.collapsed_kind == "binary":
-        return
-    draws = asked("n_resamples")
-    # Where no number is named, a p near alpha is drawn ten times as often.
-    if not isinstance(draws, int) or not plan_use.draws_p(asked):
-        return
-    small = [clause for clause in setting.clauses if clause.field.test == use.use.id and asks_small_p(clause)]
-    alpha = min((float(quantity.exact()) for clause in small for quantity in quantities(clause)), default=0.0)
-    if not 0 < alpha < 1:
-        return
-    enough, path = draws_below(alpha), f"tests[{use.index}].parameters.n_resamples"
-    values = {"draws": draws, "alpha": alpha, "enough": enough, "most": round(of_share(0.0, draws)[1], 4)}
-    if of_share(0.0, draws)[1] >= alpha:
-        yield error("RESAMPLES", path, say("findings.no_p_below", **values))
-    elif draws < enough:
-        yield warning("RESAMPLES", path, say("findings.few_p_below", **values))
 
 
 def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:

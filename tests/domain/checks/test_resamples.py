@@ -9,7 +9,7 @@ import pytest
 
 from service.domain.checks.tests import use_findings
 from service.domain.rules.settings import resolve
-from service.stats.shared.declaring.certainty import draws_below, of_share
+from service.stats.shared.declaring.certainty import draws_below, draws_beyond, of_share
 from tests.domain import sample
 
 
@@ -44,6 +44,24 @@ def severities(changes: dict[str, Any]) -> list[str]:
 def test_named_resamples_have_to_tell_p_from_its_threshold(test, draws, threshold, severity):
     parameters = {} if draws is None else {"n_resamples": draws}
     assert severities(plan(test, f"t0.p_value < {threshold} and delta > 0", **parameters)) == severity
+
+
+@pytest.mark.parametrize(
+    ("draws", "level", "refused"), [(600, 0.95, True), (700, 0.95, False), (700, 0.99, True)]
+)
+def test_an_end_of_an_interval_needs_draws_beyond_it(draws, level, refused):
+    changes = plan("paired-bootstrap", "t0.ci.low > 0", n_resamples=draws, level=level)
+    assert severities(changes) == (["error"] if refused else [])
+
+
+def test_an_end_of_fewer_resamples_than_lint_asks_for_is_known_of_no_clear_gain():
+    """One item of 84 lost all, the others gained .3."""
+    gains = 0.3 * np.random.default_rng(1).uniform(0.95, 1.05, 84)
+    gains[0] = -1.0
+    arms = sample.outcomes(np.zeros(84), gains)
+    for draws, holds in ((500, None), (draws_beyond(0.025), True)):
+        changes = plan("paired-bootstrap", "t0.ci.low > 0", n_resamples=draws)
+        assert sample.verdict_of(changes, arms).hypotheses[0].rule_holds is holds
 
 
 def test_what_has_an_exact_distribution_needs_none():

@@ -63,6 +63,15 @@ def draws_below(threshold: float) -> int:
     return 100 * math.ceil(SURE * SURE * threshold * (1 - threshold) / (threshold / 2) ** 2 / 100 - 1e-9)
 
 
+def draws_beyond(tail: float) -> int:
+    """How many draws tell where an end that so much lies beyond is: of fewer `of_quantile` has no range.
+
+    >>> draws_beyond(0.025)
+    700
+    """
+    return 100 * (math.floor(SURE * SURE * (1 - tail) / tail / 100 + 1e-9) + 1)
+
+
 def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
     """The order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
 
