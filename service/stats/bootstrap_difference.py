@@ -281,7 +281,7 @@ SHOWS: shows.Shows = {
         endpoints=frozenset({"continuous", "binary"}),
         shows=SHOWS,
         pairs=lambda _parameter: False,
-        draws_p=lambda _parameter: True,
+        drawn=lambda _parameter: True,
     ),
     blocks=BLOCKS,
 )

@@ -185,7 +185,7 @@ SHOWS: shows.Shows = {
         clusters="required",
         shows=SHOWS,
         simulated=RESAMPLED,
-        draws_p=lambda _parameter: True,
+        drawn=lambda _parameter: True,
         spoken=Spoken(
             "bootstrap",
             resampling.BOOTSTRAP_WORDS,

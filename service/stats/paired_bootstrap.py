@@ -186,7 +186,7 @@ PLAN = PlanUse(
     shows=SHOWS,
     cells=_cells,
     simulated=RESAMPLED,
-    draws_p=lambda _parameter: True,
+    drawn=lambda _parameter: True,
     spoken=Spoken(
         "bootstrap",
         resampling.BOOTSTRAP_WORDS,

@@ -208,7 +208,7 @@ def _p(tails: tuple[float, float], alternative: str) -> float:
         effect=_effect,
         least_p=_least_p,
         simulated=Simulated(_simulated, _effort),
-        draws_p=lambda parameter: parameter("of") == "arms",
+        drawn=lambda parameter: parameter("of") == "arms",
     ),
 )
 def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenceAnalysis:

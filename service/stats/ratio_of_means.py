@@ -278,7 +278,7 @@ class _SimulatedRatios:
         clusters="when_planned",
         shows=SHOWS,
         simulated=Simulated(_simulated, _effort),
-        draws_p=lambda parameter: parameter("method") == "bootstrap_t",
+        drawn=lambda parameter: parameter("method") == "bootstrap_t",
         positive=True,
     ),
 )

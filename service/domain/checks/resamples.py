@@ -1,13 +1,14 @@
 """Lint of named numbers of resamples: whether a rule can tell a number that is drawn from its threshold.
 
-A clause on a drawn number holds where everything that more draws could show holds it (`certainty`). Of few draws that is
-nothing: the plan would be locked with a rule that no data make true unless their distribution happens to be exact.
+A clause on a drawn number holds where everything that more draws could show holds it (`certainty`). Of few draws that
+is nothing: the plan would be locked with a rule that no data make true unless their distribution happens to be exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from service.domain.decision.members import asks_small_p
 from service.domain.plans.findings import Finding, error, warning
@@ -27,16 +28,19 @@ def resample_findings(setting: Setting, use: Use) -> Iterator[Finding]:
         return
     draws = asked("n_resamples")
     # Where no number is named, a p near alpha is drawn ten times as often.
-    if not isinstance(draws, int) or not plan_use.draws_p(asked):
+    if not isinstance(draws, int) or not plan_use.drawn(asked):
         return
     path = f"tests[{use.index}].parameters.n_resamples"
     clauses = [clause for clause in setting.clauses if clause.field.test == use.use.id]
     yield from _of_p(clauses, draws, path)
-    if any(clause.field.path[0] in ENDS for clause in clauses):
-        level = float(asked("level"))
-        enough = draws_beyond((1 - level) / 2)
+    if any(clause.field.path[0] in ENDS or setting.shape(clause) == "truth" for clause in clauses):
+        # A test that says whether something is shown compares the ends of an interval at 1 - 2 alpha with its margin.
+        level: Any = asked("level")
+        alpha: Any = asked("alpha")
+        tail = float(alpha) if level is None else (1 - float(level)) / 2
+        enough = draws_beyond(tail)
         if draws < enough:
-            values = {"draws": draws, "level": round(level, 9), "enough": enough}
+            values = {"draws": draws, "level": round(1 - 2 * tail, 9), "enough": enough}
             yield error("RESAMPLES", path, say("findings.no_end_known", **values))
 
 

@@ -340,6 +340,7 @@ SHOWS: shows.Shows = {
         shows=SHOWS,
         cells=equivalence_cells,
         simulated=SIMULATED,
+        drawn=lambda parameter: parameter("method") == "bootstrap_ci",
         resort=Resort("tango", frozenset({"binary"}), frozenset({False})),
         spoken=Spoken(
             "equivalence", r"tost|equivalen|等价|等效", "equivalence", frozenset({False, True}), rank=3

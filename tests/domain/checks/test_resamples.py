@@ -54,6 +54,16 @@ def test_an_end_of_an_interval_needs_draws_beyond_it(draws, level, refused):
     assert severities(changes) == (["error"] if refused else [])
 
 
+@pytest.mark.parametrize(("draws", "refused"), [(300, True), (400, False)])
+def test_equivalence_by_resamples_needs_draws_beyond_the_ends_it_compares(draws, refused):
+    margin = {"value": 0.05, "unit": "score"}
+    by = {"n_resamples": draws, "margin": margin}
+    assert severities(plan("equivalence", "t0.equivalent is true", method="bootstrap_ci", **by)) == (
+        ["error"] if refused else []
+    )
+    assert severities(plan("equivalence", "t0.equivalent is true", method="t", **by)) == []
+
+
 def test_an_end_of_fewer_resamples_than_lint_asks_for_is_known_of_no_clear_gain():
     """One item of 84 lost all, the others gained .3."""
     gains = 0.3 * np.random.default_rng(1).uniform(0.95, 1.05, 84)

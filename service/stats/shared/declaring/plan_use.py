@@ -199,8 +199,8 @@ class PlanUse:
     of_sets: Callable[[OneArmSets, Parameter, Path, float], Floats | None] | None = None
     """Fields on many data sets of one arm, for power and level: (T,) numbers that lie on the field's side of a limit.
     None for a field that is not known so."""
-    draws_p: Callable[[Parameter], bool] = lambda _parameter: False
-    """Its p-value of scores may have to be drawn, by as many resamples as are named (`n_resamples`)."""
+    drawn: Callable[[Parameter], bool] = lambda _parameter: False
+    """Its p-value and ends of scores may have to be drawn, by as many resamples as are named (`n_resamples`)."""
     takes_range: Callable[[Parameter], bool] = lambda _parameter: False
     """Asked with these parameters it needs the range of the scores: the endpoint's bounds."""
     keeps_level: Callable[[Parameter, bool], bool] = lambda _parameter, _clustered: False
