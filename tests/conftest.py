@@ -8,9 +8,10 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from service.store.database import engine, schema
-from service.store.database.engine import Database
-from tests.postgres import Postgres
-
+# Databases are for the tests that ask for one: loading them takes longer than most choices of `./do quick`.
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from service.api.calculators.pool import Calculators
+    from service.store.database.engine import Database
+    from tests.postgres import Postgres
 
 # A loaded machine is no fault of the code.
 settings.register_profile(
@@ -76,23 +77,29 @@ def _in_memory(config: pytest.Config) -> str | None:
 
 
 _FIRST: dict[str, tuple[sa.Dialect, dict[Any, Any]]] = {}
-_MAKE_ENGINE = engine._create_engine
+_ENGINE = "service.store.database.engine"
 
 
-def _engine_that_knows_sql(url: sa.URL, pool_size: int) -> sa.Engine:
-    """An engine that finds every statement compiled that another one of this process has run.
+def _share_compiled_sql() -> None:
+    """Lets an engine find every statement compiled that another one of this process has run.
 
     A service has one engine for its life, and tests have thousands: compiling SQL was a quarter of their time.
     """
-    made = _MAKE_ENGINE(url, pool_size)
-    dialect, compiled = _FIRST.setdefault(made.dialect.name, (made.dialect, {}))
-    if dialect.server_version_info is not None:  # it has seen a connection, and knows its server
-        made.dialect = dialect
-    made.update_execution_options(compiled_cache=compiled)
-    return made
+    engine = sys.modules.get(_ENGINE)
+    if engine is None or hasattr(engine._create_engine, "shares"):
+        return
+    make: Callable[[sa.URL, int], sa.Engine] = engine._create_engine
 
+    def make_sharing(url: sa.URL, pool_size: int) -> sa.Engine:
+        made = make(url, pool_size)
+        dialect, compiled = _FIRST.setdefault(made.dialect.name, (made.dialect, {}))
+        if dialect.server_version_info is not None:  # it has seen a connection, and knows its server
+            made.dialect = dialect
+        made.update_execution_options(compiled_cache=compiled)
+        return made
 
-engine._create_engine = _engine_that_knows_sql
+    make_sharing.shares = True
+    engine._create_engine = make_sharing
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -123,6 +130,7 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Iterator[None]:
     """What files are made with is the same for every test: a command run in this process narrows it for good."""
+    _share_compiled_sql()
     mask = os.umask(0o022)
     os.umask(mask)
     try:
@@ -152,6 +160,8 @@ def _sockets(directory: str, names: list[str]) -> list[str]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One server for the tests of this process, started when the first one asks."""
+    from tests.postgres import Postgres
+
     server = Postgres()
     try:
         server.start()
@@ -194,12 +204,17 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A migrated database that is this test's own, once on each kind of database."""
+    from service.store.database.engine import Database
+
     opened = Database(database_url)
     yield opened
     opened.dispose()
 
 
 def _migrate(url: str) -> None:
+    from service.store.database import schema
+    from service.store.database.engine import Database
+
     database = Database(url)
     try:
         schema.upgrade(database.engine)

@@ -6,24 +6,30 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from starlette.testclient import TestClient
 
-from service.api.routes.calculations.stats import AT_ONCE_SECONDS
-from service.app import create_app
-from service.config import Settings
 from service.errors import ForelockError
-from service.keyring.keyring import Keyring
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Request
-from service.store.database.engine import Database
-from tests.api.conftest import add_key, add_project, bearer
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 @pytest.fixture(scope="session")
 def http(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[TestClient]:
     """A client of the whole application, with a key."""
+    # Most tests here compute without it, and loading it takes longer than they do.
+    from starlette.testclient import TestClient
+
+    from service.app import create_app
+    from service.config import Settings
+    from service.keyring.keyring import Keyring
+    from service.store.database.engine import Database
+    from tests.api.conftest import add_key, add_project, bearer
+
     directory = tmp_path_factory.mktemp("http")
     shutil.copyfile(sqlite_template, directory / "forelock.db")
     settings = Settings(data_dir=directory)
@@ -42,6 +48,8 @@ def over_http_too(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     if not (has_case or request.node.originalname.startswith("test_against")):
         return
     client: TestClient = request.getfixturevalue("http")
+    from service.api.routes.calculations.stats import AT_ONCE_SECONDS
+
     names = {test.request: test.name for test in registry.latest().values()}
     validate = Request.model_validate_json.__func__
 
