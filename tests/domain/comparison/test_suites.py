@@ -52,7 +52,7 @@ def test_weights_and_the_estimand_are_asked_for():
     assert named.delta == pytest.approx((-0.025 + 0.08 + 0.4) / 4)
     assert named.suite.weights == "named"
     new = ask(suite={"estimand": "new_tasks"})
-    assert (new.outcome, new.ci.method) == ("cannot_tell", "furthest")  # of t, and of what these tasks rule out
+    assert (new.outcome, new.ci.method) == ("cannot_tell", "furthest")
 
 
 def test_where_lower_is_better_all_is_turned_round():
