@@ -67,7 +67,7 @@ from service.operation.starting import signer_of
 from service.processes.wake import nudge
 from service.store.database.engine import Database
 from service.web import pages
-from service.web.html.rendering import asks_for_page, nothing_here, refusal
+from service.web.html.rendering import asks_for_page, nothing_here, refusal, something_failed
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -158,6 +158,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
     app = Layered(
         served,
         metrics,
+        _broken,
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,
@@ -179,9 +180,17 @@ def routes() -> list[BaseRoute]:
     return [route for router in ROUTERS for route in router.routes]
 
 
-async def _own(_request: Request, error: Exception) -> Response:
+def _broken(request: Request) -> Response:
+    """What a bug answers: a page to somebody who looks at pages, and nothing about its cause."""
+    if asks_for_page(request):
+        with contextlib.suppress(Exception):  # where no page can be made, the problem still is
+            return something_failed(request)
+    return problems.internal()
+
+
+async def _own(request: Request, error: Exception) -> Response:
     assert isinstance(error, ForelockError)  # noqa: S101
-    return problems.of(error)
+    return refusal(request, error) if asks_for_page(request) else problems.of(error)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

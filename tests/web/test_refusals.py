@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from service.errors import ForelockError
 from service.web.html.speech import meaning_of
-from service.words import catalogue
+from service.words import LANGUAGES, Language, catalogue
 
 ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -23,12 +25,72 @@ def test_what_was_not_found_is_told_in_chinese_and_its_detail_marked(reader: Tes
     assert "本项目" not in english.text
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_code_of_the_api_is_told_in_every_language_and_no_other_is(language: Language) -> None:
+    documented = re.findall(r"^\| `(\w+)` \|", ERRORS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(catalogue.templates(language, "problems")) == sorted(documented)
+
+
 @pytest.mark.parametrize("code", sorted(catalogue.templates("zh", "problems")))
-def test_what_is_told_of_a_code_is_a_code_of_the_api(code: str) -> None:
-    assert f"| `{code}` |" in ERRORS.read_text(encoding="utf-8")
+def test_what_is_told_of_a_code_is_a_sentence(code: str) -> None:
     assert meaning_of(code, "zh").endswith("。")
     assert meaning_of(code, "en") == ""
 
 
 def test_of_another_code_nothing_is_told() -> None:
     assert meaning_of("no_such_code", "zh") == ""
+
+
+CANARY = "7421canary"
+
+
+def fail(*_arguments: Any, **_more: Any) -> None:
+    raise ValueError(CANARY)
+
+
+@pytest.mark.parametrize(
+    ("language", "heading"), [("en", "Something failed on our side"), ("zh", "服务出错")]
+)
+def test_a_bug_on_a_page_is_a_page_with_its_reference_and_nothing_of_its_cause(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch, language: str, heading: str
+) -> None:
+    monkeypatch.setattr("service.web.preregistrations.list_page.html", fail)
+    page = reader.get("/preregistrations", params={"lang": language})
+    assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert f"<h1>{heading}</h1>" in page.text
+    assert f"<code>{page.headers['x-request-id']}</code>" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert page.headers["cache-control"] == "no-store"
+    assert CANARY not in page.text
+
+
+def test_a_bug_of_a_form_is_a_page_too_whatever_the_browser_accepts(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.web.visitors.sign_in.html", fail)
+    page = reader.post("/login", data={"key": "flk_wrong"}, headers={"Accept": "*/*"})
+    assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert CANARY not in page.text
+
+
+def test_where_no_page_can_be_made_the_problem_is_told(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.web.preregistrations.list_page.html", fail)
+    monkeypatch.setattr("service.web.html.rendering.html", fail)
+    answer = reader.get("/preregistrations")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert CANARY not in answer.text
+
+
+def test_a_fault_of_ours_has_its_reference_and_its_own_code(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: Any, **_more: Any) -> None:
+        raise ForelockError("the seal of a batch does not open", code="seal_broken")
+
+    monkeypatch.setattr("service.web.preregistrations.list_page.html", refuse)
+    page = reader.get("/preregistrations", params={"lang": "zh"})
+    assert page.status_code == 500
+    assert "<h1>封存的数据行无法打开：其内容或位置已变</h1>" in page.text
+    assert f"<code>{page.headers['x-request-id']}</code>" in page.text

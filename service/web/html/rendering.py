@@ -29,6 +29,8 @@ POLICY = (
 SCRIPTED = POLICY + "; script-src 'self'; connect-src 'self'"
 """Of pages that do more with a script of ours, and are whole without it."""
 HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+OURS = 500
+"""The first status that says the fault is ours, so that somebody has to find it in the log."""
 LANGUAGE_SECONDS = 365 * 24 * 3600
 
 KEPT = ("q", "state", "arm", "action", "cursor")
@@ -138,7 +140,9 @@ class PageRoute(APIRoute):
 
 
 def asks_for_page(request: Request) -> bool:
-    """Whether somebody looks at a page, as browsers do: what programs read stands under /v1."""
+    """Whether somebody looks at a page, or has sent a form of one, as browsers do: programs read what is under /v1."""
+    if isinstance(request.scope.get("route"), PageRoute):
+        return True
     accepts = request.headers.get("accept", "")
     return request.method == "GET" and "text/html" in accepts and not request.url.path.startswith("/v1/")
 
@@ -149,10 +153,34 @@ def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str]
     heading = say("pages.nothing_is_here")
     detail = say("pages.this_address_is_none_to" if status == 405 else "pages.no_page_has_this_address")
     response = html(
-        request, "message.html", status, heading=heading, detail=detail, faults=(), problem="", own=True
+        request,
+        "message.html",
+        status,
+        heading=heading,
+        detail=detail,
+        faults=(),
+        problem="",
+        reference="",
+        own=True,
     )
     response.headers.update(headers or {})
     return response
+
+
+def something_failed(request: Request) -> Response:
+    """The page of a bug: nothing about its cause, and the reference under which the log has it."""
+    say = Say(language_of(request))
+    return html(
+        request,
+        "message.html",
+        500,
+        heading=say("pages.something_failed"),
+        detail=say("pages.nothing_of_it_is_shown"),
+        faults=(),
+        problem="",
+        reference=request.state.request_id,
+        own=True,
+    )
 
 
 def refusal(request: Request, error: ForelockError) -> Response:
@@ -165,6 +193,7 @@ def refusal(request: Request, error: ForelockError) -> Response:
         heading=error.title,
         detail=error.detail,
         faults=error.faults,
-        problem=error.code,
+        problem=error.problem_code,
+        reference=request.state.request_id if error.status >= OURS else "",
         own=False,
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Awaitable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.http import problems
 from service.api.http.metrics import Metrics
 from service.telemetry.logs import ERRORS, location, log_access
 
@@ -38,25 +38,32 @@ _PAGE_POLICY = (
 
 
 class Surroundings:
-    """ASGI middleware; the outermost of ours, so that nothing leaves without its headers and log line."""
+    """ASGI middleware; the outermost of ours, so that nothing leaves without its headers and log line.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    `broken` makes the answer to a request that met a bug, as a page or a problem, which tells nothing of its cause.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, broken: Callable[[Request], Response]) -> None:
         self._app = app
         self._metrics = metrics
+        self._broken = broken
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve one request, measured and logged."""
         if scope["type"] != "http":
             return self._app(scope, receive, send)
-        return _Exchange(scope, send, self._metrics).serve(self._app, receive)
+        return _Exchange(scope, send, self._metrics, self._broken).serve(self._app, receive)
 
 
 class _Exchange:
     """One request and its response."""
 
-    __slots__ = ("_head", "_id", "_method", "_metrics", "_scope", "_send", "_status")
+    __slots__ = ("_broken", "_head", "_id", "_method", "_metrics", "_scope", "_send", "_status")
 
-    def __init__(self, scope: Scope, send: Send, metrics: Metrics) -> None:
+    def __init__(
+        self, scope: Scope, send: Send, metrics: Metrics, broken: Callable[[Request], Response]
+    ) -> None:
+        self._broken = broken
         self._scope = scope
         self._send = send
         self._metrics = metrics
@@ -81,7 +88,7 @@ class _Exchange:
             )
             if self._status:
                 raise _Broken from None
-            await problems.internal()(scope, receive, self._answer)
+            await self._broken(Request(scope))(scope, receive, self._answer)
         finally:
             self._report(time.perf_counter() - start)
 
