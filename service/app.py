@@ -67,7 +67,13 @@ from service.operation.starting import signer_of
 from service.processes.wake import nudge
 from service.store.database.engine import Database
 from service.web import pages
-from service.web.html.rendering import asks_for_page, nothing_here, refusal, something_failed
+from service.web.html.rendering import (
+    asks_for_page,
+    is_answered_by_page,
+    nothing_here,
+    refusal,
+    something_failed,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     stats.routes,
@@ -182,7 +188,7 @@ def routes() -> list[BaseRoute]:
 
 def _broken(request: Request) -> Response:
     """What a bug answers: a page to somebody who looks at pages, and nothing about its cause."""
-    if asks_for_page(request):
+    if is_answered_by_page(request):
         with contextlib.suppress(Exception):  # where no page can be made, the problem still is
             return something_failed(request)
     return problems.internal()
@@ -190,7 +196,7 @@ def _broken(request: Request) -> Response:
 
 async def _own(request: Request, error: Exception) -> Response:
     assert isinstance(error, ForelockError)  # noqa: S101
-    return refusal(request, error) if asks_for_page(request) else problems.of(error)
+    return refusal(request, error) if is_answered_by_page(request) else problems.of(error)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -198,7 +204,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     errors = error.errors()
     on_path = any(fault["loc"][0] == "path" for fault in errors)
     refused = NotFound("no record has such an id") if on_path else faults.invalid_parameters(errors)
-    return refusal(request, refused) if asks_for_page(request) else problems.of(refused)
+    return refusal(request, refused) if is_answered_by_page(request) else problems.of(refused)
 
 
 async def _status(request: Request, error: Exception) -> Response:

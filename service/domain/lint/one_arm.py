@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.power.effects import TARGETS
-from service.domain.power.lead import size_of
+from service.domain.power.lead import chance_of, size_of
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, least_units
-from service.domain.power.records import PowerAt, RulePower
+from service.domain.power.records import RulePower
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting
@@ -33,13 +33,13 @@ def one_arm_findings(
     if lead is None or lead.least.power is None or lead.least.power >= TARGETS[0]:
         return
     further = [at for at in lead.curve if at.power is not None and abs(at.truth) > abs(lead.reference.truth)]
-    listed = ", ".join(f"{_chance(at)} with {size_of(at)}" for at in further)
+    listed = ", ".join(f"{chance_of(at)} with {size_of(at)}" for at in further)
     yield warning(
         "LOW_POWER",
         path,
         say(
             "findings.one_arm_low_power",
-            power=_chance(lead.least),
+            power=chance_of(lead.least),
             truth=say("findings.true_mean", mean=size_of(lead.least)),
             target=f"{TARGETS[0]:g}",
             elsewhere=say("findings.also_at", listed=listed) if listed else "",
@@ -61,11 +61,6 @@ def one_arm_exceeded(name: str, level: RuleLevel, limit: str) -> str:
         limit=limit,
         world=world,
     )
-
-
-def _chance(at: PowerAt) -> str:
-    simulated = "" if at.standard_error is None else f" ± {at.standard_error:.2g}"
-    return f"{at.power or 0.0:.2g}{simulated}"
 
 
 def _runs(setting: Setting, arm: Arm) -> int | None:

@@ -11,7 +11,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.effects import TARGETS
 from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
 from service.domain.power.hypothesis_numbers import NOT_READY
-from service.domain.power.lead import misses_half, name_effect, size_of
+from service.domain.power.lead import chance_of, misses_half, name_effect, size_of
 from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule_power import REFUSED, enumerated, power_at_reference
 from service.domain.power.shapes import name_shape
@@ -67,13 +67,13 @@ def _low(lead: LeadPower, least: float) -> str:
         truth = say("findings.true_difference", size=size_of(low), name=name_effect(lead.effect))
     values = {
         "truth": truth,
-        "low": _chance(low, least),
+        "low": chance_of(low, least),
         "where": _where(low),
         "target": f"{TARGETS[0]:g}",
         "elsewhere": _elsewhere(lead),
     }
     if lead.low is not None and high is not None and high.power is not None:
-        values |= {"high": _chance(high, high.power), "where_high": _where(high)}
+        values |= {"high": chance_of(high, high.power), "where_high": _where(high)}
         key += "_range" if high.power < TARGETS[0] else "_span"
     return say(key if lead.asks_observed is None else f"{key}_half", **values, **misses_half(lead))
 
@@ -81,21 +81,16 @@ def _low(lead: LeadPower, least: float) -> str:
 def _elsewhere(lead: LeadPower) -> str:
     """The chance at larger differences, under the reference."""
     parts = [
-        f"{_chance(point, point.power)} with {size_of(point)}"
+        f"{chance_of(point, point.power)} with {size_of(point)}"
         for point in lead.curve
         if point.power is not None and abs(point.truth) > abs(lead.reference.truth)
     ]
     if not parts:
         return ""
     reference = lead.reference
-    own = _chance(reference, reference.power or 0.0)
+    own = chance_of(reference, reference.power or 0.0)
     at = "" if lead.low is None else f"at {_where(reference)} it is {own}, and "
     return f" ({at}{', '.join(parts)})"
-
-
-def _chance(at: PowerAt, power: float) -> str:
-    error = "" if at.standard_error is None else f" ± {at.standard_error:.2g}"
-    return f"{power:.2g}{error}"
 
 
 def _where(at: PowerAt) -> str:

@@ -55,6 +55,12 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
         yield message("notes.known_codes", codes=listed(codes, "lists.comma"))
 
 
-def _chance(value: Value) -> str:
-    """A chance without the error of its simulation, which the list of warnings has."""
-    return text_of(value, "en").partition(" ±")[0]
+def _chance(value: Value) -> Value:
+    """A chance without the error of its simulation, which the list of warnings has; a small one as one in so many."""
+    said = text_of(value, "en").partition(" ±")[0]
+    try:
+        chance = float(said.removeprefix("<"))
+    except ValueError:
+        return said
+    many = next((n for n in (1_000_000, 100_000, 10_000) if 0 < chance <= 1 / n), None)
+    return said if many is None else message("notes.less_than_one_in", n=many)

@@ -11,6 +11,9 @@ from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.settings import Setting
 from service.words import Message, message
 
+SMALL = 1e-4
+"""A chance below this is told as a bound: in digits nobody can imagine it."""
+
 
 def asked_of_the_observed(setting: Setting, truth: float) -> float | None:
     """The least observed difference with which a rule holds, where it is no less than the true one, signed alike.
@@ -67,3 +70,23 @@ def half_at_most(lead: LeadPower) -> Message | None:
     """That the rule misses about half the time there, whatever the number of items; None where it need not."""
     half = misses_half(lead)
     return message("power.half_at_most", **half) if half else None
+
+
+def chance_of(at: PowerAt, power: float | None = None) -> str:
+    """A chance at a truth to two digits, with the error of its simulation; one that nobody can imagine as a bound.
+
+    Args:
+        at: what is true there.
+        power: another chance there than its own, from 0 to 1.
+
+    Example:
+        "0.066 ± 0.01"; "<0.000001" in place of "1.8e-09"
+    """
+    chance = (at.power or 0.0) if power is None else power
+    error = "" if at.standard_error is None else f" ± {at.standard_error:.2g}"
+    return f"{chance:.2g}{error}" if chance == 0 or chance >= SMALL else f"<{_bound(chance):.6f}".rstrip("0")
+
+
+def _bound(chance: float) -> float:
+    """The power of ten above a small chance, down to one in a million."""
+    return next((bound for bound in (1e-6, 1e-5) if chance < bound), SMALL)

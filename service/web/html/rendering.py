@@ -140,11 +140,14 @@ class PageRoute(APIRoute):
 
 
 def asks_for_page(request: Request) -> bool:
-    """Whether somebody looks at a page, or has sent a form of one, as browsers do: programs read what is under /v1."""
-    if isinstance(request.scope.get("route"), PageRoute):
-        return True
+    """Whether somebody looks at a page, as browsers do: what programs read stands under /v1."""
     accepts = request.headers.get("accept", "")
     return request.method == "GET" and "text/html" in accepts and not request.url.path.startswith("/v1/")
+
+
+def is_answered_by_page(request: Request) -> bool:
+    """Whether a page refuses this: it was asked of one, or sent to one as a form, or a browser looks at it."""
+    return isinstance(request.scope.get("route"), PageRoute) or asks_for_page(request)
 
 
 def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str] | None = None) -> Response:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.plans.findings import Finding, error, warning
 from service.words import message, text_of
@@ -44,6 +46,16 @@ def test_little_power_of_one_arm_is_told_as_well() -> None:
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
         "Known at the lock: with a true mean of 75% the rule had a chance of 0.15 to hold."
     )
+
+
+@pytest.mark.parametrize("small", ["1.8e-09", "1.8e-09 ± 1e-09", "<0.000001"])
+def test_a_chance_that_nobody_can_imagine_is_one_in_so_many(small: str) -> None:
+    low = LOW.replace("0.066 ± 0.01", small)
+    assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
+        "Known at the lock: with a true difference of 2 pp (the SESOI) the rule had a chance of less than 1 in "
+        "1,000,000 to 0.2 to hold."
+    )
+    assert "不到 1,000,000 分之一" in known(warning("LOW_POWER", "hypotheses[0].rule", low), language="zh")
 
 
 def test_of_other_warnings_that_the_lock_asked_about_the_code_is_told() -> None:
