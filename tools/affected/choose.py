@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -20,8 +21,12 @@ SECONDS = 6.0
 """CPU time of the tests that the map chooses; starting, collecting and types take the rest of ten seconds."""
 EACH_PART = 0.5
 """How much longer they may take for every further changed function."""
-FILE_SECONDS = 0.2
-"""What one more file costs to collect, beyond the imports that files share."""
+MODULE_SECONDS = 0.006
+"""What one more of the checkout's modules costs to load, with what it loads of others' packages."""
+SHARED_BY = 8
+"""Among how many tests of a file its loading is divided, as they are put in order."""
+ITEM_SECONDS = 0.0005
+"""What one more test costs to collect: all of a file are, whichever of them run."""
 FILES = 6
 """How many files are chosen by imports, where nothing tells what they run and how long they take."""
 
@@ -87,7 +92,7 @@ def choose_tests(
             importing[path] = min(order, importing.get(path, order))
     nearest = sorted(importing.keys() - set(choice.changed), key=lambda path: (importing[path], path))
     choice.importing, choice.left_files = nearest[:FILES], len(nearest[FILES:])
-    _choose_recorded(choice, coverage, wanted, seconds)
+    _choose_recorded(choice, graph, coverage, wanted, seconds)
     return choice
 
 
@@ -122,12 +127,44 @@ def _find_columns(change: Change, graph: ImportGraph, coverage: CoverageMap) -> 
     return {name: [by_name[name]] if name in by_name else whole for name in sorted(names)}
 
 
+class _Loading:
+    """What collecting one more file costs, beside the files that are to be collected anyway."""
+
+    def __init__(self, graph: ImportGraph, files: list[str], whole: Iterable[str]) -> None:
+        self.graph = graph
+        self.counts = Counter(files)
+        self.modules: dict[str, set[str]] = {}
+        self.loaded: set[str] = set()
+        self.opened: set[str] = set()
+        for name in whole:
+            self.open(name)
+
+    def measure(self, name: str) -> float:
+        """Seconds of CPU time; 0 of a file that is open."""
+        if name in self.opened:
+            return 0.0
+        if name not in self.modules:
+            self.modules[name] = self.graph.list_loaded(name)
+        return MODULE_SECONDS * len(self.modules[name] - self.loaded) + ITEM_SECONDS * self.counts[name]
+
+    def open(self, name: str) -> None:
+        """Count the file as one that is collected."""
+        if name not in self.opened:
+            self.opened.add(name)
+            self.loaded |= self.modules.get(name) or self.graph.list_loaded(name)
+
+
 def _choose_recorded(
-    choice: Choice, coverage: CoverageMap, wanted: list[tuple[list[int], set[str]]], seconds: float
+    choice: Choice,
+    graph: ImportGraph,
+    coverage: CoverageMap,
+    wanted: list[tuple[list[int], set[str]]],
+    seconds: float,
 ) -> None:
     """Takes turns among the changed parts, so that each has a test before one has many."""
     files = [name.partition("::")[0] for name in coverage.tests]
     dropped = set(choice.changed)
+    loading = _Loading(graph, files, choice.changed)
     breadth = np.sqrt(coverage.bits.sum(axis=1))
     queues = []
     reach: set[int] = set()
@@ -139,21 +176,21 @@ def _choose_recorded(
             # The tenth test of a file tells less that is new than the first of another.
             repeats = counts[files[row]] = counts.get(files[row], 0) + 1
             weight = (0.2 if files[row] in near else 1.0) * (1 + repeats / 4)
-            costs.append((weight * (coverage.seconds[row] + 0.01) * breadth[row], row))
+            cost = coverage.seconds[row] + 0.01 + loading.measure(files[row]) / SHARED_BY
+            costs.append((weight * cost * breadth[row], row))
         queues.append([row for _, row in sorted(costs)])
         reach.update(candidates)
     chosen: dict[int, None] = {}
-    opened: set[str] = set()
     allowed = seconds + EACH_PART * max(len(queues) - 1, 0)
     for turn in range(max(map(len, queues), default=0)):
         for queue in queues:
             if turn >= len(queue) or queue[turn] in chosen:
                 continue
             row = queue[turn]
-            cost = coverage.seconds[row] + (FILE_SECONDS if files[row] not in opened else 0)
+            cost = coverage.seconds[row] + loading.measure(files[row])
             if turn == 0 or cost <= allowed:
                 chosen[row] = None
-                opened.add(files[row])
+                loading.open(files[row])
                 allowed -= cost
     choice.tests = [coverage.tests[row] for row in chosen]
     choice.left = len(reach) - len(chosen)

@@ -12,7 +12,7 @@ from .changes import ROOT
 TREES = ("service", "client/forelock", "tools", "benchmarks", "examples", "migrations", "tests")
 # Reading text is ten times as fast as parsing it, and an import that only a docstring holds costs one test file more.
 STATEMENT = re.compile(
-    r"^[ \t]*(?:from\s+(\.*[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE
+    r"^([ \t]*)(?:from\s+(\.*[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE
 )
 WORD = re.compile(r"[\w.]+")
 BY_NAME = re.compile(r"""import_module\(f["']([\w.]+)\.\{""")
@@ -20,7 +20,7 @@ BY_NAME = re.compile(r"""import_module\(f["']([\w.]+)\.\{""")
 
 
 class ImportGraph:
-    """The checkout's Python files and what imports them."""
+    """The checkout's Python files, what imports them, and what loading one of them loads."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
@@ -31,10 +31,13 @@ class ImportGraph:
         }
         modules = {_name_module(path): path for path in self.texts}
         self.importers: dict[str, set[str]] = defaultdict(set)
+        self.loads: dict[str, set[str]] = defaultdict(set)
         for path, text in self.texts.items():
-            for name in _list_imports(path, text):
+            for name, at_once in _list_imports(path, text):
                 if name in modules:
                     self.importers[modules[name]].add(path)
+                    if at_once:
+                        self.loads[path].add(modules[name])
             for package in BY_NAME.findall(text):
                 # A register within its package would make all of it one: its tests bear their modules' names.
                 if not _name_module(path).startswith(f"{package}."):
@@ -43,6 +46,20 @@ class ImportGraph:
                         self.importers[modules[name]].add(path)
         for path, tests in _list_namesakes(self.texts):
             self.importers[path] |= tests
+
+    def list_loaded(self, path: str) -> set[str]:
+        """The checkout's own modules that importing this file loads, itself and for a test file its conftests among
+        them; not those that its functions import when they are called.
+        """
+        rooms = path.split("/")[:-1] if is_test(path) else []
+        conftests = ("/".join([*rooms[:depth], "conftest.py"]) for depth in range(1, len(rooms) + 1))
+        waiting = [path, *(name for name in conftests if name in self.texts)]
+        loaded = set(waiting)
+        for current in waiting:
+            more = self.loads.get(current, set()) - loaded
+            loaded |= more
+            waiting += more
+        return loaded
 
     def measure_distances(self, path: str) -> dict[str, int]:
         """How many imports each file is away from this one, which need not be Python; 0 for itself.
@@ -111,22 +128,23 @@ def _name_module(path: str) -> str:
     return ".".join(parts[1:] if parts[0] == "client" else parts)
 
 
-def _list_imports(path: str, text: str) -> Iterator[str]:
+def _list_imports(path: str, text: str) -> Iterator[tuple[str, bool]]:
+    """Names that may be modules, and whether they load with the file: what is indented waits, or is for types."""
     package = _name_module(path).split(".")
     if not path.endswith("__init__.py"):
         package.pop()
-    for source, names, plain in STATEMENT.findall(text):
+    for indent, source, names, plain in STATEMENT.findall(text):
         if plain:
-            yield from _words(plain.split(","))
+            yield from ((name, not indent) for name in _words(plain.split(",")))
             continue
         base = source.lstrip(".")
         dots = len(source) - len(base)
         if dots:
             above = package[: len(package) - dots + 1]
             base = ".".join([*above, base] if base else above)
-        yield base
+        yield base, not indent
         # Comments in a list of names hold words that are no modules, which does no harm.
-        yield from (f"{base}.{name}" for name in _words(names.strip("()").split(",")))
+        yield from ((f"{base}.{name}", not indent) for name in _words(names.strip("()").split(",")))
 
 
 def _words(names: Iterable[str]) -> Iterator[str]:

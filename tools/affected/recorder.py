@@ -31,6 +31,9 @@ CAPACITY = 1 << 16
 OTHER_FILES = 1 << 14
 """How many columns are kept for files that are not Python, before those of functions."""
 
+SAVED_EVERY = 60.0
+"""Seconds after which what was recorded is added to the map, so that a run that is ended loses no more."""
+
 _runs = bytearray(CAPACITY)
 _columns: dict[str, int] = {}
 _functions = iter(range(OTHER_FILES, CAPACITY))
@@ -142,6 +145,7 @@ class Recorder:
         self.of_files: dict[str, np.ndarray] = defaultdict(lambda: np.packbits(nothing))
         self.of_fixtures: dict[tuple[str, str], np.ndarray] = defaultdict(lambda: nothing)
         self.rows: dict[str, tuple[float, np.ndarray]] = {}
+        self.saved = time.monotonic()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
@@ -168,7 +172,9 @@ class Recorder:
             _runs[:] = before.tobytes()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, Any, Any]:
         """One row of the map."""
         _clear_caches()
         _take()
@@ -182,17 +188,31 @@ class Recorder:
                 for definition in definitions:
                     runs = runs | self.of_fixtures[definition.baseid, definition.argname]
             self.rows[item.nodeid] = _read_seconds() - began, np.packbits(runs)
+            # Whole files: the map forgets a file's earlier tests when it gets new ones.
+            ends_file = nextitem is None or _name_file(nextitem.nodeid) != _name_file(item.nodeid)
+            if ends_file and time.monotonic() - self.saved > SAVED_EVERY:
+                self.save()
 
     def pytest_sessionfinish(self) -> None:
-        """Adds what was recorded to the map."""
+        """Adds the rest to the map."""
+        self.save()
+
+    def save(self) -> None:
+        """Adds what was recorded since this was last asked to the map."""
+        self.saved = time.monotonic()
         if not self.rows:
             return
         parts = sorted(_columns, key=_columns.__getitem__)
         columns = [_columns[part] for part in parts]
-        rows = [packed | self.of_files[name.partition("::")[0]] for name, (_, packed) in self.rows.items()]
+        rows = [packed | self.of_files[_name_file(name)] for name, (_, packed) in self.rows.items()]
         bits = np.unpackbits(np.array(rows), axis=1)[:, columns].astype(bool)
         seconds = np.array([seconds for seconds, _ in self.rows.values()])
         add_to_map(CoverageMap(parts, list(self.rows), seconds, bits))
+        self.rows.clear()
+
+
+def _name_file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def pytest_configure(config: pytest.Config) -> None:

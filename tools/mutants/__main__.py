@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tools.affected.changes import ROOT, Change
-from tools.affected.choose import SECONDS, choose_tests
+from tools.affected.choose import SECONDS, Choice, choose_tests
 from tools.affected.coverage_map import CoverageMap, load_map
 from tools.affected.imports import ImportGraph
 from tools.affected.run import BRIEF
@@ -82,7 +82,23 @@ def main() -> None:
             f"{number:4} {row['outcome']:10} {fault.path}:{fault.line} {_line(fault)}  {row['by']}",
             flush=True,
         )
+    doubt_kills(rows, checkout)
     report(rows, arguments.only or SHARES)
+
+
+def doubt_kills(rows: list[dict[str, object]], checkout: Path) -> None:
+    """Asks the tests that noticed a fault once more without it: one that fails by itself has noticed nothing."""
+    names = sorted({str(row["by"]) for row in rows if "::" in str(row["by"])})
+    while names:
+        status, output = run_in_fork(Choice(tests=names), checkout, 0.0, "forelock")
+        failed = set(FAILED.findall(output)) & set(names)
+        for row in rows:
+            if row["by"] in failed:
+                row["outcome"] = "doubtful"
+                print(f"doubtful   {row['path']}:{row['line']}  {row['by']} fails without a fault")
+        if not status or not failed:
+            return
+        names = [name for name in names if name not in failed]  # a run ends with its first failure
 
 
 def draw_faults(count: int, seed: int, only: list[str] | None) -> list[Fault]:
@@ -165,13 +181,16 @@ def report(rows: list[dict[str, object]], asked: Iterable[str]) -> None:
     """How many were noticed, room by room of those that were asked for."""
     of_rows = [name_room(str(row["path"]), asked) for row in rows]
     rooms = sorted({room for room in of_rows if room})
-    print(f"\n{'room':30}{'faults':>8}{'by quick':>10}{'by others':>10}{'undecided':>11}{'survived':>10}")
+    print(
+        f"\n{'room':30}{'faults':>8}{'by quick':>10}{'by others':>10}{'undecided':>11}{'doubtful':>10}{'survived':>10}"
+    )
     for room in [*rooms, ""]:
         pairs = zip(rows, of_rows, strict=True)
         counts = Counter(str(row["outcome"]) for row, own in pairs if not room or own == room)
         total = sum(counts.values())
         noticed = f"{counts['quick']:10}{counts['suite']:10}"
-        print(f"{room or 'all':30}{total:8}{noticed}{counts['undecided']:11}{counts['survived']:10}")
+        rest = f"{counts['undecided']:11}{counts['doubtful']:10}{counts['survived']:10}"
+        print(f"{room or 'all':30}{total:8}{noticed}{rest}")
 
 
 def _key(row: dict[str, object]) -> tuple[object, ...]:

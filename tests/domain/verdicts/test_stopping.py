@@ -108,6 +108,12 @@ def test_units_count_only_without_a_gap():
     assert units_in(plan, manifests, everywhere(outcomes)) == {"one": 60}
     assert look_due(plan, {"one": 60}) == 1
     assert look_due(plan, {"one": 49}) == 0
+
+
+@pytest.mark.parametrize(("changes", "units"), [({}, N), (CLUSTERS, 40)])
+def test_without_a_gap_every_unit_is_in(changes, units):
+    plan, manifests, outcomes = case({**GROUP, **changes}, {})
+    assert units_in(plan, manifests, everywhere(outcomes)) == {"one": units}
     assert look_due(plan, {"one": 200}) == 3, "the end of the plan is no look before it"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tools.affected.changes import Change
-from tools.affected.choose import FILE_SECONDS, FILES, choose_tests
+from tools.affected.choose import FILES, MODULE_SECONDS, choose_tests
 from tools.affected.coverage_map import CoverageMap, add_to_map, load_map
 from tools.affected.imports import ImportGraph
 
@@ -67,8 +67,22 @@ def test_a_test_that_imports_the_module_comes_before_an_equally_dear_one_that_do
     runs = {
         name: (1.0, {"service/sums.py::add"}) for name in ("tests/test_means.py::a", "tests/test_sums.py::b")
     }
-    choice = choose_tests([change("service/sums.py", "add")], graph, make_map(runs), 1 + FILE_SECONDS)
+    choice = choose_tests([change("service/sums.py", "add")], graph, make_map(runs), 1.1)
     assert choice.tests == ["tests/test_sums.py::b"]
+
+
+def test_a_file_that_loads_much_costs_more_than_its_tests(graph):
+    names = ("tests/test_means.py::a", "tests/test_sums.py::b")
+    runs = {name: (0.1, {"service/sums.py::add"}) for name in names}
+    for number in range(1000):
+        graph.loads[f"service/{number}.py"] = {f"service/{number + 1}.py"}
+    graph.loads["tests/test_sums.py"] |= {"service/0.py"}
+    of_all = 1000 * MODULE_SECONDS
+    choice = choose_tests([change("service/sums.py", "add")], graph, make_map(runs), of_all)
+    assert choice.tests == ["tests/test_means.py::a"]
+    graph.loads["tests/test_means.py"] |= {"service/0.py"}  # what one file loads, the next has
+    choice = choose_tests([change("service/sums.py", "add")], graph, make_map(runs), of_all + 1)
+    assert set(choice.tests) == set(names)
 
 
 def test_every_changed_function_has_a_test_before_one_has_two(graph):

@@ -51,6 +51,19 @@ def test_every_import_is_one_step(graph):
     }
 
 
+def test_a_file_loads_what_it_imports_at_once_and_its_conftest_and_not_what_functions_import(graph):
+    assert graph.list_loaded("service/web/pages.py") == {
+        "service/web/pages.py",
+        "service/stats/means.py",
+        "service/kernels/sums.py",
+    }
+    assert graph.list_loaded("tests/web/test_pages.py") == {
+        "tests/web/test_pages.py",
+        "tests/web/conftest.py",
+        "client/forelock/words.py",
+    }
+
+
 def test_tests_stand_on_the_conftest_above_them(graph):
     distances = graph.measure_distances("client/forelock/words.py")
     assert distances["tests/web/test_pages.py"] == 2

@@ -133,6 +133,20 @@ def test_a_function_with_a_cache_is_run_by_every_test_that_calls_it(recorded):
     assert names == {"test_one", "test_two"}
 
 
+def test_a_recording_that_is_ended_keeps_the_files_that_were_whole(checkout):
+    (checkout / ".do/coverage-map.npz").unlink()
+    conftest = FILES["conftest.py"] + "from tools.affected import recorder\nrecorder.SAVED_EVERY = 0.0\n"
+    (checkout / "conftest.py").write_text(conftest)
+    ended = "import os\n\ndef test_one():\n    pass\n\ndef test_two():\n    os._exit(9)\n"
+    (checkout / "tests/test_rate.py").write_text(ended)
+    done = run(
+        checkout, "pytest", "-q", "-m", "not slow", "-p", "no:randomly", "-p", "tools.affected.recorder"
+    )
+    assert done.returncode == 9
+    names = [f"tests/test_adding.py::test_{name}" for name in ("one", "two", "nothing")]
+    assert sorted(load_map(checkout / ".do/coverage-map.npz").tests) == sorted(names)
+
+
 def test_a_harmless_change_runs_what_runs_it_and_nothing_else(checkout):
     replace(checkout, "service/sums.py", "a + b", "b + a")
     replace(checkout, "tests/test_rate.py", "== 2", "== 2.0")

@@ -42,11 +42,26 @@ def test_a_report_counts_by_the_rooms_that_were_asked_for(capsys):
     report(rows, ["client/forelock/questions", "service/stats/shared", "service/stats"])
     table = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()[2:]}
     assert table == {
-        "client/forelock/questions": ["1", "1", "0", "0", "0"],
-        "service/stats": ["1", "0", "0", "0", "1"],
-        "service/stats/shared": ["2", "0", "1", "1", "0"],
-        "all": ["4", "1", "1", "1", "1"],
+        "client/forelock/questions": ["1", "1", "0", "0", "0", "0"],
+        "service/stats": ["1", "0", "0", "0", "0", "1"],
+        "service/stats/shared": ["2", "0", "1", "1", "0", "0"],
+        "all": ["4", "1", "1", "1", "0", "1"],
     }
+
+
+def test_a_test_that_fails_without_a_fault_has_noticed_none(monkeypatch, tmp_path):
+    """A run ends with its first failure, so that those behind it are asked again."""
+    fails = {"tests/a.py::test_1", "tests/a.py::test_3"}
+
+    def run(choice, checkout, seconds, profile):
+        first = next((name for name in choice.tests if name in fails), None)
+        return int(first is not None), f"FAILED {first} - assert" if first else ""
+
+    monkeypatch.setattr(mutants, "run_in_fork", run)
+    names = [*(f"tests/a.py::test_{number}" for number in range(1, 5)), "ended with -24", ""]
+    rows = [{"path": "a.py", "line": 1, "outcome": "quick", "by": name} for name in names]
+    mutants.doubt_kills(rows, tmp_path)
+    assert [row["outcome"] for row in rows] == ["doubtful", "quick", "doubtful", "quick", "quick", "quick"]
 
 
 def test_without_a_map_nothing_is_planted(monkeypatch: pytest.MonkeyPatch) -> None:
