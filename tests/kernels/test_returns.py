@@ -98,3 +98,16 @@ def test_gaps_suffice_for_everyday_data():
             added, unseen = returns.beyond(steps, 30.0, inversion._power(n), scan=False)
             assert added < returns.TOLERATED
             assert unseen < 1e-5
+
+
+@pytest.mark.parametrize("unit", [1e-3, 40.0])
+def test_bounds_of_sizes_know_no_unit(unit):
+    rng = np.random.default_rng(8)
+    values = np.sort(rng.random(200))
+    values -= values[0]
+    period, deviation = float(values[-1]) * 1.5, float(values.std())
+    bounds = returns._sizes(values, period, deviation, 64, 8)
+    of_others = returns._sizes(values * unit, period * unit, deviation * unit, 64, 8)
+    assert of_others == pytest.approx(bounds, rel=1e-9)
+    # and are near what they bound, so that a bound of 1 everywhere would not do
+    assert bounds[3:].max() < 0.7
