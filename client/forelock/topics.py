@@ -72,23 +72,88 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit -n 500 -a 76% -b 75%",),
     "run": ("run mcnemar counts.json",),
     "tests": ("tests", "tests mcnemar"),
-    "plan": ("plan create PREREG.md", "plan lint ID"),
+    "plan": (
+        "plan new PREREG.md",
+        "plan from old.eval new.eval --out PREREG.md",
+        "plan power PREREG.md",
+        "plan create PREREG.md",
+        "plan edit ID PREREG.md",
+        "plan lint ID",
+        "plan lock ID --acknowledge LOW_POWER",
+        "plan show ID",
+        "plan list --state collecting",
+        "plan delete ID",
+    ),
     "lock": ("lock ID",),
     "amend": ("amend ID plan.json --reason 'the data set was withdrawn'",),
+    "name-arm": ("name-arm ID new --model lab/model-7b --evidence scores.json",),
+    "close": ("close ID --deviation 1 --reason 'the provider took the model away'",),
+    "withdraw": ("withdraw ID --reason 'the data set leaks its answers'",),
+    "looks": ("looks ID", "looks ID --take"),
+    "family": ("family ID",),
     "submit": ("submit ID results.csv --arm new",),
     "import": ("import ID logs/*.eval",),
     "labels": ("labels ID", "labels ID --post labels.csv"),
     "progress": ("progress ID",),
+    "batches": ("batches ID",),
+    "void": ("void ID 3 --reason 'scored with the old grader'",),
+    "run-token": ("run-token ID --arm new --name nightly-7",),
+    "runs": ("runs ID",),
+    "spool": ("spool status", "spool send", "spool discard ID --refused"),
     "verdict": ("verdict ID --wait",),
+    "wait": ("wait ID --explain",),
+    "verdicts": ("verdicts --outcome supported --since 2026-10-01",),
     "report": ("report ID --form pdf --output verdict.pdf",),
     "chart": ("chart ID forest --pdf forest.pdf --width 85 --serif",),
+    "deviations": ("deviations ID", "deviations ID --file deviation.json"),
+    "multiverse": ("multiverse ID",),
+    "calibrate": ("calibrate ID --runs 1000",),
     "bundle": ("bundle ID -o verdict.zip",),
     "verify": ("verify verdict.zip --checkpoint kept.checkpoint",),
     "checkpoint": ("checkpoint kept.checkpoint",),
+    "receipts": ("receipts ID",),
+    "stamps": ("stamps save ID stamps/", "stamps check stamps/1.tsr --of kept.checkpoint"),
     "artefacts": ("artefacts ID", "artefacts ID --fetch 1 -o baseline.eval"),
-    "keys": ("keys create ci --scope results:write",),
+    "export": ("export ID --format cff --output CITATION.cff",),
+    "keys": ("keys create ci --scope results:write", "keys list", "keys revoke ID"),
+    "webhooks": (
+        "webhooks create https://ci.example.org/forelock --event verdict.published --out webhook.secret",
+        "webhooks list",
+        "webhooks ping ID",
+        "webhooks deliveries ID",
+        "webhooks redeliver ID DELIVERY",
+        "webhooks rotate ID --out webhook.secret",
+        "webhooks delete ID",
+    ),
+    "mlflow": (
+        "mlflow set https://mlflow.example.org --token-file mlflow.token",
+        "mlflow show",
+        "mlflow link ID RUN",
+        "mlflow runs ID",
+        "mlflow unlink ID RUN",
+        "mlflow forget",
+    ),
+    "links": (
+        "links set ID training https://wandb.ai/lab/caching/runs/3k2j",
+        "links list ID",
+        "links delete ID training",
+    ),
+    "badge": ("badge ID --output badge.svg",),
     "mcp": ("mcp --folder results",),
+    "log": ("log --subject ID --since 2026-10-01",),
+    "unblind": ("unblind ID --reason 'the runs cost too much to go on blind'",),
+    "erase": ("erase ID --reason 'a participant withdrew consent'",),
+    "completion": ("completion bash",),
     "serve": ("serve", "serve --data /srv/forelock --port 8321"),
+    "runner": ("runner --data /srv/forelock",),
+    "init": ("init --data /srv/forelock",),
+    "migrate": ("migrate --data /srv/forelock",),
+    "backup": ("backup database copy.db --data /srv/forelock", "backup keys copy.keys --data /srv/forelock"),
+    "restore": ("restore database copy.db --data /srv/forelock",),
+    "alterations": ("alterations", "alterations --forget"),
+    "rebuild-coverage": ("rebuild-coverage ID",),
+    "objects": ("objects --read",),
+    "ledger": ("ledger status", "ledger resume --reason 'restored from the copy of Monday'"),
 }
 """What a command's own help shows of it; every one is read by the parser in a test."""
 
@@ -102,7 +167,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """The help, with the command's examples before the exit status."""
-        examples = EXAMPLES.get(self.prog.removeprefix("forelock "), ())
+        examples = examples_of(self.prog.removeprefix("forelock "))
         if not examples:
             return super().format_help()
         epilog, shape = self.epilog, self.formatter_class
@@ -140,6 +205,15 @@ class Parser(argparse.ArgumentParser):
             for option in parser._options()
         ]
         return [option for option in self._option_string_actions if option.startswith("--")] + below
+
+
+def examples_of(command: str) -> list[str]:
+    """The examples of a command, or of one below another, such as `plan create`."""
+    return [
+        example
+        for example in EXAMPLES.get(command.partition(" ")[0], ())
+        if f"{example} ".startswith(f"{command} ")
+    ]
 
 
 def _of_none(word: str, commands: list[str], prog: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import pytest
 
@@ -51,6 +52,19 @@ def test_an_example_is_a_command_that_exists(example: str, capsys: pytest.Captur
 
     options = cli._parsed(cli.whole(), shlex.split(example))
     assert callable(options.handler)
+
+
+def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
+    """Every command that has none below it."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name
+    for word, command in (below[0].choices if below else {}).items():
+        yield from leaves(command, f"{name} {word}".strip())
+
+
+def test_every_command_shows_an_example() -> None:
+    assert [name for name in leaves(cli.whole()) if not topics.examples_of(name)] == [], "topics.py: EXAMPLES"
 
 
 @pytest.mark.parametrize("name", topics.EXAMPLES)
