@@ -161,6 +161,7 @@ _AXIS: Spec = {
     "labelColor": INK,
     "titleColor": SOFT,
     "domainColor": SOFT,
+    "labelSeparation": 6,
     "tickColor": SOFT,
     "gridColor": GRID,
     "labelFontSize": 12,

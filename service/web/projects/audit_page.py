@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -46,7 +47,7 @@ def listed(
         (
             event,
             time_view("", event.created_at),
-            json.dumps(event.facts, ensure_ascii=False) if event.facts else "",
+            [(name, _told(fact)) for name, fact in (event.facts or {}).items()],
         )
         for event in events
     ]
@@ -58,3 +59,10 @@ def listed(
         asked=query,
         older=f"{PATH}?{urlencode({**query, 'cursor': following})}" if following else "",
     )
+
+
+def _told(fact: Any) -> str:
+    """A fact as it stands behind its name: text as it is, a list by its parts, what is deeper as JSON."""
+    if isinstance(fact, list) and all(isinstance(part, str) for part in fact):
+        return ", ".join(fact)
+    return fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False)

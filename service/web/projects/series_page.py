@@ -29,6 +29,9 @@ MOST_ROWS = 200
 """Runs in the table, the newest."""
 OUTCOMES = {"no_drop_shown": "series.quiet", "dropped": "series.fallen"}
 
+SMALL = 1e-4
+"""A chance below this is told as a bound."""
+MOST_WRITTEN_OUT = 1_000_000_000
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -149,7 +152,7 @@ def _lines(state: SeriesState, say: Say) -> Iterator[Line]:
             mean=_level(standing.mean, say, binary=binary),
             difference=_difference(run, say, binary=binary),
             chance=_chance(run, say),
-            evidence="" if run.evidence is None else f"{run.evidence:.3g}",
+            evidence="" if run.evidence is None else _evidence(run.evidence),
             items=str(standing.n) if standing.n_missing == 0 else f"{standing.n} / {total}",
             received=time_view("", run.received_at),
             fallen=at >= since,
@@ -181,5 +184,13 @@ def _difference(run: SeriesRun, say: Say, *, binary: bool) -> str:
 def _chance(run: SeriesRun, say: Say) -> str:
     if run.standing.p_value is None:
         return ""
-    text = f"{run.standing.p_value:.3g}"
+    p = run.standing.p_value
+    text = f"{p:.3g}" if p == 0 or p >= SMALL else f"<{SMALL:f}".rstrip("0")
     return text if run.standing.exact else say("series.at_most", p=text)
+
+
+def _evidence(value: float) -> str:
+    """Evidence to three digits, without powers of ten; what nobody can imagine as a bound."""
+    if value > MOST_WRITTEN_OUT:
+        return f">{MOST_WRITTEN_OUT:,}"
+    return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):,.0f}"
