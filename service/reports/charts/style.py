@@ -161,7 +161,6 @@ _AXIS: Spec = {
     "labelColor": INK,
     "titleColor": SOFT,
     "domainColor": SOFT,
-    "labelSeparation": 6,
     "tickColor": SOFT,
     "gridColor": GRID,
     "labelFontSize": 12,

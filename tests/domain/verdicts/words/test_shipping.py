@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from service import words
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.headline import headline
 from service.words import text_of
@@ -74,3 +78,12 @@ def test_a_claim_about_other_items_does_not_answer_for_these() -> None:
     verdict = verdict_of({"populations.0.n": 500}, outcomes(*binary(500, 200, 30, 20))).hypotheses[0]
     setting = resolve(plan({"populations.0.n": 500, **elsewhere})).require(verdict.id)
     assert "This record does not say" in text_of(headline(setting, verdict).ship, "en")
+
+
+def test_in_chinese_what_it_is_about_stands_before_what_is_said_of_it() -> None:
+    """Its Chinese ends with a comma, and was put before a full stop: `或更多按每一个任务，。`."""
+    path = Path(words.__file__).parent / "zh" / "headlines.toml"
+    said = tomllib.loads(path.read_text(encoding="utf-8"))
+    about = [text for text in said.values() if "{about}" in text]
+    assert len(about) > 20
+    assert [text for text in about if re.search(r"\{about\}(\{worst\})?([，。]|$)", text)] == []
