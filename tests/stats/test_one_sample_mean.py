@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -483,3 +484,16 @@ def test_a_sentence_without_an_interval_says_so(values):
     sentence = analyse("one-sample-mean", {"values": values, "threshold": 80}).sentence
     assert "there is no interval, so neither is shown" in sentence
     assert "the interval holds it" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "mean", "unit"), [([1, 1, 1, 0] * 20, 75.0, "%"), ([2.5, 3.5, 4.0, 6.0] * 20, 4.0, "")]
+)
+def test_a_sentence_names_the_mean_and_both_ends_of_its_interval(values, mean, unit):
+    answer = analyse("one-sample-mean", {"values": values})
+    scale = 100 if unit else 1
+    shown = [
+        float(number) for number in re.findall(rf"(?<![\w.])(\d+\.?\d*){unit}(?![\w%])", answer.sentence)
+    ]
+    for expected in (mean, answer.ci.low * scale, answer.ci.high * scale):
+        assert any(number == pytest.approx(expected, abs=0.05) for number in shown), answer.sentence

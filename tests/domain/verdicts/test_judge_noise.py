@@ -155,3 +155,10 @@ def test_lint_wants_labels_that_go_with_what_they_audit(changes, refused):
     changes = {name: value for name, value in changes.items() if value is not None}
     codes = sample.codes({"endpoints": ENDPOINTS, **changes})
     assert (("AUDIT", "endpoints[1]") in codes) is refused
+
+
+def test_two_items_are_compared_and_one_is_not():
+    called = (np.array([1.0, 0.0]), np.array([1.0, 1.0]))
+    assert correct(called, called).delta == 0.5
+    alone = correct((called[0], np.array([1.0, np.nan])), called)
+    assert (alone.delta, alone.reason) == (None, "fewer than two items have a result in both arms")

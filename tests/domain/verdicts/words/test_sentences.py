@@ -485,15 +485,3 @@ def test_the_arm_that_fillings_favour_is_told_as_the_endpoint_is_better(
     assert verdict.hypotheses[0].filled == "up"
     assert f"10 of them filled in for the {arm}" in found.sentences.en
     assert f"10 个按有利于{zh}的取值填补" in found.sentences.zh
-
-
-def test_an_interval_and_a_test_of_another_method_are_told_apart() -> None:
-    """The README's first example: Tango's interval lies above 0, and the exact p is .070."""
-    _, _, found = said(
-        {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05"}, outcomes(*binary(21, 1, 7, 1))
-    )
-    assert (
-        "They differ about 0 because they come from different methods: the interval from tango, the p-value from exact."
-        in found.sentences.en
-    )
-    assert "区间来自 tango，p 值来自 exact" in found.sentences.zh
