@@ -18,7 +18,7 @@ StandardName = Literal["gpai", "neurips", "nist", "reforms"]
 class DocumentCalls(AfterCalls):
     """What a client can read of a record as a file."""
 
-    def document(self, preregistration_id: str, name: str, *, language: Literal["en", "zh"] = "en") -> str:
+    def document(self, preregistration_id: str, name: str, *, language: str = "en") -> str:
         """A record's document in Markdown: `prereg`, `osf`, `aspredicted`, `deviations` or `evidence`."""
         path = f"{record(preregistration_id)}/{part(name)}.md"
         return read_text(self._send("GET", path, params={} if language == "en" else {"lang": language}))
@@ -29,7 +29,7 @@ class DocumentCalls(AfterCalls):
         form: ReportForm = "md",
         *,
         standard: StandardName | None = None,
-        language: Literal["en", "zh"] = "en",
+        language: str = "en",
     ) -> bytes:
         """The verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON.
 
@@ -46,7 +46,7 @@ class DocumentCalls(AfterCalls):
         form: ChartForm = "svg",
         *,
         hypothesis: str | None = None,
-        language: Literal["en", "zh"] = "en",
+        language: str = "en",
         width: int | None = None,
         serif: bool = False,
         mono: bool = False,

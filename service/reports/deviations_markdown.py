@@ -12,6 +12,7 @@ from typing import get_args
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import STRICTNESS
+from service.domain.notes.said import Words
 from service.domain.verdicts.records import Outcome
 from service.reports.prereg.text import code, json_span, sentence, written
 from service.words import Language, say
@@ -24,14 +25,14 @@ def print_deviations(
     *,
     plan_sha256: str,
     consequences: Consequences | None = None,
-    marks: Sequence[tuple[str, str]] = (),
+    marks: Sequence[Words] = (),
     language: Language = "en",
 ) -> str:
-    """The deviations in the order they were filed, after `marks`: what every reader has to know, in both languages."""
+    """The deviations in the order they were filed, after `marks`: what every reader has to know."""
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if marks:
-        parts.append("\n".join(f"- **!** {sentence(mark[words.language == 'zh'])}" for mark in marks))
+        parts.append("\n".join(f"- **!** {sentence(mark.of(language))}" for mark in marks))
     if not deviations:
         parts.append(words["none"])
     parts += [

@@ -1,10 +1,10 @@
 """The words of people: every sentence and label by a code with values, one catalogue per language.
 
-`en/` and `zh/` hold the same rooms with the same codes; another language is another folder. `glossary.toml` says what
-each thing is called in all of them.
+Folders such as `en/` hold the same rooms with the same codes, and `fonts.tex`; another language is another folder, and
+nothing else. `glossary.toml` says what each thing is called in all of them.
 """
 
-from service.words.catalogue import LANGUAGES, Language
+from service.words.catalogue import LANGUAGES, Language, fonts
 from service.words.messages import (
     Listed,
     Message,
@@ -28,6 +28,7 @@ __all__ = [
     "Message",
     "Stored",
     "Value",
+    "fonts",
     "listed",
     "message",
     "read",

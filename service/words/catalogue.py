@@ -18,11 +18,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from pathlib import Path
 from string import Formatter
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-Language = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 HOME = Path(__file__).parent
+LANGUAGES = (
+    "en",
+    *sorted(rooms.name for rooms in HOME.iterdir() if (rooms / "lists.toml").exists() and rooms.name != "en"),
+)
+"""By their tags (BCP 47), English first: every folder here that has rooms is one."""
+if TYPE_CHECKING:
+    Language: TypeAlias = str
+else:  # a closed set where answers are validated and described; a checker of types cannot list a folder
+    Language = Literal[LANGUAGES]
 NUMERALS = frozenset("0123456789.,+-−%e")
 """Characters of a number: `1,000`, `2.5`, `1e+30`, `40%`."""
 FULL_WIDTH = frozenset("，：；。、（）！？“”")
@@ -114,6 +121,12 @@ def templates(language: Language, room: str) -> Mapping[str, Template]:
     """
     entries = tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
     return {code: Template(source) for code, source in entries.items()}
+
+
+@cache
+def fonts(language: Language) -> str:
+    """The commands of LaTeX that load what a report in a language is set with, as its folder has them."""
+    return (HOME / language / "fonts.tex").read_text("utf-8")
 
 
 def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:

@@ -15,6 +15,7 @@ from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
 from forelock.questions.pictures.paper import WIDE
+from forelock.words import LANGUAGES
 
 DOCUMENTS = ("prereg", "osf", "aspredicted", "deviations", "evidence")
 
@@ -47,7 +48,7 @@ def add(commands: Any) -> None:
         help="in place of the report the checklist of this standard, filled from the record; as Markdown where no "
         "--form says otherwise",
     )
-    report.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the document")
+    report.add_argument("--lang", choices=LANGUAGES, default="en", help="the language of the document")
     report.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
 
     chart = command(
@@ -61,7 +62,7 @@ def add(commands: Any) -> None:
         help="power, forest (default), cumulative, arms, discordance, pareto or multiverse",
     )
     chart.add_argument("--hypothesis", metavar="ID", help="where a picture is of one; else the first")
-    chart.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the picture")
+    chart.add_argument("--lang", choices=LANGUAGES, default="en", help="the language of the picture")
     add_options(chart, "pictures")
 
 

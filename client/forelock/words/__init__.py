@@ -1,6 +1,6 @@
-"""The command line's own words of an answer: a text by its code, in English and Chinese side by side.
+"""The command line's own words of an answer: a text by its code, one file of them per language.
 
-`en.toml` and `zh.toml` hold the same codes. What a service or a test computes comes in its own words, in the language
+`en.toml` and the others hold the same codes. What a service or a test computes comes in its own words, in the language
 that it was asked in; refusals, help and notes on how files were read are English.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-LANGUAGES = ("en", "zh")
+LANGUAGES = ("en", *sorted(file.stem for file in Path(__file__).parent.glob("*.toml") if file.stem != "en"))
+"""By their tags (BCP 47), English first: every file here is one."""
 _SETTINGS = ("LC_ALL", "LC_MESSAGES", "LANG")
 """Variables that say which language a terminal is read in, the first that is set (POSIX, 8.2)."""
 
@@ -71,7 +73,8 @@ def language_of(options: argparse.Namespace) -> str:
     if chosen is not None or getattr(options, "json", False):
         return chosen or "en"
     locale = next((value for name in _SETTINGS if (value := os.environ.get(name))), "")
-    return "zh" if locale.lower().startswith("zh") else "en"
+    language = re.split(r"[^a-z]", locale.lower())[0]
+    return language if language in LANGUAGES else "en"
 
 
 def say_of(options: argparse.Namespace) -> Say:

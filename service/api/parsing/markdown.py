@@ -15,10 +15,11 @@ MARKDOWN = "text/markdown"
 MAX_MARKDOWN = 512 * 1024
 """Bytes of a preregistration in Markdown: a hundred times the template."""
 
-Lang = Annotated[Language, Query(description="`en` or `zh`.")]
+_TAGS = " or ".join(f"`{language}`" for language in LANGUAGES)
+Lang = Annotated[Language, Query(description=f"{_TAGS}.")]
 Spoken = Annotated[
     Language,
-    Query(description="`en` or `zh`, for an answer that is computed at once; jobs answer in English."),
+    Query(description=f"{_TAGS}, for an answer that is computed at once; jobs answer in English."),
 ]
 
 
@@ -31,7 +32,9 @@ def language_asked(request: Request, lang: Spoken = "en") -> Language:
     sent = request.query_params.get("lang", lang) if request.scope["query_string"] else lang
     known = next((language for language in LANGUAGES if language == sent), None)
     if known is None:
-        raise InvalidData.field("query.lang", "is no language of the answers", "send en or zh")
+        raise InvalidData.field(
+            "query.lang", "is no language of the answers", f"send {' or '.join(LANGUAGES)}"
+        )
     return known
 
 

@@ -12,12 +12,14 @@ from pydantic import Field
 from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.notes.next_steps import TARGET, next_step
 from service.domain.notes.said import (
+    NO_WORDS,
     AnswerWords,
     ClauseWords,
     Words,
     answers_in_words,
     in_words,
     open_clauses,
+    words_by,
 )
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.findings import Finding
@@ -53,15 +55,15 @@ class HypothesisSentences(Record):
     )
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
     ship: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
     )
     known: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="What lint knew of it at the lock that a reader of the first lines needs.",
     )
     decided: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
     )
     sentences: Words = Field(description="The English one is that of the verdict.")
@@ -104,7 +106,11 @@ def _sentences(
         ship=in_words(first.ship),
         known=in_words(known_at_lock(plan, verdict, findings)),
         decided=in_words(first.decided),
-        sentences=Words(en=verdict.sentence, zh=sentence(setting, verdict, marks, "zh")),
+        sentences=words_by(
+            lambda language: (
+                verdict.sentence if language == "en" else sentence(setting, verdict, marks, language)
+            )
+        ),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),
         tests=answers_in_words(verdict),

@@ -1,4 +1,4 @@
-"""What the parts of a verdict say by themselves, in two languages: every test's sentence, and why a clause is open.
+"""What the parts of a verdict say by themselves, in every language: every test's sentence, and why a clause is open.
 
 A verdict keeps both as English sentences. The templates that made them say them anew in another language; where none
 does, as of a verdict of another release, the English stands with a word that it is all there is.
@@ -6,27 +6,45 @@ does, as of a verdict of another release, the English stands with a word that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from service.domain.rules.answers import Answer
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.reasons import reason_message
 from service.records import Record
-from service.words import Language, Value, message, read, retell, text_of
+from service.words import LANGUAGES, Language, Value, message, read, retell, text_of
 
 
-class Words(Record):
-    """The same said in two languages."""
+class _Words(Record):
+    """What is said, at least in English."""
 
     en: str
-    zh: str
 
     def of(self, language: Language) -> str:
-        """The text in one of them; its members are called as the languages are."""
+        """The text in one of the languages; members are called as they are."""
         text: str = getattr(self, language)
         return text
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **texts: str) -> None: ...
+        def __getattr__(self, language: str) -> str: ...
+
+
+if TYPE_CHECKING:
+    Words: TypeAlias = _Words
+else:
+    Words = create_model(
+        "Words",
+        __base__=_Words,
+        __module__=__name__,
+        __doc__=f"The same said in {'two' if len(LANGUAGES) == 2 else len(LANGUAGES)} languages.",
+        **dict.fromkeys(LANGUAGES, (str, ...)),
+    )
 
 
 class AnswerWords(Record):
@@ -45,9 +63,17 @@ class ClauseWords(Record):
     why: Words
 
 
+def words_by(say: Callable[[Language], str]) -> Words:
+    """What a function says in a language, in all of them."""
+    return Words(**{language: say(language) for language in LANGUAGES})
+
+
+NO_WORDS = words_by(lambda _: "")
+
+
 def in_words(value: Value) -> Words:
-    """A message in every language that records have."""
-    return Words(en=text_of(value, "en"), zh=text_of(value, "zh"))
+    """A message in every language."""
+    return words_by(partial(text_of, value))
 
 
 def answers_in_words(judged: HypothesisVerdict) -> tuple[AnswerWords, ...]:
@@ -60,7 +86,7 @@ def _answers(judged: HypothesisVerdict) -> Iterator[tuple[str, Words]]:
         answer = Answer(stored)
         sentence = answer.analysis.member("sentence") if answer.has_analysis else None
         english = str(sentence or stored.get("reason") or "")
-        yield name, Words(en=english, zh=tell_answer(english, "zh"))
+        yield name, words_by(partial(tell_answer, english))
 
 
 def tell_answer(english: str, language: Language) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from service.domain.notes.said import Words
+from service.domain.notes.said import Words, words_by
 from service.domain.plans.sections.arms import ArmCard
 from service.reports.forms.known import Fact, Known, same, worded
+from service.words import say
+from service.words.punctuation import colon
 
 
 def _title(known: Known) -> Iterator[Words]:
@@ -156,9 +158,10 @@ def _stopping(known: Known) -> Iterator[Words]:
 
 def _missing(known: Known) -> Iterator[Words]:
     if known.plan.missing is not None:
-        key = f"prereg.gloss_missing_{known.plan.missing}"
-        gloss = worded(key)
-        yield Words(en=f"`{known.plan.missing}`: {gloss.en}", zh=f"`{known.plan.missing}`：{gloss.zh}")
+        missing = known.plan.missing
+        yield words_by(
+            lambda language: f"`{missing}`{colon(language)}{say(f'prereg.gloss_missing_{missing}', language)}"
+        )
 
 
 def _multiplicity(known: Known) -> Iterator[Words]:

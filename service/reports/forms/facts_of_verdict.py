@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
-from service.domain.notes.said import Words
+from service.domain.notes.said import Words, words_by
 from service.reports.forms.known import Fact, Known, same, worded
-from service.reports.verdict.content import HypothesisReport
+from service.reports.verdict.content import DeviationLine, HypothesisReport, LedgerLine
 from service.reports.verdict.words import (
     interval_rows,
     kind_word,
@@ -16,6 +17,8 @@ from service.reports.verdict.words import (
     standing_line,
     value,
 )
+from service.words import LANGUAGES, Language, say
+from service.words.punctuation import colon, in_parentheses, pause
 
 
 def _hypotheses(known: Known) -> tuple[HypothesisReport, ...]:
@@ -23,7 +26,7 @@ def _hypotheses(known: Known) -> tuple[HypothesisReport, ...]:
 
 
 def _after(hypothesis: HypothesisReport, words: Words) -> Words:
-    return Words(en=f"{hypothesis.id}: {words.en}", zh=f"{hypothesis.id}：{words.zh}")
+    return words_by(lambda language: f"{hypothesis.id}{colon(language)}{words.of(language)}")
 
 
 def _outcomes(known: Known) -> Iterator[Words]:
@@ -48,9 +51,9 @@ def _scores(known: Known) -> Iterator[Words]:
 
 def _intervals(known: Known) -> Iterator[Words]:
     for hypothesis in _hypotheses(known):
-        rows = zip(interval_rows(hypothesis, "en"), interval_rows(hypothesis, "zh"), strict=True)
-        for en, zh in rows:
-            yield Words(en=_row(hypothesis.id, *en), zh=_row(hypothesis.id, *zh))
+        for rows in zip(*(interval_rows(hypothesis, language) for language in LANGUAGES), strict=True):
+            lines = (_row(hypothesis.id, *row) for row in rows)
+            yield Words(**dict(zip(LANGUAGES, lines, strict=True)))
 
 
 def _row(hypothesis: str, what: str, span: str, how: str) -> str:
@@ -79,9 +82,7 @@ def _results(known: Known) -> Iterator[Words]:
 def _slices(known: Known) -> Iterator[Words]:
     for hypothesis in _hypotheses(known):
         if hypothesis.slices is not None:
-            yield _after(
-                hypothesis, Words(en=slices_line(hypothesis, "en"), zh=slices_line(hypothesis, "zh"))
-            )
+            yield _after(hypothesis, words_by(partial(slices_line, hypothesis)))
 
 
 def _deviations(known: Known) -> Iterator[Words]:
@@ -90,9 +91,11 @@ def _deviations(known: Known) -> Iterator[Words]:
     if not known.report.deviations:
         yield worded("reports.no_deviation")
     for deviation in known.report.deviations:
-        en, zh = standing_line(deviation, "en"), standing_line(deviation, "zh")
-        head = f"{deviation.number}. {deviation.title}"
-        yield Words(en=f"{head}: {en}", zh=f"{head}：{zh}")
+        yield words_by(partial(_deviation, deviation))
+
+
+def _deviation(deviation: DeviationLine, language: Language) -> str:
+    return f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
 
 
 def _marks(known: Known) -> Iterator[Words]:
@@ -110,12 +113,12 @@ def _versions(known: Known) -> Iterator[Words]:
 
 def _ledger(known: Known) -> Iterator[Words]:
     for line in () if known.report is None else known.report.ledger:
-        leaf = worded("reports.leaf")
-        at = f"{line.at:%Y-%m-%d %H:%M}"
-        yield Words(
-            en=f"{at} {kind_word(line.kind, 'en')}, {leaf.en} {line.sequence}",
-            zh=f"{at} {kind_word(line.kind, 'zh')}，{leaf.zh} {line.sequence}",
-        )
+        yield words_by(partial(_leaf, line))
+
+
+def _leaf(line: LedgerLine, language: Language) -> str:
+    kind, leaf = kind_word(line.kind, language), say("reports.leaf", language)
+    return f"{line.at:%Y-%m-%d %H:%M} {kind}{pause(language)}{leaf} {line.sequence}"
 
 
 def _recomputed(known: Known) -> Iterator[Words]:
@@ -126,11 +129,11 @@ def _recomputed(known: Known) -> Iterator[Words]:
 def _power(known: Known) -> Iterator[Words]:
     for hypothesis in known.card.hypotheses:
         if hypothesis.power is not None and hypothesis.power_at is not None:
-            at = hypothesis.power_at
-            yield Words(
-                en=f"{hypothesis.hypothesis}: {hypothesis.power:.3f} ({at.en})",
-                zh=f"{hypothesis.hypothesis}：{hypothesis.power:.3f}（{at.zh}）",
-            )
+            yield words_by(partial(_power_at, hypothesis.hypothesis, hypothesis.power, hypothesis.power_at))
+
+
+def _power_at(hypothesis: str, power: float, at: Words, language: Language) -> str:
+    return f"{hypothesis}{colon(language)}{power:.3f}{in_parentheses(at.of(language), language)}"
 
 
 def _limits(known: Known) -> Iterator[Words]:

@@ -42,9 +42,9 @@ class Fact:
 def same(text: str) -> Words:
     """The record's own words and numbers, which have no language."""
     line = " ".join(text.split())
-    return Words(en=line, zh=line)
+    return in_words(line)
 
 
 def worded(code: str, /, **values: str) -> Words:
-    """A sentence of ours, in both languages."""
+    """A sentence of ours, in every language."""
     return in_words(message(code, **values))

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from service.domain.notes.said import Words
+from service.domain.notes.said import Words, words_by
 from service.records import Record
 
 StandardName = Literal["gpai", "neurips", "nist", "reforms"]
@@ -54,21 +54,23 @@ def standard(name: StandardName) -> Standard:
         title=data["title"],
         version=data["version"],
         url=data["url"],
-        scope=Words(**data["scope"]),
+        scope=_words(data["scope"]),
         sections=tuple(
-            Section(title=Words(**section["title"]), items=tuple(map(_item, section["items"])))
+            Section(title=_words(section["title"]), items=tuple(map(_item, section["items"])))
             for section in data["sections"]
         ),
     )
 
 
 def _item(data: Mapping[str, Any]) -> Item:
-    rest = {"en": data.get("rest_en"), "zh": data.get("rest_zh")}
-    return Item.model_validate(
-        {
-            "id": data["id"],
-            "says": {"en": data["en"], "zh": data["zh"]},
-            "facts": tuple(data["facts"]),
-            "rest": rest if rest["en"] else None,
-        }
+    return Item(
+        id=data["id"],
+        says=_words(data),
+        facts=tuple(data["facts"]),
+        rest=_words(data, "rest_") if "rest_en" in data else None,
     )
+
+
+def _words(data: Mapping[str, Any], prefix: str = "") -> Words:
+    """A text of a standard; standards are English, and stay so where their file says them in no other language."""
+    return words_by(lambda language: data.get(f"{prefix}{language}", data[f"{prefix}en"]))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 
 from pydantic import AwareDatetime, Field
 
-import service.words
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import Classification, RuleApplied
-from service.domain.evidence.card import Piece
+from service.domain.evidence.card import Check, Piece
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
-from service.domain.notes.said import Words, answers_in_words, in_words
+from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
 from service.domain.notes.since_lock import since_lock
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
@@ -30,7 +30,7 @@ from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
 from service.reports.findings import translate
 from service.reports.verdict.tasks import TaskLine, tasks_of
-from service.words import LANGUAGES
+from service.words import Language, say
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -107,15 +107,15 @@ class HypothesisReport(Record):
     headline: Words = Field(description="The outcome as a person would say it.")
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
     ship: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
     )
     known: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="What lint knew of it at the lock that a reader of the first lines needs.",
     )
     decided: Words = Field(
-        Words(en="", zh=""),
+        NO_WORDS,
         description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
     )
     sentences: Words
@@ -215,7 +215,7 @@ class Report(Record):
     multiplicity: str
     marks: tuple[Words, ...] = Field(description="What stands against it, for good.")
     since_lock: Words = Field(
-        Words(en="", zh=""), description="What happened to the record since its lock, in a sentence."
+        NO_WORDS, description="What happened to the record since its lock, in a sentence."
     )
     hypotheses: tuple[HypothesisReport, ...]
     arms: tuple[ArmLine, ...] = Field(
@@ -310,18 +310,23 @@ def acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowledged,
 
 
 def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
-    chinese = translate(finding.code, finding.message, "zh")
-    zh = " ".join(filter(None, (chinese.text, chinese.english)))
-    says = Words(en=finding.message, zh=zh)
-    return Acknowledged(code=finding.code, path=finding.path, of=name_at(plan, finding.path), says=says)
+    def say(language: Language) -> str:
+        known = translate(finding.code, finding.message, language)
+        return " ".join(filter(None, (known.text, known.english)))
+
+    of = name_at(plan, finding.path)
+    return Acknowledged(code=finding.code, path=finding.path, of=of, says=words_by(say))
+
+
+def _by_author(check: Check, language: Language) -> str:
+    return check.says.of(language) + say("evidence.by_author", language)
 
 
 def _lacks(piece: Piece) -> Iterator[Words]:
     """What was looked at and does not hold, or is known by somebody's word alone."""
     for check in piece.checks:
         if check.by == "author" and check.holds:
-            en, zh = (service.words.say("evidence.by_author", language) for language in LANGUAGES)
-            yield Words(en=check.says.en + en, zh=check.says.zh + zh)
+            yield words_by(partial(_by_author, check))
         elif check.holds is False:
             yield check.says
 
@@ -330,8 +335,8 @@ def _hypothesis(
     plan: Plan, judged: HypothesisVerdict, sentences: HypothesisSentences | None, arms: Sequence[ArmSummary]
 ) -> HypothesisReport:
     endpoint, margin = plan.endpoint(judged.endpoint), (plan.sesoi or {}).get(judged.endpoint)
-    if sentences is None:  # nothing words it anew: the sentence that is stored stands for both languages
-        stored, nothing = Words(en=judged.sentence, zh=judged.sentence), Words(en="", zh="")
+    if sentences is None:  # nothing words it anew: the sentence that is stored stands for every language
+        stored, nothing = in_words(judged.sentence), NO_WORDS
         sentences = HypothesisSentences(
             hypothesis=judged.id, outcome=judged.outcome, headline=stored, open=nothing, sentences=stored, notes=(),
             next=nothing,

@@ -26,7 +26,7 @@ from service.reports.verdict.words import (
     tasks_table,
     warning_lines,
 )
-from service.words import Language
+from service.words import Language, fonts
 from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
 
 _SPECIAL = {
@@ -45,18 +45,6 @@ PREAMBLE = r"""% The figure is charts/forest.pdf of the same record, beside this
 \usepackage{iftex}
 FONTS\emergencystretch=3em
 \begin{document}
-"""
-_ENGLISH = r"""\ifPDFTeX
-\usepackage[T1]{fontenc}
-\makeatletter % a letter that this engine has no font for: other engines print it
-\def\UTFviii@undefined@err#1{?\PackageWarning{report}{No font for a letter, use XeLaTeX}}
-\makeatother
-\else
-\IfFileExists{ctex.sty}{\usepackage[scheme=plain]{ctex}}{}
-\fi
-"""
-_CHINESE = r"""% Chinese: compile with XeLaTeX or LuaLaTeX.
-\usepackage[scheme=plain]{ctex}
 """
 _BREAK = 8
 """Digits of a hash after which its line may break."""
@@ -120,8 +108,7 @@ def print_latex(report: Report, language: Language = "en") -> str:
     digits = [report.plan_sha256[at : at + _BREAK] for at in range(0, len(report.plan_sha256), _BREAK)]
     hash_ = "\\allowbreak{}".join(map(escape, digits))
     body += [closing + f"\\texttt{{\\small {hash_}}}.", "", "\\end{document}"]
-    fonts = _CHINESE if language == "zh" else _ENGLISH
-    return PREAMBLE.replace("FONTS", fonts) + "\n".join(body) + "\n"
+    return PREAMBLE.replace("FONTS", fonts(language)) + "\n".join(body) + "\n"
 
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:

@@ -88,7 +88,9 @@ def html(
         here=request.url.path,
         visitor=visitor,
         scripts=scripts,
-        languages=[(other, _in(request, other)) for other in LANGUAGES if other != language],
+        languages=[
+            (other, Say(other)("pages.of_language"), _in(request, other)) for other in LANGUAGES if other != language
+        ],
         **content,
     )  # fmt: skip
     response = HTMLResponse(page, status, HEADERS | {"Content-Language": language})

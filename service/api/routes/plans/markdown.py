@@ -91,7 +91,7 @@ def get_deviations_markdown(
             deviations.decisions(session, record.id, [deviation.number for deviation in filed]),
             plan_sha256=record.plan_sha256 or "",
             consequences=deviation_actions.effects_on_verdict(session, record) if filed else None,
-            marks=[(mark.en, mark.zh) for mark in actions.marks(session, record)],
+            marks=actions.marks(session, record),
             language=lang,
         )
     )

@@ -19,7 +19,7 @@ from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.evidence.paper_checklist import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
 from service.domain.notes.notes import HypothesisSentences, marks_in_words
-from service.domain.notes.said import Words, in_words
+from service.domain.notes.said import NO_WORDS, Words, in_words
 from service.domain.plans.family import FamilyPlace
 from service.reports.verdict.content import Acknowledged, acknowledged
 from service.store.plans import preregistrations
@@ -37,7 +37,7 @@ class VerdictInWords(View):
     version: int = Field(1, description="Of the plan that was judged.")
     locked_at: AwareDatetime | None = Field(None, description="When that plan was locked.")
     since_lock: Words = Field(
-        Words(en="", zh=""), description="What happened to the record since its lock, in a sentence."
+        NO_WORDS, description="What happened to the record since its lock, in a sentence."
     )
     warnings: list[Acknowledged] = Field([], description="Warnings on record at the lock.")
     family: FamilyPlace | None = Field(
