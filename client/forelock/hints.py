@@ -37,9 +37,12 @@ def spelled(option: str, value: str) -> str:
 class Refused(FileFault, Generic[T]):
     """A refusal that knows options which may help. Its text names none of them: nobody has tried them yet."""
 
-    def __init__(self, fault: str, ways: Sequence[Way[T]] = (), otherwise: str = "") -> None:
+    def __init__(
+        self, fault: str, ways: Sequence[Way[T]] = (), otherwise: str = "", *, beside: str = ""
+    ) -> None:
+        """`beside`: what is left to say where every way out meets another refusal, which then is the one to mend."""
         super().__init__(f"{fault}; {otherwise}" if otherwise else fault)
-        self.fault, self.ways = fault, tuple(ways)
+        self.fault, self.ways, self.beside = fault, tuple(ways), beside
 
 
 def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST_TRIED) -> FileFault:
@@ -48,6 +51,7 @@ def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST
     A way that meets another refusal is followed further. `most` bounds the attempts.
     """
     working: list[str] = []
+    met: ForelockError | None = None
     steps = MOST_STEPS
     open_ = deque((way.option, way, 1) for way in refused.ways)
     while open_ and most > 0 and len(working) < SHOWN:
@@ -58,10 +62,13 @@ def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST
         try:
             attempt(way.choices)
         except Refused as further:
+            met = met or further
             open_.extend((f"{option} {way.option}", way, step + 1) for way in further.ways)
-        except ForelockError:
-            continue
+        except ForelockError as further:
+            met = met or further
         else:
             working.append(f"{option} ({way.when})" if way.when else option)
             steps = step  # longer ways are not needed
-    return FileFault(f"{refused.fault}: add {' or '.join(working)}") if working else refused
+    if working:
+        return FileFault(f"{refused.fault}: add {' or '.join(working)}")
+    return FileFault(f"{met}; then {refused.beside}") if refused.beside and met is not None else refused

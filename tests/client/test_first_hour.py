@@ -206,3 +206,30 @@ def test_an_option_that_nobody_can_be_helped_by_is_not_printed(shell):
     assert status == 2
     assert "--" not in errors
     assert "call the column that holds the outcomes 'value' in the first line, or add one" in errors
+
+
+@pytest.mark.parametrize("question", ["gate", "rank", "items", "resolve"])
+def test_words_of_one_system_are_not_told_to_be_said_where_that_does_not_help(shell, question):
+    rows = "".join(f"q{at},{'good' if at % 3 else 'bad'}\n" for at in range(N_WORDS))
+    Path("own.csv").write_text(f"item_id,value\n{rows}")
+    status, _, told = shell(question, "own.csv")
+    told = " ".join(told.split())
+    assert status == 2
+    assert "--set" not in told
+    assert "holds one: own.csv" in told
+    assert "say what its values count as, 1 for right and 0 for wrong" in told
+    assert "--set" in shell("score", "own.csv")[2]
+
+
+N_WORDS = 12
+
+
+@pytest.mark.parametrize("cell", ['"1,500"', '"1,234,567"', "1.500,5", "1 500", '"-2,000.25"'])
+@pytest.mark.parametrize("question", ["score", "noise"])
+def test_a_separator_of_thousands_is_named_as_what_is_the_matter(shell, question, cell):
+    sep = "," if cell.startswith('"') else ";"
+    rows = "".join(f"q{at}{sep}{cell if at % 2 else 900}\n" for at in range(12))
+    Path("own.csv").write_text(f"item_id{sep}value\n{rows}")
+    status, _, told = shell(question, "own.csv")
+    assert status == 2
+    assert "write 1500 for 1,500 if its comma separates thousands" in " ".join(told.split())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -237,3 +239,59 @@ def test_folders_of_two_systems_are_not_taken_for_one_of_two_tasks(shell):
     assert status == 2
     assert "base, cand: hold 2 tasks, and are read as one system's" in errors
     assert "'forelock rank' compares systems" in errors
+
+
+def alike(names, header="item_id,value", row="q{at},{value}"):
+    """Files of 12 items each, whose ids are the same."""
+    for turn, name in enumerate(names):
+        lines = [row.format(at=at, task=at % 3, value=int((at + turn) % 4 > 0)) for at in range(12)]
+        Path(name).write_text("\n".join([header, *lines]) + "\n")
+    return names
+
+
+def said(shell, *command):
+    status, output, errors = shell(*command)
+    return status, " ".join((output + errors).split())
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [str(INSPECT / f"{arm}.eval") for arm in ("baseline", "candidate")],
+        ["a.csv", "b.csv"],
+    ],
+)
+def test_a_suite_over_two_systems_files_names_the_two_commands_and_they_answer(shell, files):
+    alike(["a.csv", "b.csv"], "item_id,task,value", "q{at},t{task},{value}")
+    status, told = said(shell, "score", *files, "--suite", "task")
+    assert status == 2
+    assert "faults" not in told
+    commands = re.findall(r"'(forelock (?:rank|score) [^']*)'", told)
+    assert [command.split()[1] for command in commands] == ["rank", "score"]
+    for command in commands:
+        assert shell(*shlex.split(command)[1:])[0] in (0, 10, 12), command
+
+
+def test_files_that_are_tasks_of_one_item_list_may_be_systems_and_it_is_said(shell):
+    status, told = said(shell, "score", *alike(["arc.csv", "gsm.csv"]), "--suite", "task")
+    assert status == 0
+    assert "if they are systems, ask 'forelock rank arc.csv gsm.csv'" in told
+    assert "if they are systems" not in said(shell, "rank", "arc.csv", "gsm.csv", "--suite", "task")[1]
+
+
+def test_a_column_in_which_every_row_is_a_task_of_its_own_is_no_suite(shell):
+    alike(["own.csv"], "item_id,task,value", "q{at},t{at},{value}")
+    alike(["ids.csv"], "task,value", "t{at},{value}")
+    alike(["numbers.csv"], "item_id,task,value", "q{at},{at},{value}")
+    for name in ("own.csv", "ids.csv", "numbers.csv"):
+        status, told = said(shell, "score", name, "--suite", "task")
+        assert (status, "its column 'task' tells no tasks" in told) == (2, True)
+        assert shell("score", name)[0] == 0
+
+
+def test_one_task_is_called_as_the_column_says_and_that_it_is_one_is_told(shell):
+    alike(["own.csv"], "item_id,task,value", "q{at},gsm,{value}")
+    status, told = said(shell, "score", "own.csv", "--suite", "task")
+    assert status == 0
+    assert "task gsm" in told
+    assert "there is one task, gsm: a suite has a column 'task' of several, or a file of each" in told

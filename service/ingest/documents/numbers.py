@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([., '\u00a0\u2009\u202f][0-9]{3})+([.,][0-9]+)?")
 
 
 def percent(text: str) -> float | None:
@@ -22,6 +23,8 @@ def percent(text: str) -> float | None:
 def mended(text: str) -> str | None:
     """What to do with a number that is written as people read it."""
     plain = text.strip()
+    if _THOUSANDS.fullmatch(plain):
+        return "write 1500 for 1,500 if its comma separates thousands, and 1.5 if it stands for the point"
     if DECIMAL.fullmatch(plain.replace(",", ".", 1)):
         return "write numbers with a point, and without spaces"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 TRIED_BYTES = 16 * 1024 * 1024
 """Files up to this size are read again to try what a sentence would say."""
+NAMED = 4
+"""Files up to so many are named in a command that a sentence shows."""
 _COLUMNS = ("item_ids", "clusters", "replicates", "values", "status", "contents", "inputs")
 
 
@@ -166,6 +169,7 @@ def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneI
 
 def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
     if tasks.by_files(opened, choices):
+        tasks.require_tasks(opened)
         opened, choices = replace(opened, by_task=True), replace(choices, suite=None)
     sections = sections_of(opened, choices)
     columns = wide.columns_of(opened, sections[opened.key], choices, wanted)
@@ -173,7 +177,8 @@ def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wi
         sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
     require_known(opened, sections[opened.key], choices, wide=bool(columns))
     systems = _in_tasks(asked_of, opened, sections, choices, columns)
-    remarks = remarks_of(opened, sections, choices, columns)
+    remarks = [*remarks_of(opened, sections, choices, columns)]
+    remarks += tasks.remarks_on_files(opened, systems) if opened.by_task else []
     lower = choices.lower
     if lower is None:
         lower = any(is_lower(piece.survey, sections[opened.key_of(piece)]) for piece in opened.pieces)
@@ -274,18 +279,31 @@ def _number_on(table: Json, runs: Counter[str]) -> None:
     runs.update(table["item_ids"])
 
 
-def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices) -> None:
+def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices, *, by_task: bool) -> None:
     """Refuse files of one system that have a result of an item each: of two systems, or of two runs."""
     for arm in arms:
-        item_id = item_twice(arm["item_ids"], arm["replicates"])
+        rows = zip(arm["tasks"], arm["item_ids"], strict=True)
+        item_ids = [f"{task}/{item_id}" for task, item_id in rows] if by_task else arm["item_ids"]
+        item_id = item_twice(item_ids, arm["replicates"])
         if item_id is not None:
-            names = listed([piece.one.name for piece in side])
             fault = (
-                f"item '{item_id}' stands in several of the files {names}, which are read as one system's "
-                "('forelock rank' compares systems)"
+                f"item '{item_id}' stands in several of the files {listed([piece.one.name for piece in side])}, "
+                f"which are read as one system's ({_asked_apart(side, tasks.OWN if by_task else choices.suite)})"
             )
             way = replace(by_set(choices, "replicate", "order"), when="if each file is a run of the system")
             raise Refused(fault, [way], "ask of one file at a time")
+
+
+def _asked_apart(side: Sequence[Piece], suite: str | None) -> str:
+    """The commands that take the files as those of several systems, or one of them."""
+    paths = [str(piece.one.paths[0]) for piece in side]
+    if len(paths) > NAMED or any(len(piece.one.paths) > 1 for piece in side):
+        return "'forelock rank' compares systems, 'forelock score' takes one's"
+    tasks_told = [] if suite is None else ["--suite", suite]
+    rank, score = (
+        shlex.join(["forelock", *words, *tasks_told]) for words in (["rank", *paths], ["score", paths[0]])
+    )
+    return f"'{rank}' compares systems, '{score}' takes one's"
 
 
 def _by_item(table: Json, name: str) -> dict[str, str]:
@@ -339,8 +357,8 @@ def _tables(
                     arm[column] += table.get(column) or [None] * len(table["item_ids"])
         if not arms:
             raise FileFault(f"{path}: holds no results")
-        if len(side) > 1 and not opened.by_task:
-            _require_apart(side, arms.values(), choices)
+        if len(side) > 1:
+            _require_apart(side, arms.values(), choices, by_task=opened.by_task)
         tables += arms.values()
     return tables
 

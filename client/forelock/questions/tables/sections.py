@@ -29,6 +29,7 @@ Json = dict[str, Any]
 _PLACES = ("format", "item_id", "cluster", "arm", "arms", "replicate", "endpoint", "endpoints")
 """Lines of a section that say where something stands."""
 _PLACED = {"item_id": "items", "arm": "arms", "replicate": "runs of an item"}
+_WORDS_SAID = "say what its values count as, 1 for right and 0 for wrong"
 _BESIDE_SAID = {"run": "runs", "judge": "judgements"}
 _BESIDE = frozenset({"cluster", *SHARED})
 """Columns of a table that items share rather than measures."""
@@ -141,9 +142,8 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
         if all(map(is_near_number, texts)):
             section.pop("values")  # what is the matter with them is said as they are read
             return
-        fault = f"{path}: say what its values count as, 1 for right and 0 for wrong"
-        ways = list(meanings(texts, choices))
-        raise Refused(fault, ways, f"such as {ways[0].option}" if ways else "in --set values=…")
+        fault = f"{path}: {_WORDS_SAID}"
+        raise Refused(fault, list(meanings(texts, choices)), beside=_WORDS_SAID)
 
 
 def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from forelock.columns import TABLES
 from forelock.formats import TOGETHER
 from forelock.import_files import OneImport
 from forelock.problem import FileFault
@@ -54,6 +56,9 @@ def task_of(form: str, one: OneImport, survey: Json) -> str:
     if isinstance(task, str) and task and not task.startswith(("{", "[", "sha256:")):
         return task
     path = one.paths[0]
+    own = survey["measures"].get(OWN) if form in TABLES else None
+    if own is not None and own["least"] is None and len(own["texts"]) == 1:
+        return str(own["texts"][0])
     if form == "lm_eval" and path.stem.startswith(_SAMPLES):  # samples_TASK_2026-11-21T23-20-38.480968
         return path.stem.removeprefix(_SAMPLES).rpartition("_")[0] or path.stem
     return path.stem
@@ -64,7 +69,46 @@ def by_files(opened: Opened, choices: Choices) -> bool:
     if choices.suite != OWN:
         return False
     columns = [path for path in opened.first.survey["clusters"] if path.rpartition(".")[2] == OWN]
+    if columns and opened.form in TABLES:
+        return False
     return not columns or any(len({piece.task for piece in side}) > 1 for side in opened.sides)
+
+
+def require_tasks(opened: Opened) -> None:
+    """Refuse a table whose column of tasks tells none: its files would be read as one task each, in silence.
+
+    Raises:
+        FileFault: naming the file.
+    """
+    for piece in opened.pieces:
+        own = piece.survey["measures"].get(OWN) if piece.form in TABLES else None
+        if own is not None and (len(own["texts"]) > 1 or own["least"] != own["greatest"]):
+            raise FileFault(
+                f"{piece.one.name}: its column '{OWN}' tells no tasks: every row has to name one, and several rows "
+                f"the same; leave --suite out, or name another column with it"
+            )
+
+
+def remarks_on_files(opened: Opened, systems: Sequence[System]) -> list[str]:
+    """What a person should know of tasks that are told by their files: that there is one, or one set of items."""
+    names = list(dict.fromkeys(piece.task for piece in opened.pieces))
+    if len(names) == 1:
+        return [f"there is one task, {names[0]}: a suite has a column '{OWN}' of several, or a file of each"]
+    if (
+        opened.form not in TABLES
+        or not opened.alone
+        or any(len(piece.one.paths) > 1 for piece in opened.pieces)
+    ):
+        return []
+    for system in systems:
+        items: dict[str, set[str]] = {}
+        for task, item_id in zip(system.labels["suite"], system.item_ids, strict=True):
+            items.setdefault(str(task), set()).add(item_id.removeprefix(f"{task}/"))
+        if len(items) != len(names) or len(set(map(frozenset, items.values()))) > 1:
+            return []
+    paths = [str(piece.one.paths[0]) for piece in opened.pieces]
+    rank = shlex.join(["forelock", "rank", *paths])
+    return [f"each file is read as a task, and all have the same items; if they are systems, ask '{rank}'"]
 
 
 def readings_of(sections: Mapping[str, Json]) -> str:

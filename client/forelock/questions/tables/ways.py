@@ -15,8 +15,8 @@ from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece, li
 Json = dict[str, Any]
 _LINE = re.compile(r'"(\w+)": ("[^"{}]*"(?:(?:, | or )"[^"{}]*")*)')
 """A line of the import section within a sentence, and the values that it may have."""
-_NEAR_NUMBER = re.compile(r"[-+]?[0-9.]+\s*%|[-+]?[0-9.]*,[0-9]+")
-"""Percentages, and numbers with a decimal comma."""
+_NEAR_NUMBER = re.compile(r"[-+]?[0-9.]+\s*%|[-+]?[0-9.]*(?:[,' \u00a0\u2009\u202f][0-9]+)+(?:\.[0-9]+)?")
+"""Percentages, and numbers with a decimal comma or a separator of thousands."""
 PLACES_TRIED = 6
 TASK_NAMES = ("task", "benchmark", "subset", "dataset")
 """What people call a column of tasks."""
