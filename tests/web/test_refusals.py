@@ -25,6 +25,15 @@ def test_what_was_not_found_is_told_in_chinese_and_its_detail_marked(reader: Tes
     assert "本项目" not in english.text
 
 
+def test_a_wrong_key_is_told_in_chinese_with_its_detail_marked(browser: TestClient) -> None:
+    page = browser.post("/login", data={"key": "flk_wrong"}, params={"lang": "zh"})
+    assert page.status_code == 401
+    assert "<p>没有 API 密钥，或密钥未知、过期、被撤销或输入有误。</p>" in page.text
+    assert re.search(r'<p lang="en">[^<]*mistyped', page.text)
+    english = browser.post("/login", data={"key": "flk_wrong"}, params={"lang": "en"})
+    assert english.text.count("<p>the API key is mistyped") == 1
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_code_of_the_api_is_told_in_every_language_and_no_other_is(language: Language) -> None:
     documented = re.findall(r"^\| `(\w+)` \|", ERRORS.read_text(encoding="utf-8"), re.MULTILINE)

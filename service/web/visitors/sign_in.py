@@ -100,9 +100,14 @@ def ask(request: Request, next: str = LIST) -> Response:
 
 
 def asked_to_sign_in(
-    request: Request, wanted: str, status: int = 200, *, fault: str = "", refused: str = ""
+    request: Request,
+    wanted: str,
+    status: int = 200,
+    *,
+    fault: Unauthorized | Forbidden | None = None,
+    refused: str = "",
 ) -> Response:
-    """The form, and what was wrong the last time: in our words, or by the code of `refused`."""
+    """The form, and what was wrong the last time: the `fault` of a key, or by the code of `refused`."""
     provider = services(request).sign_in
     return html(
         request,
@@ -123,7 +128,7 @@ async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) 
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
-        return asked_to_sign_in(request, wanted, error.status, fault=error.detail)
+        return asked_to_sign_in(request, wanted, error.status, fault=error)
     response = RedirectResponse(wanted, 303, HEADERS)
     begin_session(request, response, key)
     return response
