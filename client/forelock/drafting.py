@@ -6,13 +6,17 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.import_files import OneImport
+from forelock.columns import TABLES
 from forelock.item_contents import pins
 from forelock.problem import FileFault
-from forelock.reading import read
+from forelock.questions.tables.choices import Choices, Opened, Piece
+from forelock.questions.tables.reading import read_for
+from forelock.questions.tables.systems import two
+from forelock.questions.tables.table import Reading, System
+from forelock.questions.tables.ways import PAIR
 from forelock.wizard import Answers, plan_of
 
 if TYPE_CHECKING:
@@ -20,8 +24,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
-TABLES = ("csv", "ndjson", "parquet")
-"""Formats of columns, which name no measure."""
 _TEXTS = ("name", "revision", "seed", "version")
 """Fields of an arm's card that are texts though a file may have a number there."""
 _OF_THE_PILOT = ("harness.config_sha256", "more.task_hash")
@@ -43,23 +45,22 @@ class Draft:
 class _Arm:
     """One arm's values by item, replicates apart."""
 
+    name: str
     values: dict[str, list[float]]
     clusters: dict[str, str | None]
     replicates: int
     all_ok: bool
 
     @classmethod
-    def of(cls, table: Json) -> _Arm:
+    def of(cls, name: str, system: System) -> _Arm:
         values: dict[str, list[float]] = {}
-        clusters: dict[str, str | None] = {}
-        for item_id, cluster, value in zip(
-            table["item_ids"], table["clusters"], table["values"], strict=True
-        ):
+        for item_id, value in zip(system.item_ids, system.values, strict=True):
             values.setdefault(item_id, [])
-            clusters.setdefault(item_id, cluster)
             if value is not None:
                 values[item_id].append(value)
-        return cls(values, clusters, max(table["replicates"], default=1), set(table["status"]) <= {"ok"})
+        clusters = system.label_of("cluster") if "cluster" in system.labels else {}
+        whole = None not in system.values
+        return cls(name, values, clusters, max(system.replicates, default=1), whole)
 
     def mean(self, item_id: str) -> str:
         """Of an item's replicates, as a cell; empty where there is none."""
@@ -67,76 +68,98 @@ class _Arm:
         return repr(sum(values) / len(values)) if values else ""
 
 
-def draft(client: Client, form: str, ones: Sequence[OneImport]) -> Draft:
-    """The plan that two earlier runs suggest; a single file may hold both arms.
+def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
+    """The plan that two earlier runs suggest, of files that are read as `forelock gate` reads them.
+
+    Args:
+        paths: a file or folder of each run, the baseline's first, or one that holds both.
+        choices: what the command line says of them.
 
     Raises:
         FileFault: there are not two arms, or they have no item in common.
     """
-    surveys = [read(client, one, form)["survey"] for one in ones]
-    section, names = _section(surveys)
-    if len(ones) == 1 and "arm" not in section:
-        raise FileFault(
-            f"{ones[0].name}: does not say which arm a row is of; name two files, the baseline's first"
-            + (", each with the columns item_id and value" if section["format"] in TABLES else "")
-        )
-    tables = [
-        table
-        for one, name in zip(ones, names, strict=True)
-        for table in _tables(client, one, form, section, name)
-    ]
-    if len(tables) != 2:
-        raise FileFault(f"{ones[0].name}: holds {len(tables)} arms; name two files, the baseline's first")
-    arms = [_Arm.of(table) for table in tables]
+    reading = read_for(
+        client,
+        [[path] for path in paths],
+        choices,
+        two,
+        _require_common,
+        prepare=_with_clusters,
+        sources=False,
+        compares=False,
+    )
+    _require_common(reading)
+    section, names = _section(reading)
+    arms = [_Arm.of(name, system) for name, system in zip(names, reading.systems, strict=True)]
     item_ids = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
     both = [item_id for item_id in item_ids if all(item_id in arm.values for arm in arms)]
-    if not both:
-        raise FileFault(
-            "the two files have no item in common; name where the ids stand, in a plan of your own"
-        )
-    clusters = _clusters(item_ids, arms) if "cluster" in section else None
-    values = [value for arm in arms for cell in arm.values.values() for value in cell]
-    binary = bool(values) and set(values) <= {0.0, 1.0}
-    given = _answers(ones, tables, len(item_ids), clusters, binary, section, values)
+    clusters = _clusters(item_ids, arms)
     plan = _plan(
-        given,
-        section,
+        _answers(reading, arms, len(item_ids), clusters),
         max(arm.replicates for arm in arms),
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
-    cards = _cards([survey.get("system") or {} for survey in surveys], [table["arm"] for table in tables])
-    contents, remark = pins(item_ids, tables)
+    cards = _cards([_in_common(side) for side in reading.opened.sides], names)
+    contents, remark = pins(item_ids, [_contents(system) for system in reading.systems])
     return Draft(
-        plan | ({"arms": cards} if cards else {}),
+        plan | ({"import": section} if section else {}) | ({"arms": cards} if cards else {}),
         _items(item_ids, clusters, contents),
         _pilot(both, arms, clusters),
-        (*_remarks(item_ids, both, section), remark),
+        (*reading.remarks, *_remarks(item_ids, both, reading, section), remark),
     )
 
 
-def _section(surveys: Sequence[Json]) -> tuple[Json, list[str | None]]:
-    """One mapping for both files, and the arm of each where no file says it."""
-    section = dict(surveys[0]["section"])
-    for survey in surveys[1:]:
-        section = {**survey["section"], **section}
-    if len(surveys) == 1:
-        names = surveys[0]["arms"].get(section.get("arm"), [])
-        if len(names) == 2 and not all(_TOKEN.fullmatch(name) for name in names):
-            section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
-        return section, [None]
+def _with_clusters(opened: Opened, choices: Choices) -> Choices:
+    """What items share, by the place that the files suggest where none is named."""
+    suggested = {survey["section"].get("cluster") for survey in opened.surveys()}
+    (place,) = suggested if len(suggested) == 1 else (None,)
+    return replace(choices, cluster=place) if choices.cluster is None and place is not None else choices
+
+
+def _require_common(reading: Reading) -> None:
+    first, second = (set(system.item_ids) for system in reading.systems)
+    if not first & second:
+        raise FileFault(
+            "the two runs have no item in common: name where the item ids stand (--set item_id=…)"
+        )
+
+
+def _section(reading: Reading) -> tuple[Json, list[str]]:
+    """The mapping that an import of such files reads by, if there is one, and what the plan calls the arms."""
+    opened = reading.opened
+    section = dict(reading.sections[opened.key])
+    names = [system.name for system in reading.systems]
+    by_columns = opened.alone and "arm" not in section
+    places = [] if opened.alone else _arm_places(opened)
+    if places:
+        section["arm"] = places[0]
+        names = [side[0].survey["arms"][places[0]][0] for side in opened.sides]
+    plain = all(_TOKEN.fullmatch(name) for name in names)
+    called = names if plain and (opened.alone or places) else list(PAIR)
+    if not plain and "arm" in section:
+        section["arms"] = dict(zip(names, PAIR, strict=True))
+    return ({} if by_columns else section), called
+
+
+def _arm_places(opened: Opened) -> list[str]:
+    """Places that tell the two files' arms apart, one in each."""
+    first, second = (side[0].survey["arms"] for side in opened.sides)
     places = [
         path
-        for path, values in surveys[0]["arms"].items()
-        if len(values) == 1 and path in surveys[1]["arms"] and surveys[1]["arms"][path] != values
+        for path, values in first.items()
+        if len(values) == 1 and len(second.get(path, ())) == 1 and second[path] != values
     ]
-    arm_columns = [path for word in _ARM_PLACES for path in places if path.rpartition(".")[2].lower() == word]
-    if not arm_columns:
-        return section, ["baseline", "candidate"]
-    section["arm"] = arm_columns[0]
-    names = [survey["arms"][arm_columns[0]][0] for survey in surveys]
-    if not all(_TOKEN.fullmatch(name) for name in names):
-        section["arms"] = dict(zip(names, ("baseline", "candidate"), strict=True))
-    return section, [None, None]
+    return [path for word in _ARM_PLACES for path in places if path.rpartition(".")[2].lower() == word]
+
+
+def _in_common(side: Sequence[Piece]) -> Json:
+    """What the files of one arm all say of its system."""
+    first, *others = [piece.survey.get("system") or {} for piece in side]
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+
+def _contents(system: System) -> Json:
+    return {"item_ids": system.item_ids, "contents": [system.contents.get(each) for each in system.item_ids]}
 
 
 def _cards(systems: Sequence[Json], arms: Sequence[str]) -> list[Json]:
@@ -165,19 +188,11 @@ def _nested(system: Json) -> Json:
     return card
 
 
-def _tables(client: Client, one: OneImport, form: str, section: Json, arm: str | None) -> list[Json]:
-    survey = read(client, one, form, section, arm)
-    if survey["problem"] is not None:
-        raise FileFault(f"{one.name}: {survey['problem']['detail']}")
-    tables: list[Json] = survey["table"]
-    return tables
-
-
 def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] | None:
     """Every item's cluster, where all have one and the files agree."""
     clusters: dict[str, str] = {}
     for item_id in item_ids:
-        known = {arm.clusters[item_id] for arm in arms if item_id in arm.clusters}
+        known = {arm.clusters.get(item_id) for arm in arms if item_id in arm.values}
         (cluster,) = known if len(known) == 1 else (None,)
         if cluster is None:
             return None
@@ -185,21 +200,21 @@ def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] |
     return clusters
 
 
-def _answers(
-    ones: Sequence[OneImport], tables: Sequence[Json], n: int, clusters: Mapping[str, str] | None, binary: bool,
-    section: Json, values: Sequence[float],
-) -> Answers:  # fmt: skip
+def _answers(reading: Reading, arms: Sequence[_Arm], n: int, clusters: Mapping[str, str] | None) -> Answers:
+    section = reading.sections[reading.opened.key]
+    values = [value for arm in arms for cell in arm.values.values() for value in cell]
+    binary = bool(values) and set(values) <= {0.0, 1.0}
     endpoint_name = section.get("scorer") or section.get("metric") or section["format"]
-    if endpoint_name in TABLES:
+    if endpoint_name in TABLES or "column-0" in section.values():  # a system's column is no measure's name
         endpoint_name = "accuracy" if binary else "score"
     endpoint = re.sub(r"[^A-Za-z0-9_.\-]+", "_", str(endpoint_name)).strip("_")[:64] or "score"
     spread = max(values) - min(values) if values else 1.0
     return Answers(
-        title=f"{tables[1]['arm']} against {tables[0]['arm']}",
-        dataset=f"the items of {ones[0].paths[0].name}",
+        title=f"{arms[1].name} against {arms[0].name}",
+        dataset=f"the items of {reading.opened.first.one.paths[0].name}",
         n=n,
-        baseline=tables[0]["arm"],
-        candidate=tables[1]["arm"],
+        baseline=arms[0].name,
+        candidate=arms[1].name,
         endpoint=endpoint,
         binary=binary,
         claim="superiority",
@@ -207,24 +222,32 @@ def _answers(
         clusters=None if clusters is None else str(section["cluster"]).rpartition(".")[2],
         n_clusters=None if clusters is None else len(set(clusters.values())),
         independence="write why no two items are alike" if clusters is None else None,
+        better="lower" if reading.lower else "higher",
     )
 
 
-def _plan(given: Answers, section: Json, replicates: int, *, whole: bool) -> Json:
+def _plan(given: Answers, replicates: int, *, whole: bool) -> Json:
     plan = plan_of(given)
     if replicates > 1:
         plan["endpoints"][0] |= {"replicates": replicates, "collapse": "mean"}
         if given.binary and given.clusters is None:  # the mean of several is no 0 or 1
             plan["tests"] = [{"id": "t", "test": "t-test", "version": 1, "parameters": {"method": "paired"}}]
-            plan["hypotheses"][0]["rule"] = "delta > 0 and t.p_value < 0.05"
+            way = "<" if given.better == "lower" else ">"
+            plan["hypotheses"][0]["rule"] = f"delta {way} 0 and t.p_value < 0.05"
     plan["missing"] = "fail" if whole else "exclude_pair"
-    return plan | {"import": section}
+    return plan
 
 
-def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Iterator[str]:
+def _remarks(item_ids: Sequence[str], both: Sequence[str], reading: Reading, section: Json) -> Iterator[str]:
     yield "the smallest difference of interest (sesoi, and the statement) is a guess: write yours"
     if len(both) < len(item_ids):
         yield f"{len(item_ids) - len(both)} items are in one file only; the plan has all {len(item_ids)}"
+    if not section:
+        yield (
+            "a table with a column for each system is not imported, so the plan has no import section: post "
+            "results, or write a table with a row for each arm of an item"
+        )
+        return
     decided = [
         name
         for name in section
@@ -234,6 +257,9 @@ def _remarks(item_ids: Sequence[str], both: Sequence[str], section: Json) -> Ite
         yield f"look at what the import section decides for you: {', '.join(decided)}"
     if "arm" not in section:
         yield "the files do not say which arm they are: name it with --arm when you import"
+    others = reading.opened.forms[1:]
+    if others:
+        yield f"the import section reads {section['format']}: files of {', '.join(others)} are not imported by it"
 
 
 def _items(

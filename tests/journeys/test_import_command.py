@@ -136,17 +136,86 @@ def test_two_tables_of_right_and_wrong_are_a_plan_on_accuracy(forelock: Run, tmp
     assert plan["populations"][0]["n"] == 12
 
 
-@pytest.mark.parametrize("header", ["item_id,value", "question,old,new"])
+@pytest.mark.parametrize(
+    ("header", "brings"),
+    [
+        ("item_id,value", "takes two arms, and holds one: own.csv; name two files, the baseline's first"),
+        ("question,old,new", "add --arms old,new"),
+    ],
+)
 def test_one_table_that_names_no_arm_is_told_what_to_bring(
-    forelock: Run, tmp_path, monkeypatch, capsys, header: str
+    forelock: Run, tmp_path, monkeypatch, capsys, header: str, brings: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     row = "q1,1" if header.count(",") == 1 else "q1,1,0"
     Path("own.csv").write_text(f"{header}\n{row}\n")
     assert forelock("plan", "from", "own.csv") == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "name two files, the baseline's first, each with the columns item_id and value" in told
+    assert brings in " ".join(capsys.readouterr().err.split())
     assert not Path("plan.json").exists()
+
+
+def wide(header: str = "question,old,new") -> str:
+    return f"{header}\n" + "".join(f"q{at},{int(at % 3 > 0)},{int(at % 4 > 0)}\n" for at in range(24))
+
+
+def test_a_table_with_a_column_for_each_system_is_a_plan_with_items_and_a_pilot(
+    forelock: Run, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.csv").write_text(wide())
+    assert forelock("plan", "from", "own.csv", "--arms", "old,new") == 0
+    assert "the plan has no import section" in " ".join(capsys.readouterr().err.split())
+    plan = json.loads(Path("plan.json").read_text("utf-8"))
+    assert "import" not in plan
+    (hypothesis,) = plan["hypotheses"]
+    assert (hypothesis["baseline"], hypothesis["candidate"]) == ("old", "new")
+    assert (plan["populations"][0]["n"], plan["endpoints"][0]["id"]) == (24, "accuracy")
+    assert [line.split(",")[0] for line in Path("plan.items.csv").read_text().splitlines()[:2]] == [
+        "item_id",
+        "q0",
+    ]
+    assert Path("plan.pilot.csv").read_text().splitlines()[:2] == ["baseline,candidate", "0.0,0.0"]
+    assert forelock("plan", "create", "plan.json", "--items", "items=plan.items.csv") == 0
+
+
+def test_a_plan_is_drafted_of_files_that_are_read_as_the_gate_reads_them(
+    forelock: Run, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"q{at},{arm},{at % every}\n" for arm, every in (("甲", 2), ("乙", 3)) for at in range(12))
+    Path("own.csv").write_text(f"题目,模型,得分\n{rows}", "utf-16")
+    assert forelock("plan", "from", "own.csv", "--out", "chinese.json") == 0
+    section = json.loads(Path("chinese.json").read_text("utf-8"))["import"]
+    assert section == {
+        "format": "csv", "item_id": "题目", "arm": "模型", "metric": "得分",
+        "arms": {"甲": "baseline", "乙": "candidate"},
+    }  # fmt: skip
+    assert forelock("import", "--check", "chinese.json", "own.csv") == 0
+    old, _ = tables(tmp_path)
+    Path("new.jsonl").write_text("".join(f'{{"item_id": "q{at}", "value": 1}}\n' for at in range(12)))
+    capsys.readouterr()
+    assert forelock("plan", "from", old, "new.jsonl", "--out", "mixed.json") == 0
+    assert "files of ndjson are not imported by it" in " ".join(capsys.readouterr().err.split())
+
+
+def test_words_and_measures_are_said_as_to_the_questions_and_no_guess_is_drafted(
+    forelock: Run, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, every in (("old", 3), ("new", 2)):
+        rows = "".join(f"q{at},{('bad', 'good')[at % every == 0]},{at}\n" for at in range(12))
+        Path(f"{name}.csv").write_text(f"item_id,verdict,seconds\n{rows}")
+    assert forelock("plan", "from", "old.csv", "new.csv", "--metric", "verdict") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert """add --set 'values={"good": 1, "bad": 0}' (if good is right)""" in told
+    said = "--metric", "verdict", "--set", 'values={"bad": 0, "good": 1}'
+    assert forelock("plan", "from", "old.csv", "new.csv", *said) == 0
+    assert json.loads(Path("plan.json").read_text("utf-8"))["import"]["values"] == {"bad": 0, "good": 1}
+    less = "--metric", "seconds", "--lower", "--out", "less.json"
+    assert forelock("plan", "from", "old.csv", "new.csv", *less) == 0
+    plan = json.loads(Path("less.json").read_text("utf-8"))
+    assert plan["endpoints"][0]["better"] == "lower"
+    assert plan["hypotheses"][0]["rule"].startswith("delta < 0")
 
 
 @pytest.mark.parametrize("answered", [False, True])

@@ -15,14 +15,15 @@ from forelock.client import Client
 from forelock.commands import acknowledging
 from forelock.commands.common import bare, command, group
 from forelock.drafting import draft
-from forelock.formats import FORMATS
-from forelock.import_files import imports_of
 from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
 from forelock.printing import show, show_ended, tell
 from forelock.problem import FileFault, ForelockError
+from forelock.questions.options import add_options
+from forelock.questions.tables.choices import Choices
 
+MOST_SIDES = 2
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
 
 
@@ -121,7 +122,8 @@ def _from(steps: Any) -> None:
         "Draft a whole plan from two result files of earlier runs, the baseline's first.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file or folder of each run")
-    parser.add_argument("--format", choices=FORMATS, help="what wrote the files, where it cannot be told")
+    parser.add_argument("--arms", metavar="BASE,CAND", help="which systems, where a file holds several")
+    add_options(parser, "cluster", "metric", "lower", "set", "format")
     parser.add_argument(
         "--out",
         default="plan.json",
@@ -131,10 +133,9 @@ def _from(steps: Any) -> None:
 
 
 def _draft_from(options: argparse.Namespace, client: Client) -> int:
-    imported = [imports_of([path], options.format) for path in options.files]
-    if len({form for form, _ in imported}) != 1 or sum(len(ones) for _, ones in imported) > 2:
-        raise FileFault("name two runs that the same tool wrote, the baseline's first")
-    made = draft(client, imported[0][0], [one for _, ones in imported for one in ones])
+    if len(options.files) > MOST_SIDES:
+        raise FileFault("name two runs, the baseline's first, or one file that holds both")
+    made = draft(client, options.files, Choices.of(options))
     out = Path(options.out)
     base = out.with_suffix("") if out.suffix == ".json" else out
     items, pilot = base.with_name(f"{base.name}.items.csv"), base.with_name(f"{base.name}.pilot.csv")
