@@ -128,6 +128,10 @@ def test_every_task_by_itself_decides_a_claim_about_every_task():
     assert held.outcome == "supported"
     ship = headline(resolve(plan).require(held.id), held).ship
     assert text_of(ship, "en").endswith("or more is ruled out on every single task.")
+    # the interval is of the tasks, and does not stand behind the mean as if it were the mean's
+    line = text_of(headline(resolve(plan).require(held.id), held).line, "en")
+    low, high = (f"{100 * held.analyses['suite']['analysis']['every'][end]:+.2f}" for end in ("low", "high"))
+    assert f" pp; every single task {low} to {high} pp (95% CI), rule met" in line
 
 
 def test_what_is_missing_changes_no_weight_and_a_task_without_items_no_suite():

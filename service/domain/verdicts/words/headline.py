@@ -78,6 +78,10 @@ def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     return Headline(words.line(), words.open(), words.ship(), words.decided(), words.figure())
 
 
+EVERY = "every"
+"""The field of a suite's test between whose ends all tasks lie."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Words:
     setting: Setting
@@ -233,7 +237,16 @@ class _Words:
         low, high = self._ends()
         if low is None and high is None:
             return ""
+        if self._of_every_task and low is not None and high is not None:
+            # Between the outermost ends of the tasks' own intervals: it is no interval of the mean before it.
+            level = coverage(self._shown()[1])
+            return message("headlines.every_task", level=level, span=self._span(low, high))
         return self._in_parentheses(low, high, self._shown()[1])
+
+    @property
+    def _of_every_task(self) -> bool:
+        """Whether the interval is that between which every single task of a suite lies."""
+        return self.read is not None and self.read.of.rpartition(".")[2] == EVERY
 
     def _in_parentheses(self, low: float | None, high: float | None, level: float | None) -> Message:
         """An interval behind what it is of: at least one end is there."""
