@@ -26,12 +26,11 @@ SENTENCES: dict[str, Any] = {
     "version": 1,
     "locked_at": "2027-01-04T09:00:00Z",
     "since_lock": {
-        "en": "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
-        "service before the verdict; no results were struck; the last planned result came in 3 days after the lock. "
-        "Not shown: that the runs were made after the lock.",
-        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废；"
-        "最后一项计划内结果在锁定后 3 天到达。"
-        "未表明：运行本身是在锁定之后进行的。",
+        "en": "The last planned result came in 3 days after the lock, which does not show that the runs were made "
+        "after it. Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
+        "service before the verdict; no results were struck.",
+        "zh": "最后一项计划内结果在锁定后 3 天到达，这不表明运行本身是在锁定之后进行的。"
+        "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
     },
     "hypotheses": [
         {

@@ -42,11 +42,11 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
             truth, low = known.values["truth"], _chance(known.values["low"])
             high = _chance(known.values.get("high", low))
             many = "" if high == low else "_range"
-            yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high)
+            half = message("notes.known_half_at_most") if key.endswith("_half") else ""
+            yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high, half=half)
         elif known is not None and key == "one_arm_low_power":
-            yield message(
-                "notes.known_low_power", truth=known.values["truth"], low=_chance(known.values["power"])
-            )
+            low = _chance(known.values["power"])
+            yield message("notes.known_low_power", truth=known.values["truth"], low=low, half="")
         elif known is not None and key == "uneven_clusters":
             yield message("notes.known_uneven_clusters", n=known.values["n"])
         elif finding.asks and finding.code not in codes:

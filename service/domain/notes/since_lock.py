@@ -35,11 +35,11 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
         opened in the service before the verdict; no results were struck. Not shown: that the runs were made after
         the lock."
     """
-    parts = [*_parts(counts, struck)]
-    if last is not None and not counts.get("close"):
-        parts.append(message("notes.since_last_result", delay=_delay(last)))
-    what = message("notes.since_lock", what=listed(parts, "lists.semicolon"))
-    return listed([what, message("notes.not_when_run")], "lists.sentences")
+    what = message("notes.since_lock", what=listed([*_parts(counts, struck)], "lists.semicolon"))
+    if last is None or counts.get("close"):
+        return listed([what, message("notes.not_when_run")], "lists.sentences")
+    # First, and not behind what did not happen: results that were there seconds after a lock were there before it.
+    return listed([message("notes.since_last_result", delay=_delay(last)), what], "lists.sentences")
 
 
 def _delay(time: timedelta) -> Message:

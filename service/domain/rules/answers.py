@@ -180,11 +180,16 @@ class Answer:
         range_ = _ranges(analysis.members.get("within")).get(dotted)
         return range_[1] if at_end and range_ is not None and self._why_no_smaller() is not None else None
 
-    def _why_no_smaller(self) -> str | None:
-        """Why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""
+    @property
+    def warning_codes(self) -> frozenset[str]:
+        """Codes of what the test warned of."""
         warnings = self.stored.get("warnings")
         rows = [row for row in warnings if isinstance(row, Mapping)] if isinstance(warnings, list) else []
-        codes = {row.get("code") for row in rows}
+        return frozenset(str(row.get("code")) for row in rows)
+
+    def _why_no_smaller(self) -> str | None:
+        """Why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""
+        codes = self.warning_codes
         return BEYOND if "BEYOND_RESAMPLES" in codes else SO_FEW if "FEW_SIGNS" in codes else None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.domain.plans.plan import Plan
+from service.domain.rules.answers import Answer
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import Ends
@@ -78,6 +79,10 @@ def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     return Headline(words.line(), words.open(), words.ship(), words.decided(), words.figure())
 
 
+NEAR = 0.1
+"""An end so near to the margin, as a part of it, is said to be near: a test of another kind might not rule it out."""
+SHORT = frozenset({"CAUTION", "FEW_CLUSTERS"})
+"""Warnings of tests whose interval tends to be too short."""
 EVERY = "every"
 """The field of a suite's test between whose ends all tasks lie."""
 
@@ -322,6 +327,7 @@ class _Words:
             about=self._about(),
             behind=behind,
             worst=self._worst(),
+            down=self._down(),
             beside=fallback_case(self.facts),
         )
 
@@ -340,10 +346,27 @@ class _Words:
             or self.facts.good * worst <= -size
         ):
             return ""
-        level = self._shown()[1]
-        if self.facts.good > 0:
-            return self._in_parentheses(low, None, level)
-        return self._in_parentheses(None, high, level)
+        near = size - abs(worst) < NEAR * size and self.facts.good * worst < 0
+        return message(
+            "headlines.worst_near" if near else "headlines.worst",
+            level=coverage(self._shown()[1]),
+            amount=amount(worst, self.facts),
+            short=message("headlines.too_short") if self._short_intervals() else "",
+        )
+
+    def _down(self) -> Value:
+        """How much worse the candidate may be where nobody asked; empty where the interval of the line does not say."""
+        low, high = self._ends()
+        worst = low if self.facts.good > 0 else high
+        if worst is None or self.facts.good * worst >= 0 or self.facts.about != "mean" or self._effect_read():
+            return ""
+        size = difference(abs(worst), *self.facts.apart, binary=self.facts.binary, signed=False)
+        return message("headlines.may_be_worse", amount=size, level=coverage(self._shown()[1]))
+
+    def _short_intervals(self) -> bool:
+        """Whether a test of the verdict warns of clusters so few or uneven that its interval tends to be too short."""
+        answers = (Answer.of(self.verdict.analyses, name) for name in self.verdict.analyses)
+        return any(SHORT & answer.warning_codes for answer in answers)
 
     def decided(self) -> Value:
         """What made an equivalence beside a rule that does not hold."""

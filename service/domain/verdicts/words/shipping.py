@@ -22,6 +22,7 @@ def shipping(
     about: Value,
     behind: Value | None,
     worst: Value,
+    down: Value,
     beside: str | None,
 ) -> Value:
     """What a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
@@ -31,6 +32,7 @@ def shipping(
         about: what the claim is about, where that is not the means.
         behind: the interval, where all of it lies on the worse side.
         worst: how much worse the candidate may be by the interval of the line, in parentheses; empty where unknown.
+        down: how much worse it may be by that interval where nobody asked; empty where that is unknown.
         beside: what there is to say of an equivalence test beside a false rule (`fallback_case`).
 
     Example:
@@ -48,6 +50,7 @@ def shipping(
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
         "worst": worst,
+        "down": down,
         "hypothesis": verdict.id,
     }
     asks = verdict.claim in ASKS

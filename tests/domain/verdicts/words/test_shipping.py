@@ -41,15 +41,15 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             {},
             (500, 200, 30, 20),
-            "This record does not say: no hypothesis claims that C2 is no worse than C1 in accuracy, and H1 names no "
-            "equivalence test, which could tell.",
+            "Not known: no hypothesis claims that C2 is no worse than C1 in accuracy, and H1 names no equivalence "
+            "test, which could tell. By its interval it may be 0.80 pp worse (95% CI).",
         ),
         ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
         (
             EQUIVALENCE,
             (4000, 2000, 20, 20),
             "As far as accuracy goes: the equivalence test beside the rule rules out worse than C1 by 2.00 pp or more "
-            "(90% CI from -0.27 pp on).",
+            "(90% CI: -0.27 pp at worst).",
         ),
         (
             EQUIVALENCE,
@@ -59,7 +59,7 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             NO_WORSE,
             (4000, 2000, 20, 20),
-            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI from -0.32 pp on).",
+            "As far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI: -0.32 pp at worst).",
         ),
         (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
         (BY_RULE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
@@ -77,7 +77,7 @@ def test_a_claim_about_other_items_does_not_answer_for_these() -> None:
     elsewhere = {**ALSO_NO_WORSE, "hypotheses.1": {**ALSO_NO_WORSE["hypotheses.1"], "candidate": "C3"}}
     verdict = verdict_of({"populations.0.n": 500}, outcomes(*binary(500, 200, 30, 20))).hypotheses[0]
     setting = resolve(plan({"populations.0.n": 500, **elsewhere})).require(verdict.id)
-    assert "This record does not say" in text_of(headline(setting, verdict).ship, "en")
+    assert "Not known: no hypothesis claims" in text_of(headline(setting, verdict).ship, "en")
 
 
 def test_in_chinese_what_it_is_about_stands_before_what_is_said_of_it() -> None:
