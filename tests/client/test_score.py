@@ -180,3 +180,13 @@ def test_systems_that_score_the_same_are_not_told_as_the_highest_and_the_lowest(
     )
     status, output, _ = shell("score", "alike.csv")
     assert (status, output.splitlines()[0]) == (0, "2 systems have the same score, 100.00%")
+
+
+def test_a_ranking_is_advised_where_there_is_one(shell):
+    """Of a single item `rank` refuses, and what is advised has to run."""
+    for items, advised in ((1, False), (2, True)):
+        rows = [f"q{at},{arm},1\n" for arm in "ab" for at in range(items)]
+        Path("few.csv").write_text("item_id,arm,value\n" + "".join(rows))
+        _, output, _ = shell("score", "few.csv")
+        assert ("`forelock rank`" in output) == advised
+        assert (shell("rank", "few.csv")[0] not in (1, 2)) == advised

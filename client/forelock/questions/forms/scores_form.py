@@ -43,9 +43,16 @@ def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
         parts=[("system", line) for line in _lines(answers, scored, say)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),
         cautions=[*_cautions(scored, say)],
-        next=say("next_rank" if len(scored) > 1 else "next_unscored"),
+        next=say(_next(scored)),
         status=say("exploratory"),
     )
+
+
+def _next(scored: Sequence[tuple[str, Json]]) -> str:
+    if len(scored) == 1:
+        return "next_unscored"
+    # Of single items no ranking is made.
+    return "next_rank" if all(answer["n"] > 1 for _, answer in scored) else "next_arm"
 
 
 def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: int, say: Say) -> str:
