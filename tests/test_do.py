@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -39,7 +38,7 @@ class Checkout:
         self.root, self.bin = root, root / "bin"
         for name in ("do", "uv.lock", "pyproject.toml", "client/pyproject.toml"):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
+            subprocess.run(["cp", "-p", str(ROOT / name), str(root / name)], check=True)
         self.program("bin/uv", UV)
         self.program(".venv/bin/python", PYTHON)
         for tool in ("buildah", "debootstrap", "pdflatex", "xelatex"):  # else ./do installs them, as root
@@ -51,8 +50,10 @@ class Checkout:
     def program(self, name: str, text: str) -> None:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        path.chmod(0o755)
+        # Written by another process: what this one has open for writing, a process that some thread forks meanwhile
+        # has too until it runs its program, and so long the system refuses to run the file ("text file busy").
+        script = 'cat >"$1" && chmod 755 "$1"'
+        subprocess.run(["sh", "-c", script, "sh", str(path)], input=text, text=True, check=True)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         kept = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.root), **environment}
