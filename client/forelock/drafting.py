@@ -159,7 +159,7 @@ def _in_common(side: Sequence[Piece]) -> Json:
 
 
 def _contents(system: System) -> Json:
-    return {"item_ids": system.item_ids, "contents": [system.contents.get(each) for each in system.item_ids]}
+    return {"item_ids": system.item_ids, "contents": list(map(system.contents.get, system.item_ids))}
 
 
 def _cards(systems: Sequence[Json], arms: Sequence[str]) -> list[Json]:

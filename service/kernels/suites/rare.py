@@ -204,7 +204,7 @@ class ShareBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class NewTaskBounds:
+class NewTaskBounds(Furthest):
     """Of the mean of tasks of which these are a sample: each end the further of t over the tasks and of these tasks'.
 
     What cannot be told of these tasks cannot be told of others like them: of few tasks that tie or nearly do the spread
@@ -212,14 +212,17 @@ class NewTaskBounds:
     """
 
     tasks: SuiteBounds
-    """t over the values of the tasks."""
-    these: SuiteBounds | ShareBounds | None
-    """None where nothing bounds the mean of these tasks."""
+    """t over the values of the tasks, whose error is told."""
+
+    @classmethod
+    def of(cls, tasks: SuiteBounds, these: SuiteBounds | ShareBounds | None) -> NewTaskBounds:
+        """`these`: None where nothing bounds the mean of these tasks."""
+        return cls((tasks,) if these is None else (tasks, these), tasks)
 
     @property
     def method(self) -> Literal["t", "furthest"]:
         """What an interval by these bounds is called."""
-        return "t" if self.these is None else "furthest"
+        return "t" if len(self.kinds) == 1 else "furthest"
 
     @property
     def se(self) -> float:
@@ -235,22 +238,6 @@ class NewTaskBounds:
     def unit(self) -> float:
         """In which the error is."""
         return self.tasks.unit
-
-    def ends(self, tail: float) -> tuple[float, float]:
-        """Lower and upper bound, each at level `tail`, a probability below .5."""
-        return self._furthest.ends(tail)
-
-    def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
-        return self._furthest.p_above(mean)
-
-    def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
-        return self._furthest.p_below(mean)
-
-    @property
-    def _furthest(self) -> Furthest:
-        return Furthest([self.tasks] if self.these is None else [self.tasks, self.these])
 
 
 Bounds: TypeAlias = SuiteBounds | ShareBounds | NewTaskBounds

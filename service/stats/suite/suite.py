@@ -127,7 +127,7 @@ class Working:
         tasks = SuiteBounds(
             weighed.mean / unit, self.sample.se, self.sample.df, least=least, greatest=greatest, unit=unit
         )
-        return NewTaskBounds(tasks, weighed.bounds)
+        return NewTaskBounds.of(tasks, weighed.bounds)
 
     @cached_property
     def joint(self) -> Joint:

@@ -157,17 +157,7 @@ def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str]
     say = Say(language_of(request))
     heading = say("pages.nothing_is_here")
     detail = say("pages.this_address_is_none_to" if status == 405 else "pages.no_page_has_this_address")
-    response = html(
-        request,
-        "message.html",
-        status,
-        heading=heading,
-        detail=detail,
-        faults=(),
-        problem="",
-        reference="",
-        own=True,
-    )
+    response = _message(request, status, heading=heading, detail=detail)
     response.headers.update(headers or {})
     return response
 
@@ -175,15 +165,26 @@ def nothing_here(request: Request, status: int = 404, headers: Mapping[str, str]
 def something_failed(request: Request) -> Response:
     """The page of a bug: nothing about its cause, and the reference under which the log has it."""
     say = Say(language_of(request))
+    return _message(
+        request,
+        OURS,
+        heading=say("pages.something_failed"),
+        detail=say("pages.nothing_of_it_is_shown"),
+        reference=request.state.request_id,
+    )
+
+
+def _message(request: Request, status: int, *, heading: str, detail: str, reference: str = "") -> Response:
+    """A page of a heading and a sentence of our own, in the visitor's language."""
     return html(
         request,
         "message.html",
-        500,
-        heading=say("pages.something_failed"),
-        detail=say("pages.nothing_of_it_is_shown"),
+        status,
+        heading=heading,
+        detail=detail,
         faults=(),
         problem="",
-        reference=request.state.request_id,
+        reference=reference,
         own=True,
     )
 

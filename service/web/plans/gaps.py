@@ -90,7 +90,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     lead = power.lead
     if lead is None or lead.reference.power is None:
         return
-    share = _said(lead.reference.power, say)
+    share = _describe_share(lead.reference.power, say)
     one_arm = lead.reference.mean is not None
     if one_arm:
         yield say(
@@ -126,7 +126,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
             yield say(
                 "pages.with_a_true_mean_of" if one_arm else "pages.with_a_true_difference_of",
                 truth=difference(point),
-                share=_said(point.power, say),
+                share=_describe_share(point.power, say),
             )
 
 
@@ -142,7 +142,7 @@ def _share(power: float) -> str:
     return "<1" if 0 < power < 0.005 else ">99" if 0.995 <= power < 1 else f"{100 * power:.0f}"
 
 
-def _said(power: float, say: Say) -> str:
+def _describe_share(power: float, say: Say) -> str:
     """Of how many in a hundred studies, in words."""
     share = _share(power)
     codes = {"<1": "pages.share_fewer", ">99": "pages.share_more"}

@@ -47,7 +47,7 @@ def listed(
         (
             event,
             time_view("", event.created_at),
-            [(name, _told(fact)) for name, fact in (event.facts or {}).items()],
+            [(name, _format_fact(fact)) for name, fact in (event.facts or {}).items()],
         )
         for event in events
     ]
@@ -61,7 +61,7 @@ def listed(
     )
 
 
-def _told(fact: Any) -> str:
+def _format_fact(fact: Any) -> str:
     """A fact as it stands behind its name: text as it is, a list by its parts, what is deeper as JSON."""
     if isinstance(fact, list) and all(isinstance(part, str) for part in fact):
         return ", ".join(fact)

@@ -39,6 +39,13 @@ from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.shipping import shipping
 from service.words import Listed, Message, Value, listed, message
 
+NEAR = 0.1
+"""An end so near to the margin, as a part of it, is said to be near: a test of another kind might not rule it out."""
+SHORT = frozenset({"CAUTION", "FEW_CLUSTERS"})
+"""Warnings of tests whose interval tends to be too short."""
+EVERY = "every"
+"""The field of a suite's test between whose ends all tasks lie."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -77,14 +84,6 @@ def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
     return Headline(words.line(), words.open(), words.ship(), words.decided(), words.figure())
-
-
-NEAR = 0.1
-"""An end so near to the margin, as a part of it, is said to be near: a test of another kind might not rule it out."""
-SHORT = frozenset({"CAUTION", "FEW_CLUSTERS"})
-"""Warnings of tests whose interval tends to be too short."""
-EVERY = "every"
-"""The field of a suite's test between whose ends all tasks lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +267,11 @@ class _Words:
         low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
         return low, high
 
+    def _worse_end(self) -> float | None:
+        """That of them on the side where the candidate is worse."""
+        low, high = self._ends()
+        return low if self.facts.good > 0 else high
+
     def _shown(self) -> tuple[Ends, float | None]:
         """The interval of the line, with its level: the one that decided the outcome.
 
@@ -333,8 +337,7 @@ class _Words:
 
     def _worst(self) -> Value:
         """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
-        (low, high), size = self._ends(), self._margin_size()
-        worst = low if self.facts.good > 0 else high
+        worst, size = self._worse_end(), self._margin_size()
         # Of a claim about every task, run or item the line says by itself what its interval is of.
         if self.facts.about != "mean":
             return ""
@@ -356,9 +359,10 @@ class _Words:
 
     def _down(self) -> Value:
         """How much worse the candidate may be where nobody asked; empty where the interval of the line does not say."""
-        low, high = self._ends()
-        worst = low if self.facts.good > 0 else high
-        if worst is None or self.facts.good * worst >= 0 or self.facts.about != "mean" or self._effect_read():
+        worst = self._worse_end()
+        if worst is None or self.facts.good * worst >= 0 or self.facts.about != "mean":
+            return ""
+        if self._effect_read() is not None:
             return ""
         size = difference(abs(worst), *self.facts.apart, binary=self.facts.binary, signed=False)
         return message("headlines.may_be_worse", amount=size, level=coverage(self._shown()[1]))
@@ -448,7 +452,7 @@ class _Words:
     def _open_size(self) -> Value:
         """A gain of the SESOI where the interval leaves it open, else how large the gain is."""
         low, high = self._ends()
-        near = low if self.facts.good > 0 else high
+        near = self._worse_end()
         sesoi = None if self.read is None else self.read.sesoi
         if near is None:
             return ""

@@ -59,8 +59,8 @@ def draws_below(threshold: float) -> int:
     >>> draws_below(0.05)
     1300
     """
-    # Wilson's interval of p0 ends at P where (P - p0)^2 = SURE^2 P (1 - P) / draws.
-    return 100 * math.ceil(SURE * SURE * threshold * (1 - threshold) / (threshold / 2) ** 2 / 100 - 1e-9)
+    # Wilson's interval of p0 ends at P where (P - p0)^2 = SURE^2 P (1 - P) / draws, and p0 is P / 2.
+    return 100 * math.ceil(4 * _draws_at(threshold) / 100 - 1e-9)
 
 
 def draws_beyond(tail: float) -> int:
@@ -69,7 +69,12 @@ def draws_beyond(tail: float) -> int:
     >>> draws_beyond(0.025)
     700
     """
-    return 100 * (math.floor(SURE * SURE * (1 - tail) / tail / 100 + 1e-9) + 1)
+    return 100 * (math.floor(_draws_at(tail) / 100 + 1e-9) + 1)
+
+
+def _draws_at(share: float) -> float:
+    """So many draws that a share lies `SURE` of its own Monte-Carlo standard errors from 0."""
+    return SURE * SURE * (1 - share) / share
 
 
 def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
