@@ -12,7 +12,7 @@ from service.api.http.answers.reporting import REPORTS, ReportForm
 from service.domain.outgoing import Event
 from service.domain.plans.importing.imports import FORMATS
 from service.ingest import harnesses
-from service.ingest.harnesses.registry import HARNESSES
+from service.ingest.harnesses.registry import MODULES, every
 from service.reports.forms.standards import StandardName
 from service.web import html
 from tools.pages import registers
@@ -28,24 +28,24 @@ def test_what_is_made_from_the_declarations_is_up_to_date():
 def test_every_harness_is_in_the_register():
     folder = Path(harnesses.__file__).parent
     files = {path.stem for path in folder.rglob("*.py") if DECLARES.search(path.read_text("utf-8"))}
-    listed = {harness.open.__module__.rpartition(".")[2] for harness in HARNESSES}
+    listed = {harness.open.__module__.rpartition(".")[2] for harness in every()}
     assert files == listed, (
-        f"add {sorted(files ^ listed)} to `HARNESSES` in service/ingest/harnesses/registry.py"
+        f"add {sorted(files ^ listed)} to `MODULES` in service/ingest/harnesses/registry.py"
     )
 
 
 def test_every_format_has_a_mapping_and_a_reader():
-    read = [form for harness in HARNESSES for form in harness.formats]
+    read = [form for harness in every() for form in harness.formats]
     missing = sorted(set(FORMATS) ^ set(read))
-    assert read == list(FORMATS), (
+    assert read == list(FORMATS) == list(MODULES), (
         f"{missing or 'the order'}: a format has its mapping in `FORMATS` of "
         "service/domain/plans/importing/imports.py, and is one of the `formats` of a `HARNESS` in "
-        "service/ingest/harnesses, in the same order"
+        "service/ingest/harnesses and in `MODULES` of its register, in the same order"
     )
 
 
 def test_a_harness_decides_about_lines_that_its_mapping_has():
-    for harness in HARNESSES:
+    for harness in every():
         for event in harness.undecided:
             assert event in FORMATS[harness.formats[0]].model_fields, (
                 f"{harness.formats[0]}: no line '{event}'"
@@ -58,7 +58,7 @@ def test_every_line_about_an_event_has_its_words():
         "error", "limit", "edited", "invalidated", "no_response", "grader_failed", "rounded", "several", "source",
         "incomplete", "empty_patch", "infra_failure", "ambiguous_failure",
     }  # fmt: skip
-    for harness in HARNESSES:
+    for harness in every():
         mapping = FORMATS[harness.formats[0]]
         by_default = {event for event in about & set(mapping.model_fields) if event in mapping.DEFAULTS}
         needed = about & set(mapping.model_fields) - by_default
@@ -66,7 +66,7 @@ def test_every_line_about_an_event_has_its_words():
 
 
 def test_marks_tell_one_harness():
-    marks = [mark for harness in HARNESSES for mark in harness.marks]
+    marks = [mark for harness in every() for mark in harness.marks]
     assert len(marks) == len(set(marks))
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from service.domain.plans.importing.imports import FORMATS, ImportMapping, UnreadImport
+from service.domain.plans.importing.formats import mapping_of
 from service.domain.plans.importing.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import MODULES, open_files
 from service.ingest.mapping.fingerprints import reading_contents
 from service.ingest.mapping.rows import Collector
 from service.ingest.mapping.targets import targets
@@ -54,6 +54,8 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
 
 @cache
 def _any_mapping() -> TypeAdapter[Any]:
+    from service.domain.plans.importing.imports import ImportMapping
+
     return TypeAdapter(ImportMapping)
 
 
@@ -61,8 +63,8 @@ def mapping_from(section: Any) -> Readable:
     """An `import` section that is not in a plan yet."""
     form = section.get("format") if isinstance(section, dict) else None
     own = (
-        FORMATS.get(form) if isinstance(form, str) else None
-    )  # most are read by it alone: it is there already
+        mapping_of(form) if isinstance(form, str) and form in MODULES else None
+    )  # a union of all builds slowly
     try:
         mapping: Any = (
             _any_mapping().validate_json(json.dumps(section), strict=True)
@@ -73,7 +75,6 @@ def mapping_from(section: Any) -> Readable:
         first = invalid.errors(include_input=False, include_url=False)[0]
         path = ".".join(["import", *(str(part) for part in first["loc"][own is None :])])
         raise InvalidData.field(path, first["msg"], "see docs/imports.md") from None
-    if isinstance(mapping, UnreadImport):
-        raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(FORMATS)}")
-    readable: Readable = mapping
-    return readable
+    if not isinstance(mapping, Readable):  # what plans may hold that were locked before files were read
+        raise InvalidData.field("import.format", "is none that is read", f"one of {', '.join(MODULES)}")
+    return mapping

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from forelock.columns import NO_VALUE, TABLES, WORDS, fitting
-from service.domain.plans.importing.imports import FORMATS
+from service.domain.plans.importing.formats import mapping_of
 from service.domain.plans.importing.mapping import Readable
 from service.errors import ForelockError
 from service.ingest.documents.files import Files
@@ -100,7 +100,8 @@ class _Look:
     """What samples have in common, gathered with bounded memory."""
 
     def __init__(self, form: str) -> None:
-        self._form, self._mapping, self._harness = form, FORMATS[form], harness_of(form)
+        self._form, self._harness = form, harness_of(form)
+        self._mapping = mapping_of(form)
         self._is_table = form in TABLES
         self._n = 0
         self._events: Counter[str] = Counter()

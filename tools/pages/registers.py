@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service.domain.outgoing import EVENTS, WEBHOOK_FORMATS, Event
 from service.domain.plans.importing.imports import FORMATS
-from service.ingest.harnesses.registry import HARNESSES
+from service.ingest.harnesses.registry import every
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "client" / "forelock"
@@ -34,17 +34,15 @@ def made() -> Mapping[Path, str]:
 
 def _formats() -> str:
     """How the command knows a file's format: it has no server to ask before it sends one."""
-    surest = sorted(HARNESSES, key=lambda harness: harness.doubt)
+    surest = sorted(every(), key=lambda harness: harness.doubt)
     marks = {_bytes(mark): harness.formats[0] for harness in surest for mark in harness.marks}
-    patterns = [(pattern, harness.formats[0]) for harness in HARNESSES for pattern in harness.names]
+    patterns = [(pattern, harness.formats[0]) for harness in every() for pattern in harness.names]
     # A whole name is surer than a pattern.
     names = {_quoted(pattern): form for pattern, form in sorted(patterns, key=lambda pair: "*" in pair[0])}
-    headers = {_bytes(harness.header): harness.formats[0] for harness in HARNESSES if harness.header}
-    suffixes = {_quoted(suffix): form for harness in HARNESSES for suffix, form in harness.suffixes.items()}
-    together = [form for harness in HARNESSES if harness.together for form in harness.formats]
-    wanted = {
-        _quoted(harness.formats[0]): " ".join(harness.wanted) for harness in HARNESSES if harness.wanted
-    }
+    headers = {_bytes(harness.header): harness.formats[0] for harness in every() if harness.header}
+    suffixes = {_quoted(suffix): form for harness in every() for suffix, form in harness.suffixes.items()}
+    together = [form for harness in every() if harness.together for form in harness.formats]
+    wanted = {_quoted(harness.formats[0]): " ".join(harness.wanted) for harness in every() if harness.wanted}
     fields = {form: list(mapping.model_fields) for form, mapping in FORMATS.items()}
     shared = [name for name in next(iter(fields.values())) if all(name in each for each in fields.values())]
     own = {
@@ -117,7 +115,7 @@ def _bytes(text: str) -> str:
 def _harness_rows() -> Iterator[str]:
     yield "| Format | Reads | By itself | The plan has to say |"
     yield "|---|---|---|---|"
-    for harness in HARNESSES:
+    for harness in every():
         row, names = harness.row, ", ".join(f"`{name}`" for name in harness.formats)
         yield f"| {row.title}: {names} | {row.reads} | {row.by_itself} | {row.to_say} |"
 
@@ -125,11 +123,11 @@ def _harness_rows() -> Iterator[str]:
 def _content_rows() -> Iterator[str]:
     yield "| Format | Input | Target |"
     yield "|---|---|---|"
-    for harness in HARNESSES:
+    for harness in every():
         places = [", else ".join(f"`{name}`" for name in place.split("|")) for place in harness.content]
         if places:
             yield f"| {harness.row.title} | {places[0]} | {places[1] if len(places) > 1 else ''} |"
-    others = [harness.row.title for harness in HARNESSES if not harness.content]
+    others = [harness.row.title for harness in every() if not harness.content]
     yield f"| {', '.join(others)} | does not tell it | |"
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.domain.canonical import canonical
-from service.domain.plans.sections.arms import ArmCard
 from service.errors import InvalidData
 from service.ingest.harnesses.samples import Reader, Sample
+
+if TYPE_CHECKING:
+    from service.domain.plans.sections.arms import ArmCard
 
 _LINE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,300}")
 

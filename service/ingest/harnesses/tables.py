@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.domain.plans.importing.imports import TableImport
 from service.domain.plans.importing.mapping import Readable
+from service.domain.plans.importing.table_import import TableImport
 from service.errors import InvalidData
 from service.ingest.documents import json_slices, limits
 from service.ingest.documents.columns_object import columns_in

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from service.domain.plans.importing.imports import TableImport
 from service.domain.plans.importing.mapping import Readable
+from service.domain.plans.importing.table_import import TableImport
 from service.ingest.documents.numbers import DECIMAL, mended, numeric, percent
 from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Measured, Sample

@@ -5,12 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.domain.faults import SHOWN
-from service.domain.plans.importing.imports import HelmImport
 from service.domain.plans.importing.mapping import Readable
-from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
@@ -21,6 +19,9 @@ from service.ingest.mapping.imported_rows import Imported, Rows
 from service.ingest.mapping.open_lines import OpenLines
 from service.ingest.mapping.outcomes import STATUS, Outcomes
 from service.ingest.mapping.targets import Target
+
+if TYPE_CHECKING:
+    from service.domain.plans.sections.arms import ArmCard
 
 
 class Collector:
@@ -57,6 +58,7 @@ class Collector:
         """Samples without the measure, and without anything that would tell why."""
         self._n = 0
         self._prompts: set[Any] = set()
+        self._has_splits = "split" in type(mapping).model_fields
         self._clusters: set[str] = set()
         """Those that are known to be fine."""
         self._piece = False
@@ -112,7 +114,7 @@ class Collector:
         if reader.run is None and "promptIdx" in sample.fields:
             prompt = sample.fields["promptIdx"]
             self._prompts.add(prompt if isinstance(prompt, int) else str(prompt))
-        if arm is None or (isinstance(self._mapping, HelmImport) and not self._in_split(sample)):
+        if arm is None or (self._has_splits and not self._in_split(sample)):
             return
         self._compared.see_sample(reader, arm, sample)
         item_id = self._id(sample)

@@ -19,6 +19,7 @@ from service.domain.plans.importing.mapping import (
     NotResolved,
     Readable,
 )
+from service.domain.plans.importing.table_import import TableImport
 from service.domain.plans.strings import Line, Token
 from service.records import StrictRecord
 
@@ -190,24 +191,6 @@ class MlflowImport(Readable):
     grader_failed: NoScore | None = Field(None, description="What a failed scorer counts as; null: an error.")
     unscored: NoScore | None = UNSCORED
     partial: Literal["take"] | None = PARTIAL
-
-
-class TableImport(Readable):
-    """Rows of any origin: CSV, NDJSON or Parquet. Paths name columns, the arm's too."""
-
-    DEFAULTS: ClassVar[Mapping[str, str]] = {"item_id": "item_id", "metric": "value", "unscored": "missing"}
-    VALUES: ClassVar[Mapping[str, float]] = {}
-    INTEGER_IDS: ClassVar[bool] = False
-
-    format: Literal["csv", "ndjson", "parquet"] = Field(description="Names this format.")
-    metric: Line | None = Field(None, description="Column of the values; null: `value`.")
-    status: Line | None = Field(
-        None, description="Column that says `ok`, `error` or `missing`; null: there is none."
-    )
-    integer_ids: Literal["text"] | None = Field(
-        None, description="`text` reads ids that are numbers as their digits; null: they are refused."
-    )
-    unscored: NoScore | None = Field(None, description="What a row without value counts as; null: `missing`.")
 
 
 class UnreadImport(StrictRecord):
