@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
-from service.stats.shared.data.arms import Replicates, item_means
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
 from service.stats.shared.data.skewness import skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
 from service.stats.shared.declaring.fields import Clusters, ItemCount, Level
-from service.stats.shared.declaring.one_arm import Floats, OneArmSets
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
@@ -27,10 +25,12 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import thresholds
 from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
 from service.stats.shared.methods.one_mean import InClusters, OneMean, ShareMethod
-from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
 from service.stats.shared.methods.scored import ScoredClusters, named_interval, rare_clusters, scored_clusters
 from service.stats.shared.methods.thresholds import AgainstThreshold, Target
 from service.words import Value, message, speak
+
+if TYPE_CHECKING:
+    from service.stats.shared.declaring.one_arm import Floats, OneArmSets
 
 FEW_ITEMS = 300
 """Items below which normal approximations of a share are not to be relied on (Bowyer et al. 2025)."""
@@ -233,6 +233,8 @@ def _of_reference(value: float, good: shows.Side, _binary: bool) -> dict[str, An
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
+    from service.stats.shared.methods.one_mean_in_plans import OneMeanSets  # a score answers sooner without
+
     method = parameter("method")
     means = sets.once(("one-sample-mean", method), lambda: OneMeanSets.of_sets(sets, method))
     tail = shows.by_level(parameter)
@@ -336,6 +338,8 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         reasons["against"] = "no threshold was given"
     else:
         sign: Literal[1, -1] = 1 if request.better == "higher" else -1
+        from service.stats.shared.data.pairs import floored
+
         target = Target(mean, request.threshold, tail, sign, request.power)
         against = thresholds.against(target, "against", reasons)
         floors = {

@@ -15,8 +15,8 @@ from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.repeats.draws_of_k import worst_and_best
 from service.records import Record
-from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
+from service.stats.shared.data.replicates import MAX_REPLICATES, Replicates
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import (

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from service.kernels.numeric.clusters import cluster_sums, codes_of, design_effect, robust_errors
 from service.kernels.numeric.moments import binary_unit
 from service.kernels.repeats.variance_split import run_variance, split
-from service.stats.shared.data.arms import Replicates, item_means
 from service.stats.shared.data.clustering import NO_CLUSTERS
+from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Request, StatWarning
 from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount

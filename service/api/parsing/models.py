@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from service.api.parsing import faults, strict_json
-from service.api.parsing.field_fixes import model_of
+from service.api.parsing import strict_json
 from service.errors import ForelockError, TooLarge
 
 T = TypeVar("T")
@@ -32,6 +31,9 @@ def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
     try:
         value = adapter.validate_json(body, strict=True)
     except ValidationError as error:
+        from service.api.parsing import faults  # a command loads the words of faults where there is one
+        from service.api.parsing.field_fixes import model_of
+
         document = strict_json.parse(body)  # a fault of the text itself is named first
         if error.error_count() > MAX_FAULTS:  # each would become a dict
             raise faults.too_many(error.error_count()) from None

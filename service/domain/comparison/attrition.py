@@ -6,8 +6,6 @@ that are left is therefore put beside the worst case, in which every missing out
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.comparison.claims import Claims, claims_of
+from service.domain.comparison.left_out import MOST, most_of_a_task
 from service.domain.comparison.pairing import Everything, Pairs
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import scale_of
@@ -24,9 +23,6 @@ from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import Weighing, delta_of, weigh
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.words import Message, message, speak
-
-MOST = 0.05
-"""Share of the items above which a claim has to hold in its worst case too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +172,6 @@ class Attrition:
 
 def _share(rows: Any) -> float:
     return float(np.mean(rows)) if len(rows) else 0.0
-
-
-def most_of_a_task(tasks: Sequence[str], gone: Sequence[bool]) -> float:
-    """The greatest share of its items that a task of a suite has lost: a small task counts as much as a large one."""
-    items, lost = Counter(tasks), Counter(task for task, lacks in zip(tasks, gone, strict=True) if lacks)
-    return max((lost[task] / count for task, count in items.items()), default=0.0)
 
 
 def attrition_of(everything: Everything, request: ComparisonRequest, weighing: Weighing) -> Attrition | None:

@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.comparison.records import Unpaired
 from service.domain.comparison.request import ArmRows, ComparisonRequest
 from service.domain.faults import Faults
 from service.errors import InvalidData
 from service.stats.shared.data.score_range import ScoreRange
+
+if TYPE_CHECKING:
+    from service.domain.comparison.records import Unpaired
 
 Floats = NDArray[np.float64]
 SHOWN = 5
@@ -221,6 +224,10 @@ def _describe_unpaired(
     everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool
 ) -> Unpaired:
     """What became of the items that are not in both arms."""
+    from service.domain.comparison.records import (
+        Unpaired,
+    )  # a score, which groups items too, answers sooner without
+
     paired, known = set(everything.paired), set(everything.known)
     lone = [
         [value for value in arm.values if value in known and value not in other.values]

@@ -13,8 +13,7 @@ from service.stats.shared.data.score_range import RangeField
 from service.stats.shared.data.suites import Rescale, SuiteEstimand, Weights
 from service.stats.shared.declaring.columns import require_size
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Margin, Request
-from service.stats.shared.declaring.fields import DecidingLevel, PowerPlannedFor
-from service.stats.shared.methods.bounded import Unseen
+from service.stats.shared.declaring.fields import DecidingLevel, PowerPlannedFor, Unseen
 
 Missing = Literal["exclude_pair", "fail"]
 Prefers = Literal["higher", "lower"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from service.domain.comparison.records import Comparison, More
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.sentences import amount, level_text
 from service.words import Message, Value, listed, message, speak, spoken
+
+if TYPE_CHECKING:
+    from service.domain.comparison.records import Comparison, More
 
 NAMED = 3
 """Slices that the next step names."""

@@ -11,9 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.comparison.attrition import MOST, Extreme
+from service.domain.comparison.attrition import Extreme
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.headlines import headline, what_is_open
+from service.domain.comparison.left_out import MOST
 from service.domain.comparison.lower_better import scale_turned
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs

@@ -22,12 +22,11 @@ from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.data.pairs import tabulate
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import Interval, StatWarning
+from service.stats.shared.declaring.fields import Unseen
 from service.stats.shared.declaring.registry import Service
-from service.stats.shared.methods.bounded import Bounded, Unseen
+from service.stats.shared.methods.bounded import Bounded
 from service.words import speak
 
-MOST_SECONDS = 60.0
-"""Longest computation of one test, by its estimate."""
 _OF_CLUSTERS = ("FEW_CLUSTERS", "CAUTION", "UNEQUAL_CLUSTERS")
 """Warnings that say nothing where every item stands for itself."""
 TIE = 1e-9
@@ -265,7 +264,7 @@ def nothing(rule: Rule, unit: Unit, alpha: float, units: int, why: str) -> Evide
 def run_test(service: Service, body: dict[str, Any], method: str) -> tuple[registry.Answer[Any], TestRun]:
     """A registered test's answer, and its line in ours."""
     test = registry.serving(service)
-    answer = test.answer_within(test.request.model_validate(body), MOST_SECONDS)
+    answer = test.answer_within(test.request.model_validate(body))
     p = getattr(answer.analysis, "p_value", None)
     line = TestRun(
         test=answer.test,

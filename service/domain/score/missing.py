@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.comparison.attrition import MOST, most_of_a_task
+from service.domain.comparison.left_out import MOST, most_of_a_task
 from service.domain.comparison.pairing import SHOWN
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.score.items import Items

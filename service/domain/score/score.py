@@ -6,7 +6,6 @@ from typing import Any
 
 from service.domain.comparison.sentences import status
 from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
-from service.domain.comparison.weighing import MOST_SECONDS
 from service.domain.score.headlines import headline, what_is_open
 from service.domain.score.items import Items, group
 from service.domain.score.missing import kept_of, missing_of
@@ -117,4 +116,4 @@ def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:
     }
     if items.clusters is not None:
         body["clusters"] = list(items.clusters)
-    return test.answer_within(test.request.model_validate(body), MOST_SECONDS)
+    return test.answer_within(test.request.model_validate(body))

@@ -8,14 +8,16 @@ from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from forelock.file_names import names_of
 from service.errors import InvalidData
 from service.ingest.documents import limits
 from service.ingest.documents.archive import Archive
-from service.ingest.documents.json_values import Buffer
 from service.ingest.documents.limits import too_large, unreadable
+
+if TYPE_CHECKING:
+    from service.ingest.documents.json_values import Buffer
 
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*+")
 _PIECE = 1024 * 1024

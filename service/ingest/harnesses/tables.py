@@ -8,19 +8,20 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.importing.table_import import TableImport
 from service.errors import InvalidData
-from service.ingest.documents import json_slices, limits
-from service.ingest.documents.columns_object import columns_in
+from service.ingest.documents import limits
 from service.ingest.documents.files import Files
-from service.ingest.documents.json_values import Buffer, loads, refuse_twice
 from service.ingest.documents.limits import printable, unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.repeated import first_repeated
+
+if TYPE_CHECKING:
+    from service.ingest.documents.json_values import Buffer
 
 ROW = "(row)"
 """The place of a row's number, for tables whose rows have no id."""
@@ -109,6 +110,10 @@ class TableFile(Reader):
             raise unreadable("", "the file is not UTF-8: save it as UTF-8") from None
 
     def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        # CSV, which most tables are, is read without what reads JSON
+        from service.ingest.documents.columns_object import columns_in
+        from service.ingest.documents.json_values import loads, refuse_twice
+
         columns = columns_in(self._files.read(self._name))
         if columns is not None:
             names = list(columns)
@@ -127,6 +132,8 @@ class TableFile(Reader):
 
     def _objects(self) -> Iterator[tuple[str, bytes]]:
         """Every row's text: lines, or the elements of one array."""
+        from service.ingest.documents import json_slices
+
         document = self._files.read(self._name)
         if not json_slices.begins_array(document):
             yield from ((f"line {number}", line) for number, line in self._files.lines(self._name))

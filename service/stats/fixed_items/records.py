@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from service.errors import InvalidData
 from service.kernels.repeats.fixed_items import RunSets, cells_of
-from service.stats.shared.data.arms import Replicates
+from service.stats.shared.data.replicates import Replicates
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
 from service.stats.shared.declaring.columns import require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Request

@@ -11,7 +11,7 @@ from pydantic import Field
 from service.errors import InvalidData
 from service.kernels.repeats.repeated_runs import RepeatedRuns
 from service.records import Record
-from service.stats.shared.data.arms import MAX_REPLICATES, Replicates
+from service.stats.shared.data.replicates import MAX_REPLICATES, Replicates
 from service.stats.shared.declaring.columns import LARGEST
 from service.stats.shared.declaring.common import MAX_ITEMS, Finite, Request
 

@@ -17,16 +17,15 @@ from service.kernels.numeric.metrics import METRICS, ORDERS, PairedSums
 from service.kernels.numeric.moments import difference_noise, paired_differences, sum_noise
 from service.stats.shared.data.clustering import lopsided_clusters
 from service.stats.shared.data.pairs import FourCounts, PairedCounts, tabulate
+from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.data.skewness import skewed
-from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
-from service.stats.shared.declaring.common import MAX_ITEMS, Column, Finite, Labels, Request, StatWarning
+from service.stats.shared.declaring.columns import is_binary, require_equal_lengths
+from service.stats.shared.declaring.common import MAX_ITEMS, Column, Labels, Request, StatWarning
 from service.stats.shared.declaring.sentences import amount, difference_of
 from service.stats.shared.declaring.warnings import define
 from service.words import Value, message
 
 MetricName = Literal["mean", "accuracy", "precision", "recall", "f1", "bleu"]
-
-MAX_REPLICATES = 10_000
 
 METRIC_UNDEFINED = define(
     "METRIC_UNDEFINED",
@@ -38,10 +37,6 @@ Tally = Annotated[int, Field(ge=0, le=10**9)]
 Tallies = Annotated[list[Tally], Field(max_length=MAX_ITEMS, fail_fast=True)]
 Grams = Annotated[list[Tally], Field(min_length=ORDERS, max_length=ORDERS)]
 GramTable = Annotated[list[Grams], Field(max_length=MAX_ITEMS, fail_fast=True)]
-Replicates = Annotated[
-    list[Annotated[list[Finite], Field(min_length=1, max_length=MAX_REPLICATES)]],
-    Field(max_length=MAX_ITEMS, fail_fast=True),
-]
 
 
 class DecisionCounts(Request):
@@ -297,16 +292,3 @@ class ArmsRequest(FourCounts):
         require_equal_lengths({path: arm})
         values = item_means(arm, path)
         return np.stack([values, np.ones(len(values))], axis=1)
-
-
-def item_means(column: Column | Replicates, path: str) -> NDArray[np.float64]:
-    """One value per item (n,): replicates averaged within the item. Refuses values whose squares overflow."""
-    sizes = None
-    if isinstance(column[0], list):
-        sizes = np.array([len(runs) for runs in column if isinstance(runs, list)])
-        column = [value for runs in column if isinstance(runs, list) for value in runs]
-    values = np.array(column, dtype=np.float64)
-    require_size(values, path)
-    if sizes is None:
-        return values
-    return np.asarray(np.add.reduceat(values, np.cumsum(sizes) - sizes) / sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -31,3 +31,5 @@ DecidingLevel = Annotated[float, Field(ge=1e-6, le=0.5, allow_inf_nan=False)]
 """The level of an answer that decides without a plan."""
 PowerPlannedFor = Annotated[float, Field(ge=0.5, le=0.999, allow_inf_nan=False)]
 """The power for which an answer says how many more would tell."""
+Unseen = Literal["items", "clusters"]
+"""The units that have to be seen: a bound allows for one more, at the limit, of those that were not."""

@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 MOST_SECONDS = 1800.0
 """Longest computation a request may ask for, by its estimate."""
+MOST_SECONDS_BESIDE = 60.0
+"""Longest computation of a test that an answer asks beside others."""
 
 WARMING_SECONDS = 0.012
 """Examples that are estimated to compute for longer are not computed while the service starts."""
@@ -182,7 +184,7 @@ class StatTest(Generic[R, A]):
         self.require_affordable(request)
         return self._answer(lambda: self.compute(request), request)
 
-    def answer_within(self, request: R, most_seconds: float) -> Answer[A]:
+    def answer_within(self, request: R, most_seconds: float = MOST_SECONDS_BESIDE) -> Answer[A]:
         """The same beside other tests in one answer, which may wait for this one only so long.
 
         Raises:

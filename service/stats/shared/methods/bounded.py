@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,12 @@ from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.pairs import gaffke
 from service.kernels.randomization.flip_interval import MOST_CLUSTERS, flip_interval, flip_tail
 from service.kernels.randomization.many_flips import low_of_many, tail_of_many
-from service.stats.shared.data.pairs import PairedCounts
+from service.stats.shared.declaring.fields import Unseen
+
+if TYPE_CHECKING:
+    from service.stats.shared.data.pairs import PairedCounts
 
 Floats = NDArray[np.float64]
-Unseen = Literal["items", "clusters"]
 
 MOST_FLIPPED = 1000
 """Clusters up to which sign flips have a say."""

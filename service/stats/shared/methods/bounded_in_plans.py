@@ -20,9 +20,10 @@ from service.kernels.planning.sets_of_clusters import low_ends, means_of_sets, t
 from service.kernels.planning.simulated_pairs import robust
 from service.stats.shared.declaring.cell_lines import EndLines, Line, stepped, valued
 from service.stats.shared.declaring.cells import Cells, sides_pattern
+from service.stats.shared.declaring.fields import Unseen
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Units
-from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, Unseen, unseen_items
+from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, unseen_items
 
 ERROR = 0.08
 """Relative, of a chance by the saddle point."""

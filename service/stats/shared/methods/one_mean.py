@@ -47,7 +47,6 @@ from service.kernels.pairs.mean_bounds import (
 from service.stats.shared.data.clustering import UNEVEN
 from service.stats.shared.data.score_range import UNIT, ScoreRange
 from service.stats.shared.declaring.columns import is_binary
-from service.stats.shared.methods.bounded import items_for_one
 
 Floats = NDArray[np.float64]
 ShareMethod = Literal["clopper-pearson", "wilson", "jeffreys"]
@@ -175,6 +174,8 @@ class OneMean:
         if not self.moments.sd or self._robust is None:
             return float(self.groups.n_clusters)
         values, counts = np.unique(self.values, return_counts=True)
+        from service.stats.shared.methods.bounded import items_for_one  # of clusters alone
+
         return len(self.values) / items_for_one(values, counts.astype(np.float64), self.groups, self.error)
 
     def of_more(self, shift: float, times: float) -> MeanBounds | None:

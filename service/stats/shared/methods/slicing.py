@@ -27,7 +27,8 @@ from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.pairs.two_one_sided import by_t, by_tango
 from service.kernels.randomization.flip_interval import flip_interval, flip_tail
 from service.stats.shared.data.pairs import floored
-from service.stats.shared.methods.bounded import Bounded, Unseen
+from service.stats.shared.declaring.fields import Unseen
+from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.slice_records import Reversal, Standing
 
 Floats = NDArray[np.float64]
