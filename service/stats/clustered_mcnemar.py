@@ -157,7 +157,7 @@ SHOWS: shows.Shows = {
 
 
 def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
-    """Of sign_flip: every cluster's sum on one side."""
+    """The least p of the sign-flip method: every cluster's sum on one side."""
     if parameter("method") != "sign_flip" or extent.n_clusters is None:
         return None
     return least_of_signs(parameter, extent.n_clusters, "clusters", "sign_flip")

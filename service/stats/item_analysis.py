@@ -293,9 +293,10 @@ class _Facts:
 
 
 def _chance(n: int, k: int) -> float | None:
-    """Of n items that vary, none falls below with 95% where they have nothing to do with the arms (k), roughly."""
+    """The correlation that none of n items falls below with 95 % where items and the k arms have nothing in common."""
     if n == 0 or k < 4:
         return None
+    # r sqrt((k - 2) / (1 - r^2)) is t on k - 2 of one item; Bonferroni over n, which correlate: hence roughly
     t = t_quantile(1 - ERRS / n, k - 2)
     return -t / float(np.sqrt(k - 2 + t * t))
 

@@ -183,7 +183,7 @@ SHOWS: shows.Shows = {
 def _simulated(
     units: Units, request: FieldRequest, path: shows.Path
 ) -> Floats | tuple[Floats, Floats] | None:
-    """Of independent items, from the moments of their labels and scores."""
+    """A field on simulated independent items, from the moments of their labels and scores."""
     if units.labelled is None or units.clustered:
         return None
     sets = powered_sets(units.labelled, request.parameter("weight"))
@@ -197,7 +197,7 @@ def _simulated(
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, _limit: float) -> Floats | None:
-    """Of one arm's independent items, right or wrong, from the moments of their labels and scores."""
+    """A field on one arm's independent items, right or wrong, from the moments of their labels and scores."""
     labelled = sets.labelled
     if labelled is None:
         return None

@@ -80,7 +80,7 @@ class Shares:
 
     @property
     def swapped(self) -> tuple[int, int, int, int]:
-        """The same with the arms in each other's place."""
+        """The table with the arms in each other's place."""
         return self.right0, self.n0, self.right1, self.n1
 
 

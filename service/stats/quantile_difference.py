@@ -159,7 +159,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
 
 
 def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
-    """Of items' differences, which their signs and ranks decide."""
+    """A field on simulated differences of items, which their signs and ranks decide."""
     if request.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
         return None
     q, n = float(request.parameter("q")), len(units.sizes)

@@ -131,6 +131,8 @@ class _Reading:
 
 
 def _cost(request: RandomizationRequest) -> float:
+    # By the way the swaps are weighed: not drawn at all, all listed, one by one as the published recipe has it, by
+    # cells of equal units, or a coin per unit and draw.
     arms, units = request.pair, request.pair.units
     n, reading = units.n_units, 0.001 + 6e-7 * arms.n
     if request.scores and request.convention == "standard":

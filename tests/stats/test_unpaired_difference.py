@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
-from service.kernels.pairs.mean_bounds import ExactShare, GaffkeMean
+from service.kernels.pairs.mean_bounds import ExactShare, GaffkeBounds
 from service.kernels.unpaired.melded import Melded
 from service.kernels.unpaired.regression import difference
 from service.kernels.unpaired.unconditional import fisher_p
@@ -58,7 +58,7 @@ def test_melded_scores_agree_with_draws_of_both_distributions():
     rng = np.random.default_rng(8)
     lower = rng.dirichlet(np.ones(len(CANDIDATE) + 1), draws) @ [*CANDIDATE, 0.0]
     upper = rng.dirichlet(np.ones(len(BASELINE) + 1), draws) @ [*BASELINE, 1.0]
-    melded = Melded(GaffkeMean.of(BASELINE, 0, 1), GaffkeMean.of(CANDIDATE, 0, 1))
+    melded = Melded(GaffkeBounds.of_items(BASELINE, 0, 1), GaffkeBounds.of_items(CANDIDATE, 0, 1))
     assert melded.ends(0.025)[0] == pytest.approx(np.quantile(lower - upper, 0.025), abs=3e-3)
     assert melded.p_above(0.0) == pytest.approx(np.mean(lower <= upper), abs=4e-3)
 
@@ -66,7 +66,9 @@ def test_melded_scores_agree_with_draws_of_both_distributions():
 def test_right_and_wrong_are_a_case_of_bounded_scores():
     ones = np.repeat([1.0, 0.0], [15, 5])
     shares = Melded(ExactShare(4, 12), ExactShare(15, 20))
-    scores = Melded(GaffkeMean.of(np.repeat([1.0, 0.0], [4, 8]), 0, 1), GaffkeMean.of(ones, 0, 1))
+    scores = Melded(
+        GaffkeBounds.of_items(np.repeat([1.0, 0.0], [4, 8]), 0, 1), GaffkeBounds.of_items(ones, 0, 1)
+    )
     assert scores.ends(0.025) == pytest.approx(shares.ends(0.025), abs=1e-7)
 
 
@@ -194,7 +196,7 @@ def test_level_where_rare_outcomes_carry_the_mean(draw):
     wrong = np.zeros(2)
     runs = 120
     for _ in range(runs):
-        melded = Melded(*(GaffkeMean.of(draw(rng, 40), 0, 1) for _ in range(2)))
+        melded = Melded(*(GaffkeBounds.of_items(draw(rng, 40), 0, 1) for _ in range(2)))
         low, high = melded.ends(0.025)
         wrong += low > 0, high < 0
     # 8 of 120 and more come with a chance of .008 at .025

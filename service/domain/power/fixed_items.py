@@ -244,12 +244,16 @@ class FixedRule:
 
 
 def _chances(n: int, mean: float, between: float) -> Floats:
-    """Of n items to be right, with this mean: quantiles of a beta distribution."""
+    """The chances of n items to be right, with this mean: quantiles of a beta distribution.
+
+    `between`: share of the variance of a run that lies between items, which a beta of total 1 / between - 1 has.
+    """
     mean = min(max(mean, 0.0), 1.0)
     if between <= 0 or not 0 < mean < 1:
         return np.full(n, mean)
     total = (1 - between) / between
     chances = special.betaincinv(mean * total, (1 - mean) * total, (np.arange(n) + 0.5) / n)
+    # n quantiles do not have the mean exactly: drawn towards 0, or their distances from 1 likewise, they do
     seen = float(chances.mean())
     return np.asarray(chances * mean / seen if seen > mean else 1 - (1 - chances) * (1 - mean) / (1 - seen))
 

@@ -263,6 +263,7 @@ def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
     n0 = float((n - (sizes**2).sum() / n) / (g - 1))
     if within == 0 and between == 0:
         return Estimate(estimate=0.0)
+    # ratio / (1 + n0 icc / (1 - icc)) is F on G - 1 and n - G of equal clusters; solved for icc at its lower point
     ratio = between / within if within > 0 else np.inf
     bound = ratio / float(special.fdtri(g - 1, n - g, 1 - LEVEL))
 

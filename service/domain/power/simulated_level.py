@@ -39,7 +39,8 @@ from service.domain.rules.rule import Clause, Comparison, Excludes
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import Sets
 from service.domain.verdicts.worst_case import extremes
-from service.kernels.planning.simulated_pairs import SharedResamples, draw_binary
+from service.kernels.planning.draws_in_clusters import draw_binary
+from service.kernels.planning.simulated_pairs import SharedResamples
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.declaring.shows import Effect, PValue, Share
 from service.stats.shared.declaring.simulated import Units

@@ -101,7 +101,7 @@ def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Co
     dy = y - mean_y if np.ptp(y) > 0 else np.zeros_like(y)
     sd_x, sd_y = _root_mean_square(dx, shares), _root_mean_square(dy, shares)
     pearson = _unit(float(shares @ ((dx / sd_x) * (dy / sd_y)))) if sd_x > 0 and sd_y > 0 else None
-    # of one unit for both, the larger
+    # ccc compares the means of both columns, so that they need one unit: the larger, in which no square overflows
     unit = max(unit_x, unit_y)
     in_x, in_y = unit_x / unit, unit_y / unit
     gap = 0.0 if equal else mean_x * in_x - mean_y * in_y
@@ -133,7 +133,10 @@ def concordance_interval(concordance: Concordance, n: int, z: float) -> tuple[fl
     rho, r = concordance.ccc, concordance.pearson
     if rho is None or r is None or r == 0 or n < 3 or abs(rho) >= 1:
         return None
-    # rho times the squared shift in SDs; rho / r and this stay finite where the shift itself does not
+    # With u^2 = gap^2 / (sd_x sd_y), the squared shift in SDs, Z = atanh(rho) has the variance
+    #   [(1 - r^2) rho^2 / ((1 - rho^2) r^2) + 2 rho^3 (1 - rho) u^2 / (r (1 - rho^2)^2)
+    #    - rho^4 u^4 / (2 r^2 (1 - rho^2)^2)] / (n - 2).
+    # It is written in rho u^2, which is 2 r times `shift`, and rho / r: both are finite where u is not.
     moved, ratio = 2 * r * concordance.shift, rho / r
     rest = 1 - rho * rho
     variance = (

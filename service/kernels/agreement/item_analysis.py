@@ -19,9 +19,9 @@ DUST = 1e-12
 
 
 def item_rest_correlations(table: Floats) -> Floats:
-    """Of every item with the arms' means over their other items (n,), over the arms that have it; NaN where undefined.
+    """Correlation of every item with the arms' means over their other items, over the arms that have it. Shape (n,).
 
-    Undefined with fewer than three arms, and where the item, or the rest, does not vary. O(n k).
+    NaN with fewer than three arms, and where the item, or the rest, does not vary. O(n k).
 
     Source: Nunnally & Bernstein (1994), Psychometric Theory, ch. 8 (corrected item-total correlation).
     """
@@ -66,7 +66,10 @@ def alpha(table: Floats) -> float | None:
 
 
 def alpha_interval(estimate: float, n: int, k: int, level: float) -> tuple[float, float]:
-    """Feldt's interval of alpha from n items and k arms: (1 - alpha) / (1 - estimate) is F on k - 1 and more.
+    """Feldt's interval of alpha from n items and k arms, of the two-sided `level`.
+
+    (1 - alpha) / (1 - estimate) follows F on k - 1 and (k - 1)(n - 1) degrees of freedom: the arms are the subjects,
+    the items the parts of the test.
 
     Source: Feldt (1965), Psychometrika 30:357.
     """

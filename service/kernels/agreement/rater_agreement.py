@@ -14,9 +14,10 @@ Floats = NDArray[np.float64]
 
 
 def pairwise(counts: Floats) -> Floats:
-    """Per item (n, q + 3): 1, share of agreeing pairs of raters, sum over shares squared's vector (q), and 1 rated.
+    """What Fleiss' and Gwet's coefficients sum over items, from counts (n, q). Shape (n, q + 3).
 
-    Columns: paired items, their agreement, rated items, and the share of every category among the item's ratings.
+    Columns: 1 where two or more rated the item, the share of its pairs of raters that agree (0 without a pair), 1 where
+    anybody rated it, and the share of every category among its ratings.
     """
     rated = counts.sum(axis=1)
     paired = rated >= 2
@@ -27,9 +28,10 @@ def pairwise(counts: Floats) -> Floats:
 
 
 def fleiss(sums: Floats) -> Floats:
-    """Fleiss' kappa from sums (..., q + 3) of `pairwise`; nan where chance alone agrees always.
+    """Fleiss' kappa from sums (..., q + 3) of `pairwise`; NaN where chance alone agrees always.
 
-    Missing ratings as in Gwet; without them it is Fleiss (1971), Psychol Bull 76:378.
+    Agreement is averaged over items with a pair of raters, shares of categories over all that were rated, as Gwet has
+    missing ratings. Without any it is Fleiss (1971), Psychol Bull 76:378.
     """
     observed, shares = _parts(sums)
     return _beyond(observed, (shares**2).sum(axis=-1))
@@ -45,6 +47,7 @@ def gwet(sums: Floats) -> Floats:
 
 
 def _parts(sums: Floats) -> tuple[Floats, Floats]:
+    """The mean agreement (...,) of items with a pair, and the mean share (..., q) of categories, from such sums."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return sums[..., 1] / sums[..., 0], sums[..., 3:] / sums[..., 2, None]
 
@@ -80,6 +83,7 @@ def nominal(counts: Floats) -> Floats:
     """Per item (n, q + 1): disagreeing pairs over r - 1, then the counts; 0 where fewer than two rated it."""
     rated = counts.sum(axis=1)
     paired = rated >= 2
+    # ordered pairs of ratings of different categories: all r^2, less those of one category, itself included
     apart = rated**2 - (counts**2).sum(axis=1)
     columns = np.column_stack([apart / np.maximum(rated - 1, 1), counts])
     return np.where(paired[:, None], columns, 0.0)
@@ -105,6 +109,7 @@ def interval(values: Floats) -> Floats:
     x = np.where(known, values, 0.0)
     total = x.sum(axis=1)
     away = np.where(known, values - (total / np.maximum(rated, 1))[:, None], 0.0)
+    # over ordered pairs (x_i - x_j)^2 sums to 2 r sum (x - mean)^2: about the mean, so that no squares cancel
     apart = 2 * rated * (away**2).sum(axis=1)
     columns = np.column_stack([apart / np.maximum(rated - 1, 1), rated, total, (x**2).sum(axis=1)])
     return np.where((rated >= 2)[:, None], columns, 0.0)
@@ -113,6 +118,7 @@ def interval(values: Floats) -> Floats:
 def alpha_interval(sums: Floats) -> Floats:
     """Krippendorff's alpha with squared differences, from sums (..., 4) of `interval`."""
     n = sums[..., 1]
+    # here sums alone are at hand, and n sum x^2 - (sum x)^2 cancels: what is left of equal values is rounding
     apart = 2 * (n * sums[..., 3] - sums[..., 2] ** 2)
     return _alpha(sums[..., 0], np.where(apart > 1e-13 * n * sums[..., 3], apart, 0.0), n)
 
@@ -147,12 +153,15 @@ def _mid_ranks(counts: Floats) -> Floats:
 
 
 def _of_ranks(ranks: Floats, counts: Floats, seen: Floats) -> Floats:
+    """Alpha (...,) from mid-ranks and counts (..., q) of the categories, and the disagreement `seen` within items."""
     n = counts.sum(axis=-1)
+    # ranks are about n in size, their squares summed over n ratings n^3, and n times that n^4
     apart = 2 * (n * (counts * ranks**2).sum(axis=-1) - (counts * ranks).sum(axis=-1) ** 2)
     return _alpha(seen, np.where(apart > 1e-13 * n**4, apart, 0.0), n)
 
 
 def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
+    """1 - (n - 1) observed / expected: what differs within items, over what would between any two of the n ratings."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(expected > 0, 1 - (n - 1) * observed / expected, np.nan)
 

@@ -11,7 +11,10 @@ from service.kernels.bootstrap.trinomial_quantiles import quantiles
 Floats = NDArray[np.float64]
 
 SEED, SEED_DRAWS = 42, 500
+"""Of the published recipe: the seed, and the resamples for every n."""
+
 CLOSE = 1e-13
+"""A running variance below this share of the square of the largest deviation is rounding: nothing varies yet."""
 
 
 def percentile_intervals(b: Floats, c: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
@@ -58,6 +61,7 @@ def t_intervals(values: Floats, level: float) -> tuple[Floats, Floats]:
     scale = float(np.abs(values - values.mean()).max()) or 1.0
     centred = (values - values.mean()) / scale
     n = np.arange(1, len(values) + 1)
+    # centred by the mean of all, so that the running squares do not cancel
     first, second = np.cumsum(centred) / n, np.cumsum(centred**2) / n
     variance = second - first**2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,8 +20,14 @@ from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.moments import binary_unit
 
 SMALLEST_UNIT = 1e-300
+"""A lattice with a finer step leaves the range of normal floats: its values cannot be told apart."""
+
 MAX_PAIRS = 1_000_000
+"""Most resamples of two samples together that are listed: they are all sums of one of each, an outer product."""
+
 LISTED_ERROR = 1e-12
+"""The least error that is claimed for a probability summed over a list of up to a million."""
+
 ON_POINT = 1e-7
 """This close to a point of the lattice, in its units, is on it."""
 SLACK = 1e-11
@@ -169,6 +175,7 @@ def bca_constants(
     z0 = float(special.ndtri(min(max(0.5 + (at_most - at_least) / 2, 1e-300), 1 - 1e-16)))
     scale = max(float(np.ptp(s)) for s in samples)
     cubes = squares = 0.0
+    # a = sum l^3 / n^3 over 6 (sum l^2 / n^2)^(3/2), of the influence l of every value within its sample of n
     for sign, sample in zip(_signs(samples), samples, strict=True):
         influence = sign * (sample - sample.mean()) / scale
         cubes += float(np.sum(influence**3)) / sample.size**3
@@ -195,6 +202,7 @@ def _on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) 
     if unit / common < SMALLEST_UNIT:
         return None
     groups = []
+    # split at the end of the only sample, an empty rest is left without a sign: hence not strict
     for sign, part in zip(signs, np.split(multiples, [samples[0].size]), strict=False):
         groups += lattice.resampled(sign * (common // part.size) * part)
     try:

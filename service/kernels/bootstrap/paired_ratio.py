@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.numeric.clusters import largest
+from service.kernels.numeric.clusters import largest, satterthwaite
 from service.kernels.numeric.streams import BLOCK, block_count, generator, picks
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class PairedRatio:
 
     @classmethod
     def of(cls, baseline: Floats, candidate: Floats, sizes: Floats) -> PairedRatio:
-        """From sums; the baseline's must not all be 0."""
+        """The pairs from both arms' sums by unit, (G,) each; the baseline's must not all be 0."""
         unit = largest(baseline), largest(candidate)
         return cls(baseline / unit[0], candidate / unit[1], sizes, unit)
 
@@ -101,16 +101,11 @@ class PairedRatio:
             for sums, mean in zip((self.baseline, self.candidate), self.means, strict=True)
         )
         weight = 1 / (n * n * (1 - share))
-        trace = float((weight * (sizes - sizes**2 / n)).sum())
-        squares = (
-            float((weight**2 * (sizes**2 - 2 * sizes**3 / n)).sum())
-            + (float((weight * sizes**2).sum()) / n) ** 2
-        )
         return Spread(
             float((weight * before * before).sum()),
             float((weight * before * after).sum()),
             float((weight * after * after).sum()),
-            trace**2 / squares,
+            float(satterthwaite(weight, sizes)),
         )
 
     def statistic(self, null: float) -> float | None:
@@ -203,6 +198,7 @@ def studentized(sums: Floats, g: int, ratio: Floats | float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = error / before
         after = ratio * before + error
+        # a resample's ratio is `moved` further, and its residuals so many baselines less: their squares, written out
         left = squares - 2 * moved * product + moved * moved * base
         left = np.where(left <= ROUNDING * (squares + moved * moved * base), 0.0, left)
         se = np.sqrt(g / (g - 1) * left) / after

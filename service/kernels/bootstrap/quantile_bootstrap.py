@@ -81,8 +81,10 @@ def order_ranks(n: int, q: float, tail: float) -> tuple[int | None, int | None]:
     Source: Conover (1999), Practical Nonparametric Statistics, 3.2.
     """
     ranks = np.arange(n + 1)
+    # X values lie below the quantile, X binomial (n, q). 1e-12: a chance equal to the tail may lie above it by rounding
     at_most = special.bdtr(ranks, n, q)  # P(X <= k)
     low = int(np.count_nonzero(at_most <= tail * (1 + 1e-12)))
+    # 1 - cdf has the digits that a tail above 1e-6 needs
     beyond = 1 - at_most if tail > 1e-6 else special.bdtrc(ranks, n, q)  # P(X > k)
     first = int(np.argmax(beyond <= tail * (1 + 1e-12))) + 1
     return (low or None), (first if first <= n else None)

@@ -39,10 +39,10 @@ UNSEEN, TOLERATED = 5e-4, 1e-3
 
 NEWTON_STEPS = 20
 CLOSE = 1e-9
-"""Of a quantile, in standard deviations of the ratio."""
+"""How close a quantile is found, in standard deviations of the ratio."""
 
 ON_POINT = 1e-7
-"""Of a lattice's unit: 0 this close to a point is on it."""
+"""A 0 this close to a point of the lattice, in its units, is on it."""
 
 TIE = 1e-12
 """Ratios this close, relative to the largest, are the same attainable value."""
@@ -120,7 +120,7 @@ class Inverted:
         return self._rounded(self.estimate + step, GRID)[0]
 
     def _thorough(self, step: float) -> tuple[inversion.Inverted, float] | None:
-        """As `_smooth`, with the least error that can be told: tails are asked for, not ends of intervals."""
+        """The sum of the terms with the least error that can be told, for tails; ends of intervals take `_smooth`."""
         if step not in self._best:
             terms = self._residuals - step * self.sizes
             total, spread = _centre(terms)
@@ -169,6 +169,7 @@ class Inverted:
 
         bottom, top = self._range()
         near = rising_root(excess(COARSE_GRID), bottom, top, 1e-3 * self.spread)
+        # The fine grid's root need not lie where the coarse one's does: the bracket is widened until it holds it.
         low, high, width = near, near, 0.01 * self.spread
         while low > bottom and excess(GRID)(low) > 0:
             low, width = max(low - width, bottom), width * 4
@@ -251,6 +252,7 @@ class Inverted:
         if width == 0:
             inside = float(terms[0] <= 0)
             return inside, inside, inside
+        # The window of the rounded sum is twice Bernstein's reach, of which a tenth is left for rounding.
         nats = math.log(2 / lattice.TINY_MASS)
         reach = 2 * (
             width * nats / 3 + math.sqrt((width * nats / 3) ** 2 + 2 * nats * float(centred @ centred))
@@ -259,6 +261,8 @@ class Inverted:
         cells = np.rint(terms / unit)
         left = cells * unit - terms
         total = lattice.distribution(lattice.resampled(cells.astype(np.int64)))
+        # What rounding adds to a resample is a sum of G draws from `left`: its mean is a shift that is taken off, and
+        # around that Bernstein bounds it by `slip`, but for a chance of `ROUNDING_RISK`.
         nats = math.log(2 / ROUNDING_RISK)
         variance = float(((left - left.mean()) ** 2).sum())
         slip = unit * nats / 3 + math.sqrt((unit * nats / 3) ** 2 + 2 * nats * variance)

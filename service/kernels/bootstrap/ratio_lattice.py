@@ -55,6 +55,7 @@ def _least_points(sums: Floats, sizes: Floats) -> float:
     apart = sizes - sizes.mean()
     size = float(apart @ apart)
     slope = float(sums @ apart) / size if size else 0.0
+    # by Bernstein's bound of `_Axis` without its term for the widest step: 2 sqrt(2 nats variance) from end to end
     nats, points = math.log(2 / TINY_MASS), 1.0
     for away, values in ((sums - slope * apart, np.abs(sums)), (apart, np.abs(sizes - sizes[0]))):
         away = away - away.mean()

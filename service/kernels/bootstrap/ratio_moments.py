@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NODES = 64
+"""Of the Gauss-Legendre rule on every panel: exact for polynomials up to degree 127."""
+
 FIRST_PANEL = 8.0
 """In units in which the integrands fall like exp(-s) at first; every further panel is as long as all before."""
 
 NEGLIGIBLE = 1e-20
+"""The integrals end where the larger integrand, about s^2 times the power at the panel's end, falls below this."""
 
 
 def ratio_moments(residuals: Floats, sizes: Floats) -> tuple[float, float]:
-    """Of sum(U) / sum(N) over G draws from clusters with U (G,), adding up to 0, and sizes N (G,) above 0.
+    """Mean and SD of sum(U) / sum(N) over G draws from clusters: U (G,) adds up to 0, sizes N (G,) are above 0.
 
     Error 1e-10 of the standard deviation. Memory O(G + 64 times the distinct sizes).
     """

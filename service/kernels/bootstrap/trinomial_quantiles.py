@@ -25,7 +25,10 @@ CELLS = 2**17
 """Tables times frequencies held at a time: 1 MB an array, so that they stay in the cache."""
 
 VANISHED = 45.0
+"""Nats below which a transform adds nothing: e^-45 is 3e-20."""
+
 MOST_STEPS = 200
+"""Of a search at most. Every eighth halves the bracket, so that 2^25 counts are searched wherever it begins."""
 
 
 def quantiles(b: Floats, c: Floats, n: Floats, levels: tuple[float, ...]) -> list[Floats]:
@@ -57,7 +60,8 @@ def _frequencies(b: Floats, c: Floats, n: Floats) -> tuple[int, int]:
     variance = float((b + c - (b - c) ** 2 / n).max())
     reach = 2 * nats / 3 + math.sqrt((2 * nats / 3) ** 2 + 2 * variance * nats)
     count = math.ceil(min(2 * reach, 2 * float(n.max()))) + 2
-    # |phi|^2 <= 1 - 2 P(one of two draws is 0) (1 - cos t)
+    # |phi|^2 = E cos(t (X - X')) of two draws, at most 1 - P(just one of them is 0) (1 - cos t) with a chance of
+    # 2 (b + c)(n - b - c) / n^2; so |phi|^n <= exp(-mixed (1 - cos t)), and beyond 1 - cos t = `far` it has vanished
     mixed = float(((b + c) * (n - b - c) / n).min())
     far = VANISHED / mixed if mixed > 0 else 2.0
     used = count if far >= 2 else min(math.ceil(count * math.acos(1 - far) / math.pi) + 1, count)
@@ -71,6 +75,8 @@ class _Tables:
         self.n, self.mean = n, b - c
         self.sd = np.sqrt(np.maximum(b + c - self.mean**2 / n, 0.0))
         self.t = (np.arange(used) + 0.5) * (math.pi / count)
+        # phi = 1 + (b + c) / n (cos t - 1) + i (b - c) / n sin t; cos t - 1 as -2 sin^2(t / 2), so that |phi|^2 - 1
+        # keeps its digits where phi is nearly 1, and the n-th power as n times the logarithm.
         half = np.sin(0.5 * self.t)
         below_one = np.outer((b + c) / n, -2 * half * half)
         odd = np.outer(self.mean / n, np.sin(self.t))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 _POINTS = 2001
+"""Points of the trapezoidal rule; odd, so that every second one ends at the same ends."""
+
 _DEPTH = 50.0
 """Nats below its peak at which an integrand counts as zero: e^-50 is 2e-22."""
 
@@ -37,6 +39,7 @@ def log_integral(log_f: LogDensity, low: float, high: float, largest_term: float
         heights = log_f(points)
         top = float(heights.max())
         inside = np.flatnonzero(heights > top - _DEPTH)
+        # one point beyond on either side; zoomed in until the integrand fills an eighth of the range
         first, last = max(int(inside[0]) - 1, 0), min(int(inside[-1]) + 1, _POINTS - 1)
         if last - first > _POINTS // 8:
             break
@@ -65,6 +68,8 @@ def jzs_t(t: float, n_effective: float, df: float, rscale: float) -> LogBayesFac
         return prior - np.logaddexp(0, u + log_c) / 2 + (df + 1) / 2 * gain
 
     most = (df + 1) / 2 * math.log1p(signal)
+    # Below u = -10 the prior is under exp(-11,000). Above ln((1 + signal) / c) the gain has levelled off and the
+    # integrand falls by a nat per unit of u: 120 units on, it is far deeper than counts.
     return log_integral(log_f, -10.0, max(0.0, math.log1p(signal) - log_c) + 120, 4 * most + 100)
 
 

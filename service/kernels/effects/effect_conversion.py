@@ -42,7 +42,10 @@ def d_from_fisher_z(z: float) -> float | None:
 
 
 def d_from_log_odds(log_odds: float) -> float:
-    """The logistic distribution has SD pi / sqrt(3)."""
+    """d behind a log odds ratio: divided by pi / sqrt(3), the SD of the logistic distribution.
+
+    Source: Chinn (2000), Stat Med 19:3127.
+    """
     return log_odds * math.sqrt(3) / math.pi
 
 

@@ -91,6 +91,7 @@ def share_ends(
     """
     rarer = np.minimum(right, n - right)
     t = special.stdtrit(np.maximum(np.minimum(df, 2 * rarer), 1.0), 1 - tail)
+    # one label moves the estimate by (1 + weight) / n at most: its own, and the judge's of it under the weight
     half = t * se + (2 * t**2 + 1) / 6 * (1 + weight) / n
     low = np.where(right > 0, special.betaincinv(np.maximum(right, 1), n - right + 1, tail), 0.0)
     high = np.where(right < n, special.betaincinv(right + 1, np.maximum(n - right, 1), 1 - tail), 1.0)

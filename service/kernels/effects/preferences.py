@@ -153,6 +153,8 @@ def _derivatives(
     k: int, odds: Floats, first: NDArray[np.intp], second: NDArray[np.intp], seen: Counts
 ) -> tuple[Floats, Floats]:
     """Score (k + 1,) and information (k + 1, k + 1), log nu last. Every pair of arms is there once at most."""
+    # log P(i over j) = l_i - log D and log P(tie) = log nu + (l_i + l_j) / 2 - log D, so that a pair's score for l_i is
+    # half of (wins - losses) less half of what is expected of it, and the opposite for l_j.
     many, chance = seen.sum(axis=0), 1 / (1 + odds)
     lead = (chance[0] - chance[1]) / 2
     pull, pulled = (seen[0] - seen[1]) / 2 - many * lead, np.zeros((k, k))
@@ -171,7 +173,7 @@ def _derivatives(
 
 
 def _anchored(information: Floats) -> Floats:
-    """With the sum of the log strengths held at 0, which no comparison tells."""
+    """The information with the sum of the log strengths held at 0, which no comparison tells: it can be inverted."""
     k = len(information) - 1
     anchored = information.copy()
     anchored[:k, :k] += np.diagonal(information)[:k].mean() / k

@@ -132,13 +132,13 @@ def _powers(length: int) -> tuple[Floats, Floats]:
 
 @cache
 def _log_cosine(terms: int) -> Floats:
-    """Of -log cos u, the coefficients of u^2, u^4, ..: (4^k - 1) zeta(2k) / (k pi^2k)."""
+    """The coefficients of u^2, u^4, .. in -log cos u: (4^k - 1) zeta(2k) / (k pi^2k)."""
     k = np.arange(1, terms + 1)
     return np.asarray((1 - 0.25**k) * special.zeta(2.0 * k) / k * (2 / math.pi) ** (2 * k))
 
 
 @cache
 def _exponential(terms: int) -> Floats:
-    """Of exp(iu), the coefficients of 1, iu, u^2, iu^3, .."""
+    """The coefficients of 1, iu, u^2, iu^3, .. in exp(iu): +-1 / k!."""
     k = np.arange(terms + 1)
     return np.asarray(np.where(k % 4 < 2, 1.0, -1.0) / special.factorial(k))

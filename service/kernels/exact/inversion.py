@@ -42,15 +42,17 @@ TRIES = 2
 """Bands whose beyond is looked at: what returns early is summed by the next band."""
 
 VANISHED = 1e-10
+"""Size that a transform must stay below over the last quarter of its band; `returns` bounds what lies beyond."""
+
 TAIL = 1e-11
 """Mass beyond the reach that the step is chosen for."""
 
 ERROR = 1e-9
-"""Of the sum and its truncation."""
+"""Absolute error of a probability by the sum and its truncation."""
 
 NEWTON_STEPS = 12
 CLOSE = 1e-9
-"""Of a quantile, in standard deviations."""
+"""How close a quantile is found, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,7 @@ def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
 
 
 def coarse_sum(steps: Floats, unseen: float | None) -> Inverted | None:
-    """As `resampled_sum`, with whatever error: with atoms up to twice `unseen` taken for continuous, say.
+    """The sum of n draws as `resampled_sum` has it, whatever its error: atoms up to twice `unseen` pass for continuous.
 
     None where the transform does not vanish. Without `unseen` the error is left open.
     """

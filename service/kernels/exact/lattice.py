@@ -39,7 +39,11 @@ KEPT_POINTS = 2**14
 """Longest window whose cosines are kept for the next: 300 KB."""
 
 TINY_MASS = 1e-16
+"""Mass that a window may leave out, below what a double resolves of 1."""
+
 QUANTILE_SLACK = 1e-12
+"""How far a cumulated chance may fall short of a level and count as reaching it: more than rounding takes off."""
+
 ACCURATE_ABOVE = 1e-6
 """Tails below this are computed again by tilting, to keep their relative accuracy."""
 
@@ -63,7 +67,7 @@ class Group:
 
     @cached_property
     def width(self) -> int:
-        """From the least to the largest value."""
+        """The distance from the least to the largest value."""
         return int(self.values[-1]) - int(self.values[0])
 
     @cached_property
@@ -125,7 +129,7 @@ class Distribution:
         return min(float(self.pmf[index:].sum()), 1.0)
 
     def standard_deviation(self) -> float:
-        """Of S, from the probabilities."""
+        """The standard deviation of S, from its probabilities."""
         k = self.step * np.arange(len(self.pmf), dtype=np.float64)
         mean = float(self.pmf @ k)
         return math.sqrt(max(float(self.pmf @ (k - mean) ** 2), 0.0))
@@ -333,6 +337,7 @@ def _pmf(coins: _Coins, groups: Sequence[Group], start: int, length: int) -> NDA
         phase += group.count * phase_once
         mean += group.count * centre
         live = log_size > VANISHED
+        # to copy what is left costs more than to carry a few frequencies on
         if live.mean() < 0.7:
             frequency, log_size, phase = frequency[live], log_size[live], phase[live]
     # the shift start - mean, its whole part reduced exactly modulo the window

@@ -30,7 +30,11 @@ TOLERATED = 1e-6
 """What a transform that comes back may add."""
 
 SAMPLED = 2048
+"""Values whose gaps are looked at: O(1) however many there are."""
+
 LEAST_SAMPLE, AMPLE_SAMPLE = 64, 512
+"""Below the first gaps tell too little; below the second frequencies lie twice as close, to bound peaks as well."""
+
 FREQUENCIES = 512
 """How many frequencies the transform is looked at in each level of the search."""
 
@@ -68,7 +72,7 @@ def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) ->
 
 
 def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
-    """As `beyond`, from the gaps between at most `SAMPLED` values."""
+    """What `beyond` answers, from the gaps between at most `SAMPLED` values."""
     sample = np.sort(values[:: -(-len(values) // SAMPLED)])
     m = len(sample)
     share = m / len(values)
@@ -169,7 +173,7 @@ def _unseen(reached: float) -> float:
 
 
 def scanned(values: Floats, band: float, at_most: Bound, unseen: float | None = None) -> tuple[float, float]:
-    """As `beyond`, by the scan alone: as far as lattices with half an atom above `unseen` show, or to the end."""
+    """What `beyond` answers, by the scan alone: up to where lattices of half an atom above `unseen` show, or all."""
     low, spread = float(values.min()), float(values.std())
     # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak
     period = max((float(values.max()) - low) * (1 + 1e-9), 4 * math.pi * spread)
@@ -197,5 +201,6 @@ def _closer(values: Floats, k: NDArray[np.int64], step: float) -> Floats:
     sizes = np.zeros(len(t), dtype=np.complex128)
     for part in parts(values, max(len(t), 1)):
         sizes += np.exp(1j * np.outer(t, part)).sum(axis=1)
+    # Between points 1 / CLOSER of a step apart a peak is higher by the second derivative's bound, 1 / (32 CLOSER^2).
     closest = np.abs(sizes).reshape(-1, CLOSER).max(axis=1) / len(values)
     return np.asarray(np.minimum(closest + 1 / (32 * CLOSER**2), 1.0))

@@ -40,8 +40,8 @@ def pmf(k: Ints, n: Ints | int, share: float) -> Floats:
     return np.asarray(np.exp(log_choose(k, n) + special.xlogy(k, share) + special.xlog1py(n - k, -share)))
 
 
-def log_choose(k: Ints, n: Ints) -> Floats:
-    """Natural logarithm of n over k."""
+def log_choose(k: Ints | Floats, n: Ints) -> Floats:
+    """Natural logarithm of n over k, whole numbers in arrays that broadcast."""
     return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
 
 

@@ -11,15 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 Floats = NDArray[np.float64]
 
 UNSEEN_PART = 0.4
-"""How much of one more cluster, as large as that of an item is on average, bounds reckon with at most as lost."""
+"""The most of one more cluster, as large as that of an item is on average, that bounds take to be lost unseen."""
 UNSEEN_TIMES = 2.5
 """How many times the items that count for one they reckon with, up to that part. Where items of a cluster are little
 alike, a cluster is not lost as a whole, and a part whatever the data show costs power for nothing: docs/rare-losses.md
 has what was tried."""
+
+
+TWO_SIDED = 0.975
+"""The quantile by which t and normal are compared, for what a design effect from few clusters is worth."""
 
 
 def codes_of(labels: Sequence[str] | Sequence[int]) -> NDArray[np.int64]:
@@ -34,11 +39,36 @@ def typical_size(sizes: Floats) -> float:
 
 
 def lost_unseen(worth: Floats, whole: float) -> Floats:
-    """Of how many items bounds in clusters reckon with the loss unseen, where `worth` count for one.
+    """How many items bounds in clusters take to be lost unseen, where `worth` of them count for one.
 
     `whole`: items of the cluster that an item is in on average. Both may be in any unit, of which the answer is too.
     """
     return np.asarray(np.minimum(UNSEEN_PART * whole, UNSEEN_TIMES * worth))
+
+
+def items_for_one(
+    independent: Floats,
+    residuals: Floats,
+    error: tuple[Floats, Floats | float],
+    clusters: NDArray[np.intp] | int,
+    largest: Floats | float,
+    flat: NDArray[np.bool_],
+) -> Floats:
+    """Items that count for one in T data sets, (T,): the design effect, at least 1, times (t / z)^2 of its df.
+
+    `independent` (T,): variance of the mean if items were independent. `residuals` (T, G): what each cluster adds to
+    the error of the mean. `error`: CR2's standard error and its df, (T,). The degrees of freedom are those, or where
+    they are fewer those of a variance of residuals with such tails, 2 G / (kurtosis - 1): a few large clusters that
+    differ leave the rest unmeasured. Where it is `flat` nothing is known of the effect, and the `largest` cluster
+    counts for one item.
+    """
+    se, df = error
+    second, fourth = ((residuals**power).sum(axis=1) / clusters for power in (2, 4))
+    kurtosis = fourth / np.where(second > 0, second, 1.0) ** 2
+    by_tails = np.where(kurtosis > 1, 2 * clusters / np.where(kurtosis > 1, kurtosis - 1, 1.0), np.inf)
+    few = special.stdtrit(np.maximum(np.minimum(by_tails, df), 1.0), TWO_SIDED) / special.ndtri(TWO_SIDED)
+    effect = np.maximum(se**2 / np.where(flat, 1.0, independent), 1.0) * few**2
+    return np.where(flat, largest, effect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +183,28 @@ def robust_errors(groups: ClusterSums) -> dict[str, RobustError]:
     cr1 = g / (g - 1) * float(residual @ residual) / n**2
     cr2 = float((residual**2 / (1 - share)).sum()) / n**2
     cv3 = (g - 1) / g * float(((residual / (1 - share)) ** 2).sum()) / n**2
-    # trace(B) and the sum of B_ij^2 for B_ij = a_i a_j (n_i 1_ij - n_i n_j / N), without the matrix
-    a2 = 1 / (n**2 * (1 - share))
-    trace = float((a2 * (sizes - sizes**2 / n)).sum())
-    squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + (float((a2 * sizes**2).sum()) / n) ** 2
-    # Satterthwaite: the chi-square whose mean and variance are those of V under working independence
+    df = float(satterthwaite(1 / (n**2 * (1 - share)), sizes))
     return {
         "cr1": RobustError(unit * math.sqrt(cr1), g - 1),
-        "cr2": RobustError(unit * math.sqrt(cr2), trace**2 / squares),
+        "cr2": RobustError(unit * math.sqrt(cr2), df),
         "cv3": RobustError(unit * math.sqrt(cv3), g - 1),
     }
+
+
+def satterthwaite(factors: Floats, sizes: Floats) -> Floats:
+    """Degrees of freedom of variances sum(factor residual^2) of means over clusters with these `sizes`, both (..., G).
+
+    The chi-square whose mean and variance are those of the variance where items are independent and of one spread:
+    trace(B)^2 / trace(B^2) for B_ij = sqrt(f_i f_j) (n_i 1_ij - n_i n_j / N), without the matrix. A common unit of the
+    factors cancels.
+
+    Source: Bell & McCaffrey (2002), Surv Methodol 28:169.
+    """
+    n = sizes.sum(axis=-1, keepdims=True)
+    trace = (factors * (sizes - sizes**2 / n)).sum(axis=-1)
+    squares = (factors**2 * (sizes**2 - 2 * sizes**3 / n)).sum(axis=-1)
+    squares += ((factors * sizes**2).sum(axis=-1) / n[..., 0]) ** 2
+    return np.asarray(trace**2 / squares)
 
 
 def design_effect(difference: Floats, groups: ClusterSums) -> float | None:

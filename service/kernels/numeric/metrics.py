@@ -171,14 +171,14 @@ class PairedSums:
         return any(bool(self.metric.undefined(total)) for total in self.totals)
 
     def by_cluster(self, codes: NDArray[np.int64]) -> PairedSums:
-        """The same, summed within clusters; `codes` (C,) number them from 0."""
+        """Clusters as the units: statistics summed within them; `codes` (C,) number them from 0."""
         baseline = _summed(self.copies[:, None] * self.baseline, codes)
         candidate = _summed(self.copies[:, None] * self.candidate, codes)
         return PairedSums(self.metric, baseline, candidate, np.ones(len(baseline)))
 
     @cached_property
     def distinct(self) -> PairedSums:
-        """The same units, equal ones merged."""
+        """These units with equal ones merged, and counted in `copies`."""
         width = self.baseline.shape[1]
         there = self.copies > 0
         rows, place = distinct_rows(np.hstack([self.baseline[there], self.candidate[there]]))
@@ -187,7 +187,7 @@ class PairedSums:
 
     @cached_property
     def apart(self) -> PairedSums:
-        """The same units, every copy a row of its own."""
+        """These units with every copy a row of its own."""
         if bool((self.copies == 1).all()):
             return self
         times = self.copies.astype(np.int64)

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.numeric.binomial import log_choose
+
 Codes = NDArray[np.int64]
 
 MOST_CODES = 12
+"""The most frequent codes whose runs are counted; p is multiplied by their number (Bonferroni)."""
 
 
 def permutation(n: int, seed: int) -> Codes:
@@ -72,5 +75,4 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
     """Log of n over k; -inf where k > n."""
     inside = k <= n
     safe = np.where(inside, k, 0)
-    value = special.gammaln(n + 1) - special.gammaln(safe + 1) - special.gammaln(n - safe + 1)
-    return np.where(inside, value, -np.inf)
+    return np.where(inside, log_choose(safe, np.asarray(n)), -np.inf)

@@ -17,11 +17,15 @@ BLOCK = 250
 """Replicates per generator; part of every version that draws, since it decides the numbers."""
 
 BIT_GENERATOR = "PCG64"
+"""What answers name as the source of their random numbers."""
+
 
 COINS = 2**17
 """Coins held at a time, so that they fit the cache; a multiple of 8. Part of the version."""
 
 SHORT, LONG = 2**16, 2**32
+"""Values of a random word of 16 bits, and of 32."""
+
 MOST_REDRAWN = 1 / 64
 """Share of 16-bit words that may be drawn again before 32-bit words are quicker."""
 

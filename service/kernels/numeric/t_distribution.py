@@ -16,6 +16,8 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _PIECES = 4
+"""Of the range of an integral, with a rule of 64 nodes each: 1e-12 of a smooth integrand."""
+
 NORMAL_PART_LOST = 1e8
 """Beyond this |t| only the chi-square part of T is left in a float."""
 

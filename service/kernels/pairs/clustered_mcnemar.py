@@ -60,9 +60,12 @@ def eliasziw_donner(cells: Floats) -> float | None:
     if total == 0 or between == within or k_d < 2:
         return None
     icc = (between - within) / total
+    # The correlation given that pairs are discordant is 1 / (1 + share (1 - icc) / icc), kept as its inverse.
     icc_discordant_inverse = 1 + float(share[1] + share[2]) * (1 - icc) / icc
     if icc_discordant_inverse == 0:
         return None
+    # The same n0 over the k_d clusters with discordant pairs; those without enter the scatter by their (0 - mean)^2,
+    # which is taken off. The inflation is 1 + (n_c - 1) rho as for any clustered chi-square.
     mean_d = float(discordant.sum()) / k_d
     scatter = float(((discordant - mean_d) ** 2).sum()) - (k - k_d) * mean_d**2
     typical_d = mean_d - scatter / (k_d * (k_d - 1) * mean_d)

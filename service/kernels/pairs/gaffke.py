@@ -25,10 +25,15 @@ Floats = NDArray[np.float64]
 CELLS = 2048
 """Values above which they are spread over a grid of so many."""
 STEP, AT_ONCE, MOST_NODES = 0.5, 8, 4096
+"""The trapezoidal rule's first step, nodes that are asked for together, and the most in all."""
+
 CLOSE = 1e-10
 """Relative difference of two rules at which the integral is taken."""
 ENDED = 1e-16
+"""A node below this share of the sum ends it: the integrand falls faster than exponentially in u."""
+
 TINY = 1e-300
+"""Stands for a chance of 0, whose normal quantile is infinite."""
 
 
 def lower_end(
@@ -137,6 +142,7 @@ def _summed(c: Floats, k: Floats, saddle: float, width: float, first: float, ste
 
 def _integrand(c: Floats, k: Floats, saddle: float, width: float, u: Floats) -> tuple[Floats, Floats]:
     """Size and angle at nodes (m,) of the product of (1 - s c)^-k over -s, times ds / du over i. O(m n)."""
+    # s = saddle + i high; the size is a sum of logarithms, since products of so many factors leave the floats
     high = width * np.sinh(u)
     across, up = 1 - saddle * c, np.multiply.outer(high, c)
     size = -0.5 * (np.log(across**2 + up**2) @ k) - 0.5 * np.log(saddle**2 + high**2)

@@ -44,7 +44,7 @@ def p_value(b: int, c: int, method: Method, alternative: Alternative) -> float:
 
 
 def p_values(b: Ints, c: Ints, method: Method, alternative: Alternative) -> Floats:
-    """The same for many tables, elementwise; relative error about 1e-12."""
+    """The p-values of many tables, elementwise; relative error about 1e-12."""
     if alternative == "less":
         return p_values(c, b, method, "greater")
     m, two_sided = b + c, alternative == "two-sided"
@@ -76,5 +76,4 @@ def _half_probability(k: int, m: int) -> float:
     """P(X = k) / 2."""
     if m <= EXACT_SUMS:
         return math.comb(m, k) / (1 << (m + 1))
-    log_pmf = special.gammaln(m + 1) - special.gammaln(k + 1) - special.gammaln(m - k + 1) - m * math.log(2)
-    return 0.5 * math.exp(log_pmf)
+    return 0.5 * math.exp(binomial.log_choose(np.asarray(k), np.asarray(m)) - m * math.log(2))

@@ -135,84 +135,52 @@ class JeffreysShare:
 
 
 @dataclass(frozen=True, eq=False)
-class GaffkeMean:
-    """Gaffke's bounds of values (m,) that stand for `counts` (m,) items each, all between `least` and `greatest`.
+class GaffkeBounds:
+    """Gaffke's bounds of the mean per item of blocks with `sums` (m,) over `sizes` (m,) items, or of single items.
 
-    Of 0 and 1 they are Clopper and Pearson's; counts need not be whole.
-    """
+    `shapes` (m,): how many blocks each stands for, which need not be whole. No item lies below `least` or above
+    `greatest`; the block that was not seen has `unseen` items, all at the end that the bound looks to. Of items that
+    are 0 or 1 the bounds are Clopper and Pearson's.
 
-    values: Floats
-    counts: Floats
-    least: float
-    greatest: float
-    _told: dict[float, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
-    """Ends by tail: each takes some ten inversions, and an answer asks for them more than once."""
-
-    @classmethod
-    def of(cls, values: Floats, least: float, greatest: float, worth: float = 1.0) -> GaffkeMean:
-        """Of a column (n,), equal values together, `worth` of which count for one item."""
-        distinct, counts = np.unique(values, return_counts=True)
-        return cls(distinct, counts / worth, least, greatest)
-
-    def ends(self, tail: float) -> tuple[float, float]:
-        """Lower and upper bound, each at level `tail`, a probability below .5."""
-        if tail not in self._told:
-            self._told[tail] = self._ends(tail)
-        return self._told[tail]
-
-    def _ends(self, tail: float) -> tuple[float, float]:
-        ones = np.ones(len(self.values))
-        low = gaffke.lower_end(self.values, ones, self.counts, self.least, 1.0, tail)
-        # an upper bound is the lower one of the values turned around
-        return low, -gaffke.lower_end(-self.values, ones, self.counts, -self.greatest, 1.0, tail)
-
-    def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
-        return gaffke.chance_below(self.values, np.ones(len(self.values)), self.counts, self.least, 1.0, mean)
-
-    def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
-        return gaffke.chance_below(
-            -self.values, np.ones(len(self.values)), self.counts, -self.greatest, 1.0, -mean
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class GaffkeBlocks:
-    """Gaffke's bounds of blocks with these `sums` (G,) over `sizes` (G,) items, each of which stands for `times`.
-
-    The block that was not seen has `unseen` items, all at the end of the range that the bound looks to.
+    Source: Gaffke (2005), Math Methods Statist 14:451; see `gaffke`.
     """
 
     sums: Floats
     sizes: Floats
+    shapes: Floats
     least: float
     greatest: float
-    unseen: float
-    times: float = 1.0
+    unseen: float = 1.0
+    _ends: dict[float, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
+    """Ends by tail: each takes some ten inversions, and an answer asks for them more than once."""
+
+    @classmethod
+    def of_items(cls, values: Floats, least: float, greatest: float, worth: float = 1.0) -> GaffkeBounds:
+        """Bounds of the mean of a column (n,), `worth` of whose items count for one; equal values are put together."""
+        distinct, counts = np.unique(values, return_counts=True)
+        return cls(distinct, np.ones(len(distinct)), counts / worth, least, greatest)
 
     def ends(self, tail: float) -> tuple[float, float]:
         """Lower and upper bound, each at level `tail`, a probability below .5."""
-        shapes = self._shapes
-        low = gaffke.lower_end(self.sums, self.sizes, shapes, self.least, self.unseen, tail)
-        return low, -gaffke.lower_end(-self.sums, self.sizes, shapes, -self.greatest, self.unseen, tail)
+        if tail not in self._ends:
+            low = gaffke.lower_end(self.sums, self.sizes, self.shapes, self.least, self.unseen, tail)
+            # an upper bound is the lower one of the values turned around
+            high = -gaffke.lower_end(-self.sums, self.sizes, self.shapes, -self.greatest, self.unseen, tail)
+            self._ends[tail] = low, high
+        return self._ends[tail]
 
     def p_above(self, mean: float) -> float:
         """One-sided p of H0: the true mean is at most `mean`."""
-        return gaffke.chance_below(self.sums, self.sizes, self._shapes, self.least, self.unseen, mean)
+        return gaffke.chance_below(self.sums, self.sizes, self.shapes, self.least, self.unseen, mean)
 
     def p_below(self, mean: float) -> float:
         """One-sided p of H0: the true mean is at least `mean`."""
-        return gaffke.chance_below(-self.sums, self.sizes, self._shapes, -self.greatest, self.unseen, -mean)
-
-    @property
-    def _shapes(self) -> Floats:
-        return np.full(len(self.sums), self.times)
+        return gaffke.chance_below(-self.sums, self.sizes, self.shapes, -self.greatest, self.unseen, -mean)
 
 
 @dataclass(frozen=True, slots=True)
 class Furthest:
-    """Of several kinds the bound that says least, at each end."""
+    """Bounds of several kinds at once: at each end the one that says least."""
 
     kinds: Sequence[MeanBounds]
 

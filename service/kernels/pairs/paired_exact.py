@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
+from service.kernels.numeric.binomial import log_choose
 from service.kernels.pairs import tango
 
 Floats = NDArray[np.float64]
@@ -25,13 +26,21 @@ MOST_EXPECTED = 20_000
 """Expected discordant items beyond which the score is normal to three digits and q is not searched."""
 
 SCORE_SLACK = 1e-9
+"""Tables whose score is this close to the observed one tie with it: they count as extreme."""
+
 TAIL_NATS = 45.0
+"""Counts of discordant items beyond this many nats are left out: Chernoff's bound leaves e^-45, 3e-20."""
+
 COARSE_GRID = 25
+"""Points of the nuisance parameter at which a quick look is taken."""
+
 INTERPOLATION_NATS = 21.0
 """The interpolant between the nodes is off by at most about exp(-21) = 1e-9."""
 FINE = 128
 """Points of the interpolant per node: its peaks exceed them by at most 1 - cos(pi / 256) = 8e-5 of the greatest."""
 MOST_PEAKS = 8
+"""Peaks of the interpolant that are climbed, the highest first."""
+
 ZOOM = np.linspace(-1, 1, 9)
 
 
@@ -61,6 +70,7 @@ def exact_p_below(
         best = max(mass.at(math.asin(x * math.sin(reach))) for x in np.linspace(0, 1, COARSE_GRID).tolist())
     else:
         best = _supremum(mass, reach)
+    # relative: logarithms of factorials of size n log n, and a thousand roundings of what is summed
     rounding = 4e-16 * (1000 + n * math.log(n + 1))
     return min(best * (1 + rounding), 1.0)
 
@@ -120,9 +130,7 @@ class _Mass:
         self.limit = most_wins(every, n, difference, cutoff)
         inside = np.flatnonzero(self.limit >= 0)
         self.last = self.first + int(inside[-1]) if len(inside) else -1
-        self.log_choices = (
-            special.gammaln(n + 1) - special.gammaln(every + 1) - special.gammaln(n - every + 1)
-        )
+        self.log_choices = log_choose(every, np.asarray(n))
 
     def at(self, u: float) -> float:
         """The probability where a share difference + (1 - difference) sin(u)^2 of the items is discordant."""
@@ -141,6 +149,8 @@ class _Mass:
 
     def degree(self, reach: float) -> int:
         """Half the degree in u of a Chebyshev interpolant on [-reach, reach] with the error promised."""
+        # On the Bernstein ellipse through i b the function is at most M(b) = (1 + 2 (1 - D) sinh(b)^2)^n, and N nodes
+        # err by 2 M exp(-N a) / (exp(a) - 1), a = arcsinh(b / reach): the b that needs the fewest nodes is looked for.
         height = np.geomspace(1e-3, 3, 200) * math.sqrt(INTERPOLATION_NATS / (2 * self.n))
         rate = np.arcsinh(height / reach)
         log_bound = self.n * np.log1p(2 * (1 - self.difference) * np.sinh(height) ** 2)

@@ -47,6 +47,7 @@ def scores(b: Counts, c: Counts, n: int, difference: float) -> Floats:
     """T(D) for arrays of discordant counts."""
     if difference < 0:
         return 0.0 - scores(c, b, n, -difference)
+    # as in `score`, in the same order of operations
     numerator = np.asarray(b - c - n * difference, dtype=np.float64)
     linear = (2 * n - b + c) * difference - b - c
     product = -c * difference * (1 - difference)
@@ -106,13 +107,14 @@ def _upper_end(b: int, c: int, n: int, z: float) -> float:
 
 
 def _upper_ends(b: Floats, c: Floats, n: Floats, z: float) -> Floats:
-    """The same steps for all tables (k,) together; those that have ended leave."""
+    """The ends of all tables (k,) by the steps of `_upper_end`, taken together; tables that have ended leave."""
     m, wins, whole = b + c, b - c, n + z * z
     estimate = wins / n
     centre, spread, fixed = wins / whole, z / whole, wins * estimate
     point = np.minimum(centre + spread * np.sqrt((m + z * z / 2) / n * whole - fixed), 0.5 * (estimate + 1))
     ends = np.where(b == n, 1.0, point)
     rows = np.flatnonzero((b < n) & (estimate < point) & (point < 1))
+    # the last three are the bracket and the point, which move; all shrink alike when tables leave
     tables = [b, c, n, m, wins, whole, estimate, centre, spread, fixed, estimate, np.ones(len(n)), point]
     tables = [table[rows] for table in tables]
     while len(rows):

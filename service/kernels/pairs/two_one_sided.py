@@ -28,7 +28,7 @@ class TwoOneSided:
 
 
 def by_t(delta: float, se: float, df: float, margin: float, alpha: float) -> TwoOneSided:
-    """From a standard error above 0 and its degrees of freedom."""
+    """Both t-tests from a difference, its standard error above 0 and its degrees of freedom."""
     half = t_quantile(1 - alpha, df) * se
     lower, upper = (delta + margin) / se, (delta - margin) / se
     return TwoOneSided(
@@ -60,7 +60,7 @@ def paired_error(difference: NDArray[np.float64], noise: float) -> tuple[float, 
 
 
 def paired_counts_error(only_candidate: int, only_baseline: int, n: int) -> tuple[float, float]:
-    """The same from the discordant counts of n binary pairs."""
+    """Standard error and df of the mean difference of n binary pairs, from their discordant counts; (0, 0) likewise."""
     delta = (only_candidate - only_baseline) / n
     spread = (only_candidate + only_baseline) / n - delta * delta
     return (math.sqrt(spread / (n - 1)), n - 1) if n > 1 and spread > 1e-15 else (0.0, 0.0)
@@ -69,7 +69,7 @@ def paired_counts_error(only_candidate: int, only_baseline: int, n: int) -> tupl
 def independent_error(
     baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, pooled: bool
 ) -> tuple[float, float]:
-    """Of a difference of two means, Student's (pooled) or Welch's; (0, 0) where it is undefined."""
+    """Standard error and df of a difference of two means, Student's (pooled) or Welch's; (0, 0) where undefined."""
     a, b = moments(baseline, difference_noise(baseline)), moments(candidate, difference_noise(candidate))
     if a.se is None or b.se is None or (a.se == 0 and b.se == 0):
         return 0.0, 0.0

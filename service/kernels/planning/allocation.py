@@ -19,7 +19,7 @@ class Spread(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Of a new item, of one run of one arm on one item, of judging one run once; in any one unit."""
+    """What a new item costs, one run of one arm on one item, and judging one run once; in any one unit."""
 
     item: float
     run: float
@@ -37,7 +37,7 @@ class Allocation(NamedTuple):
 
 
 def variance(spread: Spread, items: float, runs: float, judgements: float) -> float:
-    """Of the difference of two arms that share items, but neither runs nor judgements.
+    """Variance of the difference of two arms that share items, but neither runs nor judgements.
 
     2 [item_by_arm / I + run / (I R) + judge / (I R J)].
 
@@ -56,14 +56,10 @@ def gains(spread: Spread, costs: Costs, items: float, runs: float, judgements: f
     judged_run = costs.run + judgements * costs.judge
     # minus the derivatives of `variance` over those of `cost`, by items, by runs and by judgements
     return Costs(
-        _per(variance(spread, items, runs, judgements) / items, costs.item + 2 * runs * judged_run),
-        _per(2 * (spread.run + spread.judge / judgements) / (items * runs**2), 2 * items * judged_run),
-        _per(2 * spread.judge / (items * runs * judgements**2), 2 * items * runs * costs.judge),
+        variance(spread, items, runs, judgements) / items / (costs.item + 2 * runs * judged_run),
+        2 * (spread.run + spread.judge / judgements) / (items * runs**2) / (2 * items * judged_run),
+        2 * spread.judge / (items * runs * judgements**2) / (2 * items * runs * costs.judge),
     )
-
-
-def _per(gain: float, price: float) -> float:
-    return gain / price
 
 
 def best(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.streams import BLOCK, generator
 from service.kernels.numeric.t_distribution import Alternative
+from service.kernels.planning.draws_in_clusters import draw_categories
 from service.kernels.randomization.sign_flip import sign_flip
 
 Vector = NDArray[np.float64]
@@ -44,6 +45,7 @@ class ClusterFlips:
     @property
     def seconds(self) -> float:
         """Rough cost of one simulated data set."""
+        # the FFT is as long as the sums of sizes reach, and has a cosine for every different size; measured on one core
         share = self.p_only_baseline + self.p_only_candidate
         sd = math.sqrt(self.cluster_size * share * (1 + (self.cluster_size - 1) * self.icc))
         distinct = min(self.cluster_size, 5 * sd) + 1
@@ -64,17 +66,10 @@ class ClusterFlips:
 
     def _sums(self, rng: np.random.Generator, many: int) -> NDArray[np.int64]:
         """Difference sums of the clusters of `many` data sets: (many, n_clusters)."""
-        candidate, baseline, icc = self.p_only_candidate, self.p_only_baseline, self.icc
-        p = np.array([candidate, baseline, 1 - baseline - candidate])
-        size = (many, self.n_clusters)
-        if icc > 0:
-            shape = np.maximum(p * (1 - icc) / icc, 1e-12)
-            # normalised gammas; all of them may underflow when icc is near 1: then one cell takes all
-            weights = rng.standard_gamma(shape, size=(*size, 3))
-            total = weights.sum(axis=-1, keepdims=True)
-            certain = np.eye(3)[rng.choice(3, size=size, p=p)]
-            p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
-        counts = rng.multinomial(self.cluster_size, p, size=size)
+        candidate, baseline = self.p_only_candidate, self.p_only_baseline
+        shares = candidate, baseline, 1 - baseline - candidate
+        sizes = np.full(self.n_clusters, self.cluster_size)
+        counts = draw_categories(rng, many, sizes, shares, self.icc, np.eye(3))
         return np.asarray(counts[..., 0] - counts[..., 1])
 
 
@@ -135,6 +130,6 @@ def _transform(distinct: NDArray[np.int64], counts: Vector, length: int) -> Vect
 
 
 def _flip_p_value(sums: Vector, alternative: Alternative) -> float:
-    """Of one data set with sums too large for the table of cosines."""
+    """The p-value of one data set (G,) whose sums are too large for the table of cosines."""
     tails = sign_flip(sums)
     return {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[alternative]

@@ -112,7 +112,7 @@ class _Sums:
 
     @classmethod
     def of(cls, values: Floats, shapes: Floats, unseen: float | Floats) -> _Sums:
-        """With one more value, of all rows or (T,) of each."""
+        """The sums of `values` and one more, the one that was `unseen`: of all rows, or (T,) of each."""
         rows = np.broadcast_shapes(values.shape, shapes.shape)
         more = np.broadcast_to(np.reshape(unseen, (-1, 1)), (rows[0], 1))
         values = np.concatenate([np.broadcast_to(values, rows), more], axis=1)

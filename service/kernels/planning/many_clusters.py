@@ -11,14 +11,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from service.kernels.numeric.clusters import lost_unseen
+from service.kernels.numeric.clusters import items_for_one, lost_unseen, satterthwaite
 from service.kernels.planning import gaffke_many
 
 Floats = NDArray[np.float64]
-TWO_SIDED = 0.975
-"""The quantile by which t and normal are compared, for what a design effect from few clusters is worth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +43,7 @@ class ManyPairs:
         n = self.n[:, None]
         share = self.sizes / n
         variance = (self._residuals**2 / (1 - share)).sum(axis=1)
-        a2 = 1 / (1 - share)
-        trace = (a2 * (self.sizes - self.sizes**2 / n)).sum(axis=1)
-        squares = (a2**2 * (self.sizes**2 - 2 * self.sizes**3 / n)).sum(axis=1)
-        squares += ((a2 * self.sizes**2).sum(axis=1) / self.n) ** 2
-        return np.sqrt(variance) / self.n, trace**2 / squares
+        return np.sqrt(variance) / self.n, satterthwaite(1 / (1 - share), self.sizes)
 
     @cached_property
     def _residuals(self) -> Floats:
@@ -58,17 +51,13 @@ class ManyPairs:
 
     @cached_property
     def worth(self) -> Floats:
-        """Items that count for one, as `bounded.items_for_one`. Shape (T,)."""
+        """Items that count for one in every pair. Shape (T,)."""
         (se, df), clusters = self.robust, np.count_nonzero(self.sizes, axis=1)
         spread = (self.counts * (self.values - self.delta[:, None]) ** 2).sum(axis=1)
         independent = spread / np.maximum(self.n - 1, 1) / self.n
-        second, fourth = ((self._residuals**power).sum(axis=1) / clusters for power in (2, 4))
-        kurtosis = fourth / np.where(second > 0, second, 1.0) ** 2
-        by_tails = np.where(kurtosis > 1, 2 * clusters / np.where(kurtosis > 1, kurtosis - 1, 1.0), np.inf)
-        few = special.stdtrit(np.maximum(np.minimum(by_tails, df), 1.0), TWO_SIDED) / special.ndtri(TWO_SIDED)
         flat = (independent <= 0) | (se <= 1e-12 * np.abs(self.values).max())
-        effect = np.maximum(se**2 / np.where(flat, 1.0, independent), 1.0) * few**2
-        return np.where(flat, self.sizes.max(axis=1), effect)
+        largest = self.sizes.max(axis=1)
+        return items_for_one(independent, self._residuals, (se, df), clusters, largest, flat)
 
     @cached_property
     def _unseen(self) -> Floats:

@@ -128,6 +128,7 @@ def critical_counts(m: Counts, alpha: float, method: Method, *, two_sided: bool)
     def rejects(k: Counts, at: slice | Counts = slice(None)) -> NDArray[np.bool_]:
         return p_values(m[at] - k, k, method, side) < alpha
 
+    # where the bracket about the normal law's count does not hold the border, it begins at the end beyond it
     far = (inside >= 0) & ~rejects(np.maximum(inside, 0))
     inside, outside = np.where(far, -1, inside), np.where(far, inside, outside)
     beyond = (outside < top) & rejects(np.minimum(outside, m))

@@ -19,7 +19,10 @@ Ints = NDArray[np.int64]
 LISTED_UP_TO = 12
 """Clusters up to which every set is listed."""
 DRAWN = 1999
+"""Sets that are drawn: with the observed one 2,000, so that p is a multiple of .0005."""
+
 TIE = 1e-12
+"""Means this close to a difference count as at most it, rounding aside."""
 
 
 def means_of_sets(sums: Floats, sizes: Ints, generator: np.random.Generator) -> Floats:

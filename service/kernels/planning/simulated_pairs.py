@@ -1,4 +1,4 @@
-"""Paired data drawn under a known truth, many data sets at once, and the statistics that rules compare.
+"""The statistics that rules compare, of many simulated data sets of pairs at once.
 
 A data set is a row of T: difference sums of G units (items, or clusters with `sizes` items). Memory
 O(T G), and O(T B) for resamples, of which all data sets share one set.
@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from service.kernels.exact.lattice import QUANTILE_SLACK
 from service.kernels.numeric import ranks
+from service.kernels.numeric.clusters import satterthwaite
 from service.kernels.numeric.t_distribution import Alternative
 from service.kernels.planning.cluster_power import flip_p_values
 
@@ -25,7 +27,10 @@ LISTED_CLUSTERS = 6
 """Up to that many units every multiset of them is listed; above, `RESAMPLES` are drawn."""
 
 RESAMPLES = 800
+
 SWAPS = 1999
+"""Patterns of signs drawn above `LISTED_SIGNS` units: with the data 2,000, so that p is a multiple of .0005."""
+
 LISTED_SIGNS = 11
 """Up to that many units every pattern of signs is listed."""
 
@@ -39,47 +44,7 @@ MOST_PATTERNS = 400
 """Patterns of tied ranks whose exact distributions are worked out, half a millisecond each."""
 
 UNTIED = 0.5
-QUANTILE_SLACK = 1e-12
-
-
-def draw_binary(
-    generator: np.random.Generator, n_sets: int, sizes: Ints, shares: tuple[float, float], icc: float
-) -> tuple[Ints, Ints]:
-    """Items won by the candidate and by the baseline, each (T, G): Dirichlet-multinomial in every cluster."""
-    counts = draw_categories(generator, n_sets, sizes, (*shares, 1 - sum(shares)), icc, np.eye(3))
-    return counts[..., 0], counts[..., 1]
-
-
-def draw_categories(
-    generator: np.random.Generator,
-    n_sets: int,
-    sizes: Ints,
-    shares: tuple[float, float, float],
-    icc: float,
-    falls: Floats,
-) -> Ints:
-    """Items per category, (T, G, K): states correlate within clusters; `falls` (3, K) is where each state falls."""
-    p = np.asarray(shares)
-    size = (n_sets, len(sizes))
-    if icc > 0:
-        # Gammas over their sum are Dirichlet; with parameters p (1 - icc) / icc items of a cluster correlate by icc.
-        weights = generator.standard_gamma(np.maximum(p * (1 - icc) / icc, 1e-12), size=(*size, 3))
-        total = weights.sum(axis=-1, keepdims=True)
-        # Near icc 1 all three gammas may underflow to 0: such a cluster is all of one category, drawn by its share.
-        certain = np.eye(3)[generator.choice(3, size=size, p=p)]
-        p = np.where(total > 0, weights / np.where(total > 0, total, 1.0), certain)
-    return generator.multinomial(np.broadcast_to(sizes, size), p @ falls)
-
-
-def draw_continuous(
-    generator: np.random.Generator, n_sets: int, sizes: Ints, truth: float, spread: float, icc: float
-) -> Floats:
-    """Difference sums (T, G) of normal item differences with that mean, SD and intraclass correlation."""
-    size = (n_sets, len(sizes))
-    between = generator.standard_normal(size) * spread * math.sqrt(icc)
-    # The mean of so many independent deviations, drawn as one number.
-    within = generator.standard_normal(size) * spread * np.sqrt((1 - icc) / sizes)
-    return np.asarray(sizes * (truth + between + within))
+"""Sum of t^3 - t over groups of ties below which there are none: a tie of two has 6, and rounding is far below."""
 
 
 def normal_tail(z: Floats, alternative: Alternative) -> Floats:
@@ -145,11 +110,7 @@ def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, floa
         variance, df = (g - 1) / g * ((residual / (1 - share)) ** 2).sum(axis=1), g - 1.0
     else:
         variance = (residual**2 / (1 - share)).sum(axis=1)
-        a2 = 1 / (n**2 * (1 - share))
-        # Satterthwaite's trace^2 / trace of the square, of the variance as a quadratic form in independent items.
-        trace = float((a2 * (sizes - sizes**2 / n)).sum())
-        squares = float((a2**2 * (sizes**2 - 2 * sizes**3 / n)).sum()) + float((a2 * sizes**2).sum() / n) ** 2
-        df = trace**2 / squares
+        df = float(satterthwaite(1 / (n**2 * (1 - share)), sizes.astype(np.float64)))
     return delta, np.sqrt(variance) / n, df
 
 

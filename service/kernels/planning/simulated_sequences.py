@@ -64,7 +64,7 @@ def coin_log_e(won: Ints, lost: Ints) -> Floats:
 
 
 def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
-    """As `confidence_sequence.plug_in_bets`, for every row."""
+    """The bets of `confidence_sequence.plug_in_bets` for every row of scaled units, (T, n)."""
     t = np.arange(1, scaled.shape[1] + 1)
     y = (scaled + 1) / 2
     mean = (0.5 + np.cumsum(y, axis=1)) / (t + 1)
@@ -75,7 +75,7 @@ def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
 
 
 def both_bets(scaled: Floats, bets: Floats) -> tuple[Floats, Floats]:
-    """As `e_process.both_bets`, for every row."""
+    """The log winnings of `e_process.both_bets` for every row of scaled units, two arrays (T, n)."""
     stakes = np.minimum(bets, 1.0) / 2
     return np.cumsum(np.log1p(stakes * scaled), axis=1), np.cumsum(np.log1p(-stakes * scaled), axis=1)
 

@@ -19,7 +19,10 @@ Floats = NDArray[np.float64]
 LISTED_UP_TO = 16
 """Clusters up to which the means of all sets are listed; above, sets are counted in two halves."""
 MOST_CLUSTERS = 32
+"""Beyond these the halves have more than 2^16 sets; `many_flips` takes over."""
+
 STEPS = 60
+"""Halvings of the bracket: more than a double has digits."""
 
 
 def flip_interval(sums: Floats, sizes: Floats, tail: float) -> tuple[float | None, float | None]:
@@ -49,7 +52,7 @@ def flip_tail(sums: Floats, sizes: Floats, difference: float) -> float:
 
 
 def _means(sums: Floats, sizes: Floats) -> Floats:
-    """Of every set of clusters but the empty one."""
+    """The mean difference of every set of clusters but the empty one, (2^G - 1,)."""
     tops, bottoms = _all(sums)[1:], _all(sizes)[1:]
     return np.asarray(tops / bottoms)
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from service.kernels.numeric.binomial import log_choose
 from service.kernels.numeric.streams import generator
 from service.kernels.randomization.max_t import TIE, signed_sums
 
@@ -105,9 +105,8 @@ def _listed(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
 
 def _coins(many: int) -> Floats:
     """The chances of 0 .. many heads of fair coins."""
-    heads = np.arange(many + 1.0)
-    ways = special.gammaln(many + 1) - special.gammaln(heads + 1) - special.gammaln(many - heads + 1)
-    return np.asarray(np.exp(ways - many * math.log(2)))
+    heads = np.arange(many + 1)
+    return np.asarray(np.exp(log_choose(heads, np.asarray(many)) - many * math.log(2)))
 
 
 def _draw_signs(joint: Joint, seed: int, blocks: range) -> Iterator[tuple[Floats, Floats]]:

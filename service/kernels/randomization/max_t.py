@@ -34,7 +34,7 @@ CELLS = 2**18
 TIE = 1e-9
 """Studentized differences this close are the same."""
 DUST = 1e-14
-"""Share of the mean size of what is summed below which two means differ by rounding."""
+"""Two means differ by rounding below this share of the mean size of what is summed."""
 ROUNDED = 4500.0
 """Units of the last place of squares below which what flipping leaves of them is rounding: 1e-12 of 53 bits."""
 FLAT = 1e-24
@@ -79,7 +79,7 @@ class ManyArms:
 
     @cached_property
     def means(self) -> Floats:
-        """The same, equal where only the order of the sums tells two arms apart. Shape (k,)."""
+        """The means of all arms, equal where only the order of summing tells two apart. Shape (k,)."""
         means, dust = self.raw_means.copy(), DUST * (self.weights @ np.abs(self.sums)) / self.n
         order = np.argsort(-means, kind="stable")
         errors = np.zeros((self.n_arms, self.n_arms))
@@ -116,7 +116,7 @@ class ManyArms:
 
     @cached_property
     def pulled_squares(self) -> Floats:
-        """The same of what signs multiply. Shape (P,)."""
+        """Sum of squares of every pair's difference of `pulled`, 0 where `squares` is. Shape (P,)."""
         return np.asarray(np.where(self.squares > 0, self._squares(self.pulled), 0.0))
 
     def _squares(self, residuals: Floats) -> Floats:
@@ -182,7 +182,7 @@ def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
 
 
 def listed(arms: ManyArms) -> Floats:
-    """The same over all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
+    """The sums of `flipped` under all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
     patterns = np.arange(2 ** (arms.n_units - 1))[:, None] >> np.arange(arms.n_units) & 1
     values = _signable(arms)
     units = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
@@ -202,7 +202,7 @@ def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int
 
 
 def skewness_of(cubes: Floats, squares: Floats, units: NDArray[np.int64]) -> Floats:
-    """From sums of cubed and of squared residuals of so many units; NaN without squares. Shapes (P,)."""
+    """Skewness from sums of cubed and of squared residuals of so many units; NaN without squares. Shapes (P,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(squares > 0, cubes / squares**1.5 * np.sqrt(units), np.nan))
 

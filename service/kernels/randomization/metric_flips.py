@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from service.kernels.numeric.binomial import log_choose
 from service.kernels.numeric.metrics import Metric, PairedSums, distinct_rows, in_single
 from service.kernels.numeric.streams import BLOCK, chosen_sums, generator
 
@@ -85,7 +85,7 @@ def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_]
 
 
 def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDArray[np.bool_]]:
-    """Of every replicate of these blocks the difference after the swaps, and whether it is 0 by convention.
+    """The difference after the swaps in every replicate of these blocks, and whether it is 0 by convention.
 
     Memory O(replicates + units + `COINS`).
     """
@@ -166,10 +166,7 @@ def _combinations(cells: _Cells, which: list[int]) -> tuple[Floats, Floats]:
     for cell in which:
         count = int(cells.counts[cell])
         k = np.arange(count + 1)
-        log_share = (
-            special.gammaln(count + 1) - special.gammaln(k + 1) - special.gammaln(count - k + 1)
-            - count * math.log(2)
-        )  # fmt: skip
+        log_share = log_choose(k, np.asarray(count)) - count * math.log(2)
         moved = (moved[:, None, :] + k[:, None] * cells.rows[cell]).reshape(-1, cells.rows.shape[1])
         weights = np.outer(weights, np.exp(log_share)).ravel()
     return moved, weights

@@ -14,11 +14,13 @@ from scipy import special
 from service.kernels.exact import lattice
 from service.kernels.numeric import ranks
 from service.kernels.numeric.streams import BLOCK, generator, octets
-from service.kernels.randomization.sign_flip import sign_flip
+from service.kernels.randomization.sign_flip import every_signed_sum, sign_flip
 
 Floats = NDArray[np.float64]
 
 FLIPS_LISTED = 20
+"""Weights off any lattice whose 2^20 signed sums are listed, 8 MB."""
+
 CHUNK = 512
 """Weights flipped at a time, eight per byte: their tables fit the cache. Part of the version."""
 
@@ -97,9 +99,7 @@ def _flip_law(weights: Floats) -> _FlipLaw | None:
             return _FlipLaw(convolved, None)
     if weights.size > FLIPS_LISTED:
         return None
-    sums = np.zeros(1)
-    for weight in weights:
-        sums = np.concatenate([sums - weight, sums + weight])
+    sums = every_signed_sum(weights)
     return _FlipLaw(lambda critical: _share(weights, sums, critical), sums.size)
 
 
@@ -113,6 +113,7 @@ def paired_t_critical(difference: Floats, alpha: float) -> float | None:
     n, squares = difference.size, float(difference @ difference)
     if n < 2 or squares == 0:
         return None
+    # t^2 = (n - 1) S^2 / (n Q - S^2) with the sum S and the squares Q, solved for S
     t2 = float(special.stdtrit(n - 1, 1 - alpha / 2)) ** 2
     return math.sqrt(t2 * n * squares / (n - 1 + t2))
 

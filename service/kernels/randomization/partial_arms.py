@@ -148,7 +148,7 @@ class PartialArms:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _by_unit(self) -> Iterator[tuple[Floats, Floats]]:
-        """Of each arm against some after it: sums of differences and numbers of common items by unit, (G, some)."""
+        """Sums of differences and numbers of common items by unit, each arm against some after it: (G, some) each."""
         k, width = self.n_arms, max(1, WIDE // len(self.outcomes))
         parts = [(arm, start) for arm in range(k - 1) for start in range(arm + 1, k, width)]
         for arm, start in parts:
@@ -161,7 +161,7 @@ class PartialArms:
             yield gaps, sizes
 
     def _fact_of(self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp]) -> dict[str, Floats]:
-        """Of pairs with these numbers."""
+        """What is known of pairs from their units' sums of differences and common items, (G, some) each."""
         n, units = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             difference = gaps.sum(axis=0) / n

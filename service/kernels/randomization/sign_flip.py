@@ -21,8 +21,14 @@ from service.kernels.numeric.moments import binary_unit
 Floats = NDArray[np.float64]
 
 ENUMERATED_UP_TO = 40
+"""Values whose patterns are counted in two halves of 2^20 sums."""
+
 GRID = 2**18
+"""Points over which values off any lattice are rounded."""
+
 ROUNDING_RISK = 1e-12
+"""Chance that the rounding of a random pattern exceeds Hoeffding's bound; it is added to the tails."""
+
 RESOLVED = 1e-6
 """Tails below this are not left to inversion, whose error is absolute."""
 
@@ -75,7 +81,7 @@ def _convolved(multiples: NDArray[np.int64]) -> FlipTails:
 def _enumerated(values: Floats) -> FlipTails:
     """All sign patterns: the halves' sums, one sorted, the other counted against it."""
     half = len(values) // 2
-    left, right = _all_sums(values[:half]), np.sort(_all_sums(values[half:]))
+    left, right = every_signed_sum(values[:half]), np.sort(every_signed_sum(values[half:]))
     s = float(values.sum())
     slack = 1e-10 * float(np.abs(values).sum())
     above = len(right) - np.searchsorted(right, s - slack - left, side="left")
@@ -86,7 +92,8 @@ def _enumerated(values: Floats) -> FlipTails:
     return FlipTails(at_least, at_most, two_sided, 0.0, "enumeration")
 
 
-def _all_sums(values: Floats) -> Floats:
+def every_signed_sum(values: Floats) -> Floats:
+    """The sums of `values` (n,) under all 2^n patterns of signs, (2^n,), in an order of no meaning."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums - value, sums + value])
@@ -94,7 +101,7 @@ def _all_sums(values: Floats) -> Floats:
 
 
 def _inverted(values: Floats) -> FlipTails | None:
-    """By the product of cosines; None where that is not exact, or for tails it does not resolve."""
+    """The tails by the product of cosines; None where that is not exact, or for tails that it does not resolve."""
     smooth = smooth_flips(values)
     if smooth is None:
         return None

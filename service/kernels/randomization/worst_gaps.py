@@ -38,7 +38,7 @@ def worst_cases(
 
 
 def lacking_shares(present: NDArray[np.bool_], tasks: Codes) -> Floats:
-    """Of every pair of arms (k, k) the greatest share of items that one of them lacks: of all items, or of a task's."""
+    """The greatest share of items that one arm of a pair lacks, of all items or of a task's. Shape (k, k)."""
     count = int(tasks.max()) + 1
     parts = [present, *((present[tasks == task] for task in range(count)) if count > 1 else ())]
     lacking = np.zeros((present.shape[1], present.shape[1]))
@@ -56,7 +56,7 @@ def _by_unit(values: Floats, each: Floats, units: Codes, tasks: Codes, groups: i
 
 
 def _sums(values: Floats, codes: Codes, groups: int) -> Floats:
-    """Of the rows (n, k) with each code. Shape (groups, k)."""
+    """Sums of the rows (n, k) that have the same code. Shape (groups, k)."""
     from scipy.sparse import csr_array  # takes long to import, and most boards need none
 
     n = len(values)

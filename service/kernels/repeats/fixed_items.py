@@ -27,8 +27,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DUST = 1e-14
+"""A run this close to the mean of its item, in relation to its size, does not differ from it."""
+
 MOST_TAIL = 0.5
+"""The largest p that is told: at the estimate itself, and for values on its other side."""
+
 LOW, HIGH = 0, 1
+"""Which end of an interval is meant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +41,15 @@ class Cells:
     """One arm in T data sets: of every item the mean of its runs, and what that mean's variance is estimated as."""
 
     means: Floats
-    """(T, n)."""
+    """Mean of every item's runs, (T, n)."""
     variances: Floats
     """s_i^2 / r_i, (T, n)."""
     runs: Floats
-    """Of every item, (n,)."""
+    """Runs of every item, (n,)."""
     least: Floats
     """The least of an item's runs, (T, n)."""
     greatest: Floats
-    """The greatest, (T, n)."""
+    """The greatest of an item's runs, (T, n)."""
 
 
 def cells_of(runs: list[NDArray[np.float64]] | Floats) -> Cells:
@@ -106,17 +111,17 @@ class RunSets:
 
     @property
     def n(self) -> int:
-        """Items."""
+        """The number of items, the same in both arms."""
         return int(self.arms[0].means.shape[1])
 
     @cached_property
     def _variances(self) -> Floats:
-        """Of every cell of either arm, (T, cells)."""
+        """The variance of every cell's mean, cells of both arms side by side, (T, cells)."""
         return np.concatenate([cells.variances for cells in self.arms], axis=1)
 
     @cached_property
     def _runs(self) -> Floats:
-        """Of every cell of either arm, (cells,)."""
+        """Runs of every cell, cells of both arms side by side, (cells,)."""
         return np.concatenate([cells.runs for cells in self.arms])
 
     @cached_property
@@ -128,20 +133,21 @@ class RunSets:
 
     @cached_property
     def se(self) -> Floats:
-        """(T,); 0 where no run differs from another of its cell."""
+        """Standard error of the estimate, (T,); 0 where no run differs from another of its cell."""
         return np.asarray(np.sqrt(self._variances.sum(axis=1)) / self.n)
 
     @cached_property
     def df(self) -> Floats:
-        """(T,); NaN where there is no error."""
+        """Degrees of freedom of that error, (T,); NaN where there is none."""
         squares = self._shares**2
         satterthwaite = 1 / (squares / (self._runs - 1)).sum(axis=1)
-        # how many cells have runs that differ is chance too
+        # twice the effective number of cells whose runs differ, (sum of shares)^2 over the sum of their squares: how
+        # many there are is chance too
         return np.asarray(np.minimum(satterthwaite, 2 / squares.sum(axis=1)))
 
     @property
     def step(self) -> float:
-        """By how much one run can move the estimate at most."""
+        """The most that one run can move the estimate by."""
         return float((self.high - self.low) / (self.n * self._runs.min()))
 
     @property
@@ -165,7 +171,7 @@ class RunSets:
         return self._p(self.estimate - value, LOW)
 
     def p_below(self, value: float) -> Floats:
-        """Of its being `value` or more."""
+        """One-sided p of the truth being `value` or more, (T,)."""
         return self._p(value - self.estimate, HIGH)
 
     def _p(self, away: Floats, end: int) -> Floats:

@@ -19,7 +19,10 @@ from service.kernels.repeats.fixed_items import MOST_TAIL, Cells, RunSets
 Floats = NDArray[np.float64]
 
 LEAST_TAIL = 1e-300
+"""The least tail that the search for a p goes to, within the range of floats."""
+
 HALVINGS = 200
+"""More than the search for a p takes: its logarithm is known to 1e-12 after 50."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +33,7 @@ class SkewedRunSets:
 
     @property
     def df(self) -> Floats:
-        """(T,); NaN where there is no error."""
+        """Degrees of freedom of the error, (T,); NaN where there is none."""
         return self.sets.df
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
@@ -46,7 +49,7 @@ class SkewedRunSets:
         )
 
     def _of_sums(self, tail: float) -> tuple[Floats, Floats]:
-        """By Clopper and Pearson's limits of each arm; two arms err by half of the tail each."""
+        """Both ends by Clopper and Pearson's limits of each arm; two arms err by half of the tail each."""
         limits = [self._limits(cells, tail / len(self.sets.arms)) for cells in self.sets.arms]
         if len(limits) == 1:
             return limits[0]
@@ -54,7 +57,7 @@ class SkewedRunSets:
         return other_low - high, other_high - low
 
     def _limits(self, cells: Cells, tail: float) -> tuple[Floats, Floats]:
-        """Of one arm's mean; of unlike numbers of runs as if each item had the fewest."""
+        """Clopper and Pearson's limits of one arm's mean; every item counts as if it had the fewest runs."""
         n = np.floor(cells.means.shape[1] * cells.runs.min())
         length = self.sets.high - self.sets.low
         total = np.clip((cells.means.mean(axis=1) - self.sets.low) / length, 0.0, 1.0) * n
@@ -68,7 +71,7 @@ class SkewedRunSets:
         return self._p(value, 0)
 
     def p_below(self, value: float) -> Floats:
-        """Of its being `value` or more."""
+        """One-sided p of the truth being `value` or more, (T,)."""
         return self._p(value, 1)
 
     def _p(self, value: float, end: int) -> Floats:
@@ -85,7 +88,7 @@ class SkewedRunSets:
         return np.asarray(p)
 
     def _p_of_sums(self, value: float, end: int) -> Floats:
-        """By halving: the ends of sums come closer as the tail grows."""
+        """The p-value by halving the logarithm of the tail: the ends of sums come closer as it grows."""
         low = np.full(len(self.sets.estimate), np.log(LEAST_TAIL))
         high = np.full(len(self.sets.estimate), np.log(MOST_TAIL))
 

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 ITEM, ITEM_BY_ARM, RUN, JUDGE = range(4)
 DUST = 1e-13
-"""Of the greatest deviation: what is smaller between like values is rounding."""
+"""Deviations below this share of the greatest value are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +152,8 @@ def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -
     unit += float((copies[data.cells // 2] * data.within).sum()) / float(
         (copies[data.cells // 2] * data.repeats).sum()
     )
+    # Variances are scaled by their starts, moments of the data: the optimizer meets numbers near 1. The lowest level
+    # that is fitted stays above 0, or its likelihood has no end; the others may be 0.
     free = [ITEM] + [ITEM_BY_ARM] * with_runs + [RUN] + [JUDGE] * judged
     lowest = {JUDGE if judged else RUN: 1e-10 * unit}
     start = {ITEM: max(rough[ITEM], 0.05 * unit)} | dict.fromkeys((ITEM_BY_ARM, RUN, JUDGE), 0.0)

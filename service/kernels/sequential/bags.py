@@ -74,8 +74,10 @@ def chance_of_so_low(history: Floats, allowed: float = 0.0) -> Chance:
 
 
 def chance_of_coins(ones: Floats, sizes: Floats, latest: float, allowed: float = 0.0) -> Chance:
-    """The same of blocks that are 0 or 1: `ones` (B,) of the `sizes` (B,) values in each bag are 1, and `latest` of the
-    latest run's values."""
+    """What `chance_of_so_low` tells, of blocks of 0 and 1.
+
+    `ones` (B,) of the `sizes` (B,) values in each bag are 1, and `latest` of the latest run's values.
+    """
     certain = ones == sizes
     shares = (ones / sizes)[(ones > 0) & ~certain]
     if len(shares) == 0:
@@ -129,7 +131,7 @@ def _of_coins(shares: Floats, length: int) -> Complexes:
 
 
 def _of_bags(steps: NDArray[np.int64], there: NDArray[np.bool_], length: int) -> Complexes:
-    """The same of draws from the columns of `steps` (T, B)."""
+    """The product of the transforms of draws from the columns of `steps` (T, B), at the same frequencies."""
     whole = np.ones(length // 2 + 1, dtype=np.complex128)
     several = max(1, AT_ONCE // length)
     for start in range(0, steps.shape[1], several):

@@ -28,7 +28,10 @@ CELLS = 20_000_000
 """Candidate differences times items that a curve may cost."""
 
 MOST_CANDIDATES, LEAST_CANDIDATES = 1000, 160
+"""Differences that a curve is read off at: as many as `CELLS` allows, within these."""
+
 BLOCK = 2048
+"""Items that are played at a time, so that differences already excluded leave the game early."""
 
 
 def plug_in_bets(sums: Floats, alpha: float) -> Floats:
@@ -37,6 +40,7 @@ def plug_in_bets(sums: Floats, alpha: float) -> Floats:
     y = (sums + 1) / 2
     mean = (0.5 + np.cumsum(y)) / (t + 1)
     variance = (0.25 + np.cumsum((y - mean) ** 2)) / (t + 1)
+    # a bet knows what came before it alone; the first knows the prior y of 1/2 with its variance of 1/4
     before = np.concatenate(([0.25], variance[:-1]))
     return np.sqrt(2 * math.log(2 / alpha) / (before * t * np.log1p(t)))
 

@@ -139,6 +139,7 @@ class Walk:
         low, high = max(low, mean - REACH), min(high, mean + REACH)
         if low >= high:
             return Walk(t, np.zeros(1), np.zeros(1), self.drift)
+        # the narrower of both kernels, from the last look to this one and on to the next, in units of Z
         width = math.sqrt(min(t - self.t, following - t) / t)
         panels = max(2, math.ceil((high - low) / (4 * min(width, 1.0))))
         edges = np.linspace(low, high, panels + 1)

@@ -74,10 +74,10 @@ class RunChance(NamedTuple):
 
 
 def chances(values: Floats, codes: Ints | None, first: int, margin: float) -> Iterator[RunChance]:
-    """Of the runs `values` (T, n) from number `first` on, against all before them; higher is better, NaN is no value.
+    """The chance of every run of `values` (T, n) from number `first` on, against all before it; higher is better.
 
-    With clusters (`codes` (n,)) a cluster is the block. Its items are those it has in the first run with any of it.
-    Items that a run lacks leave it for good, so that sums are of the same items; a run that lacks more
+    NaN is no value. With clusters (`codes` (n,)) a cluster is the block. Its items are those it has in the first run
+    with any of it. Items that a run lacks leave it for good, so that sums are of the same items; a run that lacks more
     than half of them leaves the whole cluster out instead.
     """
     if codes is None:

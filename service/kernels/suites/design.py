@@ -120,16 +120,16 @@ class Design:
         return np.asarray(self.residuals(column) * self._factor)
 
     def variance(self, scores: Floats, weights: Floats) -> float:
-        """Of the weighted mean, from the cells' scores and the tasks' weights (T,): a cluster's cells add up first."""
+        """Variance of the weighted mean, from cells' scores and tasks' weights (T,): a cluster's cells add up first."""
         by_unit = np.bincount(self.cell_unit, weights=weights[self.cell_task] * scores)
         return float(by_unit @ by_unit)
 
     def variances(self, scores: Floats) -> Floats:
-        """Of the mean of every task. Shape (T,)."""
+        """Variance of the mean of every task. Shape (T,)."""
         return self._by_task(scores**2)
 
     def covariances(self, scores: Floats) -> Floats:
-        """Of the means of all tasks, which clusters tie together where they span them. Shape (T, T)."""
+        """Covariances of the means of all tasks, which clusters tie together where they span them. Shape (T, T)."""
         if not self.spanning:
             return np.diag(self.variances(scores))
         from scipy.sparse import csr_array  # takes long to import, and most suites need none
@@ -157,7 +157,7 @@ class Design:
 
     @cached_property
     def task_df(self) -> Floats:
-        """The same of the mean of every task alone, whatever its spread; 0 of a task in one cluster. Shape (T,)."""
+        """Degrees of freedom of every task's mean alone, whatever its spread; 0 in one cluster. Shape (T,)."""
         squares = self._factor**2
         sizes, n = self.cell_size, self.items[self.cell_task]
 

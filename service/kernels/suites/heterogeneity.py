@@ -48,7 +48,7 @@ class Unlike:
 
 
 def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None) -> Unlike | None:
-    """Of estimates (T,) with covariances (T, T), degrees of freedom (T,), and tasks' z under signs (replicates, T).
+    """How unlike estimates (T,) are, with covariances (T, T), df (T,) and tasks' z under signs (replicates, T).
 
     None where a variance is 0, or of a single task. p is None where clusters tie tasks together and no signs tell.
     """
@@ -88,7 +88,7 @@ def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None
 
 
 def _welch(q: float, share: Floats, df: Floats) -> float:
-    """Of independent tasks whose variances have so many degrees of freedom."""
+    """Welch's p of independent tasks with these shares of all weights, and degrees of freedom, (T,) each."""
     k = len(share)
     # F = Q / (k - 1) over 1 + 2 (k - 2) / (k^2 - 1) L, on k - 1 and (k^2 - 1) / (3 L) (Welch 1951).
     lack = float(((1 - share) ** 2 / df).sum())
@@ -105,10 +105,10 @@ class NewTasks:
 
 
 def new_tasks(means: Floats, weights: Floats) -> NewTasks:
-    """With weights that sum to 1 and truths of one variance; of equal weights s / sqrt(T) and T - 1.
+    """Error of the weighted mean over new tasks too; weights sum to 1. Of equal ones s / sqrt(T) on T - 1 df.
 
-    The sum of w_t (m_t - mean)^2 over 1 - sum(w^2) estimates the variance of a task; its degrees of freedom match two
-    moments of that form, whose matrix is W - w w'. Needs two tasks.
+    Truths of the tasks have one variance. The sum of w_t (m_t - mean)^2 over 1 - sum(w^2) estimates the variance of a
+    task; its degrees of freedom match two moments of that form, whose matrix is W - w w'. Needs two tasks.
     """
     centred = means - float(weights @ means)
     # what one weight leaves to the others, as their sum: 1 less a weight of nearly all has lost its digits

@@ -55,7 +55,7 @@ class Joint:
     independent: bool
 
     def critical(self, alpha: float) -> float:
-        """Of the largest size of all: what simultaneous intervals at 1 - alpha are made with."""
+        """Critical value of the largest of all tasks, with which simultaneous intervals at 1 - alpha are made."""
         t = self.n_tasks
         bonferroni = -float(special.ndtri(alpha / t / 2))
         if self.independent:
@@ -119,7 +119,7 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
 
 
 def _stepped(signed: Floats, order: NDArray[np.intp], ordered: Floats) -> Floats:
-    """By the largest of each task and of those whose p is no smaller, add one."""
+    """Step-down p by the largest of each task and of those whose p is no smaller, add-one counts. Shape (T,)."""
     z = -special.ndtri(np.clip(ordered, 1e-300, 1 - 1e-16))
     # From the back: the largest of a task and of all that come after it in the order of their p.
     greatest = np.maximum.accumulate(signed[:, order[::-1]], axis=1)[:, ::-1]

@@ -101,7 +101,7 @@ class SuiteArms(PartialArms):
 
     @cached_property
     def _by_task(self) -> tuple[Floats, Floats, Floats]:
-        """Of each task and pair: items that both have, the mean difference on them, its variance. Shapes (T, P).
+        """Items that both arms of a pair have in a task, the mean difference on them, its variance. Shapes (T, P).
 
         NaN where both share no item, or a single one.
         """
@@ -125,7 +125,7 @@ class SuiteArms(PartialArms):
         return counts, means, spread
 
     def _of_pairs(self, gaps: Floats, sizes: Floats, some: NDArray[np.intp]) -> dict[str, Floats]:
-        """Of each cell (cells, some): its residual, its share of its task's items and the task's weight over these."""
+        """Cells' residuals, shares of their task's items, and its weight over these: (cells, some) each."""
         counts, means, _ = (table[:, some] for table in self._by_task)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_item = self.weights[:, None] / counts

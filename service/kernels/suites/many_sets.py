@@ -18,7 +18,11 @@ from service.kernels.suites.rare import UNSEEN_PART_OF_TASK, unevenness
 
 Floats = NDArray[np.float64]
 ENOUGH_EVENTS = 5.0
+"""Items lost from which on the loss of one more is feared, and not of a whole cluster."""
+
 WIDEST = 1e100
+"""Of what variances are widened by, so that their squares stay in range."""
+
 DUST = 1e-13
 """A variance below this share of the squared range is rounding."""
 
@@ -46,7 +50,7 @@ class TaskUnits:
 
     @classmethod
     def of(cls, sizes: list[NDArray[np.int64]]) -> TaskUnits:
-        """From the sizes of the clusters of every task; ones where items are independent."""
+        """The tasks from the sizes of their clusters; all 1 where items are independent."""
         rows = []
         for task in sizes:
             size, n = task.astype(np.float64), float(task.sum())
@@ -76,7 +80,7 @@ def sums_by_unit(sums: Floats, sizes: NDArray[np.int64]) -> Side:
 
 
 def counts(ones: Floats, n: int) -> Side:
-    """The same of independent items that are 0 or 1, from how many are 1, (D,)."""
+    """Mean and variance (D,) of n independent items of 0 and 1, from how many are 1, (D,)."""
     mean = ones / n
     return Side(mean, mean * (1 - mean) / (n - 1))
 
@@ -109,7 +113,7 @@ class ManySuites:
 
     @cached_property
     def _variance(self) -> Floats:
-        """Of the tasks' means, (D, T); rounding is 0."""
+        """Variance of the tasks' means, (D, T); rounding is 0."""
         return np.where(self.column.variance <= DUST * self._length**2, 0.0, self.column.variance)
 
     @cached_property

@@ -24,6 +24,8 @@ from service.kernels.pairs.mean_bounds import Furthest
 NEAREST, FARTHEST = 1e-6, 25.0
 """z between which p-values are told: from .5 to 1e-138, and 0 below."""
 STEPS = 60
+"""Halvings of the z of a p-value: more than a double has digits."""
+
 LEAST_P = float(special.ndtr(-FARTHEST))
 UNSEEN_PART_OF_TASK = 0.2
 """How much of one more cluster, as large as that of an item is on average, bounds of two arms reckon with as lost
@@ -61,7 +63,7 @@ class Rare:
 
     @property
     def turned(self) -> Rare:
-        """The same bounds for minus the mean: what moved it up moves it down."""
+        """What moves minus the mean: up and down change places."""
         return Rare(self.up, self.down, self.unseen)
 
     def reach(self, tail: float, widened: float) -> float:
@@ -205,7 +207,7 @@ class ShareBounds:
 
 @dataclass(frozen=True, slots=True)
 class NewTaskBounds(Furthest):
-    """Of the mean of tasks of which these are a sample: each end the further of t over the tasks and of these tasks'.
+    """Bounds of the mean of tasks of which these are a sample: each end the further of t over them and of their own.
 
     What cannot be told of these tasks cannot be told of others like them: of few tasks that tie or nearly do the spread
     is small whatever losses their items have not shown.
@@ -236,7 +238,7 @@ class NewTaskBounds(Furthest):
 
     @property
     def unit(self) -> float:
-        """In which the error is."""
+        """The unit that the error is in."""
         return self.tasks.unit
 
 

@@ -29,6 +29,7 @@ Ints = NDArray[np.int64]
 SINGULAR = 1e-9
 """A leverage this close to 1 leaves a cluster no residual: it alone decides a coefficient."""
 DUST = 1e-14
+"""A residual below this, of outcomes of size 1, is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,9 @@ class Difference:
 def difference(
     baseline: Floats, candidate: Floats, codes: Ints | None = None, covariates: Floats | None = None
 ) -> Difference | None:
-    """Of outcomes (n0,) and (n1,); `codes` (n0 + n1,) of clusters and `covariates` (n0 + n1, q), baseline first.
+    """Candidate minus baseline from outcomes (n0,) and (n1,), with clusters and covariates where there are any.
+
+    `codes` (n0 + n1,) and `covariates` (n0 + n1, q), the baseline's items first.
 
     None where the covariates do not vary in an arm, or only with each other. O(n (2 + 2 q)^2).
     """
@@ -133,7 +136,7 @@ def _cr2(
 
 
 def _of_mean(values: Floats, codes: Ints | None) -> float:
-    """Variance of the mean of a column whose sum is 0, over items or clusters."""
+    """Variance of the mean of a column whose sum is 0, over items or clusters (CR1)."""
     sums = values if codes is None else np.bincount(codes, values)
     g = len(sums)
     return float(sums @ sums) / len(values) ** 2 * g / max(g - 1, 1)

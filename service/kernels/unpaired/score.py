@@ -22,6 +22,7 @@ Counts = NDArray[np.int64] | Floats
 FAR = 1e6
 """A statistic beyond every quantile that is asked for."""
 DUST = 1e-15
+"""Differences, and variances of one item, this small are rounding."""
 
 
 def scores(right1: Counts, n1: int, right0: Counts, n0: int, difference: float) -> Floats:

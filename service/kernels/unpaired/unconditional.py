@@ -120,7 +120,7 @@ def _least_by_fisher(n1: int, n0: int, p: float) -> Ints:
     constant = logs[n1] + logs[n0] - logs[n]
 
     def chance(c: int, t: int) -> float:
-        """Of c right among the candidate's, given t in all."""
+        """The chance of c right among the candidate's items, given t in all."""
         j = t - c
         if c < 0 or j < 0 or c > n1 or j > n0:
             return 0.0

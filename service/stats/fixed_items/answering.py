@@ -42,11 +42,11 @@ EXAMPLE: dict[str, Any] = {
 
 
 class Bounds(Protocol):
-    """Of T data sets, with the test that they are turned around from."""
+    """Bounds of T data sets, with the test that they are turned around from."""
 
     @property
     def df(self) -> Floats:
-        """(T,); NaN where there is no error."""
+        """Degrees of freedom of the error, (T,); NaN where there is none."""
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
         """Both ends, each of which the truth lies beyond with the chance `tail`."""
@@ -55,7 +55,7 @@ class Bounds(Protocol):
         """One-sided p of the truth being `value` or less."""
 
     def p_below(self, value: float) -> Floats:
-        """Of its being `value` or more."""
+        """One-sided p of the truth being `value` or more, (T,)."""
 
 
 SHOWS: shows.Shows = {
@@ -105,7 +105,7 @@ def _p(bounds: Bounds, alternative: Alternative) -> Floats:
 
 
 def cost_of(request: FixedItemsRequest) -> float:
-    """Seconds."""
+    """Seconds that the request takes."""
     runs = sum(len(runs) * (len(arm) / len(arm[:200])) for arm in request.arms for runs in arm[:200])
     return 0.002 + 1e-6 * runs
 

@@ -77,7 +77,7 @@ class FixedItemsRequest(Request):
 
     @cached_property
     def outcomes(self) -> NDArray[np.float64]:
-        """Of all runs of all arms."""
+        """Outcomes of all runs of all arms, side by side."""
         return np.array([x for arm in self.arms for runs in arm for x in runs], dtype=np.float64)
 
     @cached_property

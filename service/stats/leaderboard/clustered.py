@@ -72,7 +72,7 @@ def guard_of_clusters(
     alpha: float,
     limit: float,
 ) -> Guard | None:
-    """Of outcomes (n, k), NaN where there is none, no two of which lie further than `limit` apart.
+    """The guard of pairs in clusters, from outcomes (n, k) that lie at most `limit` apart; NaN where there is none.
 
     Intervals of all pairs are looked at, p of those that signs tell apart or that differ by the same everywhere, of
     which signs tell nothing.

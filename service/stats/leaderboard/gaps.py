@@ -92,7 +92,7 @@ class Missing(Record):
 
     @classmethod
     def of(cls, units: PartialArms, board: Standings) -> Self:
-        """Of arms in the order of the board."""
+        """What arms lack, in the order of the board."""
         order = board.order
         table = np.diag(units.items)
         # The right side is written to the upper triangle and, through the transposed view, to the lower one.
@@ -107,7 +107,7 @@ class Missing(Record):
         )
 
     def warnings(self, board: Standings, arms: Sequence[ListedArm]) -> Iterator[StatWarning]:
-        """Of the gaps, and of what they make of single arms and pairs."""
+        """Warnings of the gaps, and of what they make of single arms and pairs."""
         n = int(board.units.n)
         yield GAPS(count=round(self.share * n * len(arms)), cells=n * len(arms), common=self.n_common, n=n)
         lacking = [arm.name for arm in arms if arm.incomplete]

@@ -169,7 +169,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
         return 1 / self.size if lies_in_unit(self.present) else super().farthest
 
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
-        """Of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
+        """The guard of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
         units = self.units
         guard = guard_of(self.raw, self.codes, units, joint, self.alpha, self.sign / self.size, tasks)

@@ -56,7 +56,7 @@ class BoardSuite(Record):
 
     @classmethod
     def of(cls, board: Standings, names: list[str]) -> BoardSuite:
-        """Of tasks with these names, in the order of the board."""
+        """The tasks of these names, with the arms' means in the order of the board."""
         units = board.units
         assert isinstance(units, SuiteArms)  # noqa: S101 - tasks make them
         means = units.task_means[:, board.order] * board.size * board.sign + 0.0

@@ -22,7 +22,10 @@ Codes = NDArray[np.int64]
 
 
 def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | None:
-    """Of columns (n, 2), NaN where an outcome is missing; None where the comparison has no interval either."""
+    """The guard of two arms (n, 2), NaN where an outcome is missing: the interval that a comparison of both would have.
+
+    None where the comparison has none either.
+    """
     both = ~np.isnan(columns).any(axis=1)
     if not both.any():
         return None
@@ -39,7 +42,7 @@ def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | 
 def guard_of_two_suites(
     columns: Floats, codes: Codes | None, tasks: Codes, units: SuiteArms, alpha: float
 ) -> Guard | None:
-    """The same of a suite, by the mean of its tasks; None where nothing tells how far it may be off."""
+    """The guard of two arms by the mean of a suite's tasks; None where nothing tells how far it may be off."""
     both = ~np.isnan(columns).any(axis=1)
     own = np.arange(np.count_nonzero(both)) if codes is None else codes_of(codes[both].tolist())
     low, high, seen = ends_of(columns, tasks)

@@ -82,5 +82,5 @@ def with_worst_cases(
 
 
 def _size(raw: Floats) -> float:
-    """As the request's: the unit of the board."""
+    """The unit of the board, as the request has it."""
     return float(np.nanmax(np.abs(raw))) or 1.0

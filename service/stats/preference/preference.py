@@ -147,6 +147,7 @@ def _cost(request: PreferenceRequest) -> float:
         return boards.seconds(units, k, draws) + 1e-6 * n + 5e-8 * n * k
     if request.lists_all:
         return boards.seconds(seen.total, k, draws)
+    # alike comparisons are drawn together; of fewer than 15 units all signs would be listed, which these are not
     return boards.seconds(max(kinds, 15), k, draws) + draws * 1.2e-7 * kinds + 1e-6 * n
 
 

@@ -158,6 +158,8 @@ def _values(request: RepeatedRequest) -> float:
 
 
 def _cost(request: RepeatedRequest) -> float:
+    # Runs per item and, below 0, judgements per run: one number of each is a balanced design, whose variance components
+    # are sums; else each resample is fitted anew.
     values, n = _values(request), len(request.baseline)
     counts = {len(runs) for arm in (request.baseline, request.candidate) for runs in arm}
     counts |= {

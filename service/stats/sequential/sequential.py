@@ -159,6 +159,8 @@ def _cost(request: SequentialRequest) -> float:
     n = len(request.baseline or ())
     if request.looks is None:
         return 0.003 + 2e-6 * n
+    # The density between looks is a matrix of the nodes of one on those of the next, more of them for shorter steps
+    # (`group_sequential.Walk`); a drift is searched for, which takes some forty passes.
     shares = np.diff([0, *request.looks]) / request.looks[-1]
     nodes = 96 / np.sqrt(np.minimum(shares, 1.0))
     passes = 40 if request.method == "group_sequential" else 4

@@ -97,7 +97,7 @@ class Working:
         return self._tied(sample) if sample.se > 1e-12 else None
 
     def _tied(self, sample: NewTasks) -> NewTasks:
-        """With the error that clusters put on all tasks alike, of which the tasks' spread knows nothing.
+        """The sample with the error that clusters put on all tasks alike, of which the tasks' spread knows nothing.
 
         Satterthwaite over both parts: the tasks' spread, and the mean covariance of two tasks.
         """
@@ -117,7 +117,7 @@ class Working:
 
     @cached_property
     def bounds(self) -> Bounds | None:
-        """Of the suite's mean, for the estimand asked for."""
+        """Bounds of the suite's mean, for the estimand asked for."""
         if self.request.estimand == "these_tasks":
             return self.weighed.bounds
         if self.sample is None:

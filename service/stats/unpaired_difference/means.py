@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from service.kernels.numeric.clusters import cluster_sums, robust_errors
 from service.kernels.numeric.moments import moments
 from service.kernels.pairs import gaffke
-from service.kernels.pairs.mean_bounds import ExactShare, Furthest, GaffkeMean, MeanBounds, StudentBounds
+from service.kernels.pairs.mean_bounds import ExactShare, Furthest, GaffkeBounds, MeanBounds, StudentBounds
 from service.kernels.unpaired.melded import Melded
 from service.kernels.unpaired.regression import Difference, difference
 from service.stats.shared.data.score_range import UNIT, ScoreRange
@@ -171,4 +171,4 @@ class UnpairedMeans:
         least, greatest = low - float(moved.max()), high - float(moved.min())
         distinct, counts = np.unique(np.clip(values, least, greatest), return_counts=True)
         distinct, shapes = gaffke.gridded(distinct, counts / worth, CELLS)
-        return GaffkeMean(distinct, shapes, least, greatest)
+        return GaffkeBounds(distinct, np.ones(len(distinct)), shapes, least, greatest)

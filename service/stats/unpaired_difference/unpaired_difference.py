@@ -335,7 +335,10 @@ def _shared(means: UnpairedMeans) -> int | None:
 
 
 def _least_p(means: UnpairedMeans, shared: int | None) -> float:
-    """Of the ways to give units to the arms one is the furthest, and its mirror image; a shared unit has two ways."""
+    """The least p: of the ways to give units to the arms one is the furthest, with its mirror image.
+
+    A unit that both arms share can be given in two ways.
+    """
     both = shared or 0
     alone0, alone1 = (len(side) - both for side in _sides(means))
     log = float(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from service.domain.plans.plan import MissingPolicy
 from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.verdicts.worst_case import Extremes
+from service.kernels.planning.draws_in_clusters import draw_categories, draw_continuous
 from service.kernels.planning.labelled_pairs import LabelledSets
-from service.kernels.planning.simulated_pairs import draw_categories, draw_continuous
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.worst_case import extremes
-from service.kernels.planning.simulated_pairs import draw_binary
+from service.kernels.planning.draws_in_clusters import draw_binary
 from service.kernels.suites.many_sets import ManySuites, Side, TaskUnits, counts, sums_by_unit
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.suite_sets import SuiteSets

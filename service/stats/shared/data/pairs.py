@@ -64,7 +64,7 @@ class PairedCounts(Record):
         return (self.only_candidate - self.only_baseline) / self.n
 
     def ends(self, level: float) -> dict[IntervalMethod, tuple[float, float]]:
-        """Of the two-sided intervals of delta."""
+        """The ends of every two-sided interval of delta, by its method."""
         b, c, z = self.only_candidate, self.only_baseline, float(special.ndtri(0.5 + level / 2))
         return {
             "tango": tango.interval(b, c, self.n, z),
@@ -204,7 +204,7 @@ class PairsRequest(FourCounts, _Columns):
         )
 
     def json_bytes(self) -> bytes:
-        """As compact JSON in schema order; columns of 0 and 1, which most are, are spelled by adding."""
+        """The data as compact JSON in schema order; columns of 0 and 1, which most are, are spelled by adding."""
         if self.right is None:
             return super().json_bytes()
         spelled = (_SPELLED + self.right).tobytes()

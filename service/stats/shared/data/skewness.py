@@ -9,6 +9,7 @@ from service.stats.shared.declaring.common import StatWarning
 from service.stats.shared.declaring.warnings import define
 
 COCHRAN = 25
+"""So many times the squared skewness a sample has to be large, for an error of 5 % to stay below 6 %."""
 LEAST_PARTS = 10
 """The skewness of fewer is mostly noise; warnings of few runs, items or clusters speak there."""
 

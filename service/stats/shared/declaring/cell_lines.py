@@ -87,7 +87,7 @@ class Line:
         ]
 
     def changes(self, m: Ints, threshold: Fraction) -> list[Ints]:
-        """The same where there is no pattern to go by: every b at which the side differs from the one before."""
+        """Where the side changes when there is no pattern to go by: every b at which it differs from the one before."""
         return [] if self.pattern == "row" else self._every_change(m, threshold)
 
     def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
@@ -223,7 +223,7 @@ def stepped(
 
 
 def side_of(value: float | None, limit: float, tie: float) -> int:
-    """As `rules.truth` compares a float."""
+    """Which side of the limit a value lies on, as `rules.truth` compares a float."""
     if value is None:
         return UNDEFINED
     gap = value - limit

@@ -30,7 +30,7 @@ class Cells(ABC):
 
     @abstractmethod
     def parameter(self, name: str) -> Any:
-        """As the test will see it; None when it has none of that name."""
+        """A parameter as the test will see it; None when it has none of that name."""
 
     @property
     @abstractmethod
@@ -39,7 +39,7 @@ class Cells(ABC):
 
     @property
     def margin(self) -> float | None:
-        """The same as the test computes with it."""
+        """The margin as the test computes with it."""
         limit = self.margin_limit
         return None if limit is None else float(limit)
 

@@ -131,7 +131,7 @@ class Support:
 
     @classmethod
     def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
-        """Of units whose difference is a ratio of sums: (G,) each."""
+        """The support of units whose difference is a ratio of sums: (G,) each."""
         means = sums / sizes
         down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
         evidence = float(chances_of_t(sums[None], sizes)[0])

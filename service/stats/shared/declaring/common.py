@@ -59,11 +59,11 @@ class Request(StrictRecord):
     """Fields that are often sent here, and the test that takes them."""
 
     def json_bytes(self) -> bytes:
-        """As compact JSON in schema order, defaults included."""
+        """The record as compact JSON in schema order, defaults included."""
         return self.__pydantic_serializer__.to_json(self)
 
     def sent_bytes(self) -> bytes:
-        """As JSON that can be read again: what was sent, without defaults."""
+        """The record as JSON that can be read again: what was sent, without defaults."""
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
 

@@ -48,7 +48,7 @@ class Least:
 
     @property
     def why(self) -> str:
-        """As a sentence."""
+        """What sets the least p, as a sentence."""
         return f"with {self.count} {self.unit} the least p of {self.by} is {float(self.p):.4g}"
 
 
@@ -58,12 +58,12 @@ def sides_of(parameter: Parameter) -> int:
 
 
 def least_of_signs(parameter: Parameter, count: int, unit: str, by: str) -> Least:
-    """Of a test that gives every unit either sign: all of them on one side."""
+    """The least p of a test that gives every unit either sign: all of them on one side."""
     return Least(min(Fraction(sides_of(parameter), 2**count), Fraction(1)), count, unit, by)
 
 
 def least_of_normal(parameter: Parameter, z: float, count: int, unit: str, by: str) -> Least:
-    """Of a test by the normal distribution whose statistic is never further out than `z`."""
+    """The least p of a test by the normal distribution whose statistic is never further out than `z`."""
     # a hair below, for the rounding of the test's own arithmetic
     tail = min(sides_of(parameter) * float(special.ndtr(-z)), 1.0)
     return Least(Fraction(tail * (1 - 1e-9)), count, unit, by)
@@ -89,7 +89,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class InOrder:
-    """Of a test that reads outcomes along the plan's order and may end before the last.
+    """How plans use a test that reads outcomes along their order and may end before the last.
 
     `methods`: what its parameter `method` may be under each kind of stopping rule. `fills`: request fields
     that other parts of the plan fill. `design`: their values, from the parameters

@@ -185,7 +185,7 @@ class StatTest(Generic[R, A]):
         return self._answer(lambda: self.compute(request), request)
 
     def answer_within(self, request: R, most_seconds: float = MOST_SECONDS_BESIDE) -> Answer[A]:
-        """The same beside other tests in one answer, which may wait for this one only so long.
+        """The answer beside other tests' in one response, which may wait for this one only so long.
 
         Raises:
             InvalidData: `too_long`, by the estimate.
@@ -292,7 +292,8 @@ def stat_test(
     """Register a function `(Request) -> Analysis` as a statistical test.
 
     `asked` is the question that lists of tests have it under.
-    `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job.
+    `cost` estimates seconds from the request: below 1 the test is answered at once, above it becomes a job. Its
+    coefficients are seconds per item, draw or pair, measured on one core and rounded up.
     `closed_form` tests answer small requests on the event loop; the others run in a calculator.
     `blocks` lets a job's drawing be cut into shards. `serves` is what the service itself asks the test for.
     """

@@ -24,7 +24,7 @@ def amount(difference: float, *, binary: bool) -> str:
 
 
 def difference_of(difference: float, *, binary: bool, signed: bool = True) -> Value:
-    """The same as a message: percentage points have their word in every language; an unsigned one is a size."""
+    """A difference as a message: percentage points have their word in every language; an unsigned one is a size."""
     text = amount(difference, binary=binary)
     text = text if signed else text.lstrip("+")
     value = text.removesuffix(" pp")
@@ -42,7 +42,7 @@ def within(margin: Fraction, *, binary: bool) -> str:
 
 
 def within_of(margin: Fraction, *, binary: bool) -> Value:
-    """The same as a message: percentage points have their word in every language."""
+    """A margin as a message: percentage points have their word in every language."""
     text = within(margin, binary=binary)
     value = text.removesuffix(" pp")
     return value if value == text else message("units.points", value=value)

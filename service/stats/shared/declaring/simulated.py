@@ -128,7 +128,7 @@ class Simulated:
 
 
 def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value | None:
-    """Of a bootstrap of the units by percentile or basic intervals."""
+    """The fields of a bootstrap of the units by percentile or basic intervals."""
     method, estimand = request.parameter("method"), str(request.parameter("estimand") or "item_weighted")
     if request.parameter("convention") != "standard":
         return None

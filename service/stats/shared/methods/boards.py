@@ -103,7 +103,7 @@ class BoardOptions(Request):
         return self.units.n_units <= max_t.LISTED_UP_TO
 
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
-        """From the signs of every unit."""
+        """Where the arms stand, from the signs of every unit."""
         joint = self._joint(self.units)
         guard, farthest = self.guard_of(joint), self.farthest
         return Standings(
@@ -136,7 +136,7 @@ def seconds(units: int, arms: int, draws: int) -> float:
 
 
 def partial_seconds(items: int, units: int, arms: int, drawn: int) -> float:
-    """The same where pairs have gaps: one product of signs and residuals."""
+    """Seconds where pairs have gaps: one product of signs and residuals."""
     pairs = arms * (arms - 1) / 2
     products = drawn * pairs * (units * (8e-11 if drawn * pairs * units > 1e9 else 1.5e-10) + 2e-8)
     return 0.004 + 2e-5 * pairs + 4e-8 * items * pairs + 2e-10 * drawn * units + products
@@ -164,7 +164,7 @@ class BoardAnalysis(Analysis):
 
 
 def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
-    """Of a `BoardAnalysis`, reasons, ranges and warnings included; `within` and `warnings` may be added to."""
+    """The fields of a `BoardAnalysis`, with reasons, ranges and warnings; `within` and `warnings` may be added to."""
     arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
     sets, complete = tied_sets(board.apart, MOST_SETS)
     least, varies = board.least_p, bool(units.squares.any())
@@ -214,7 +214,7 @@ def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[Sta
 
 
 def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
-    """Of pairs that their t tells apart: those that bounds left open, and others on too few units for such skewness."""
+    """Warns of pairs that t tells apart: those that bounds left open, and others on too few units for such skewness."""
     units, guard = board.units, board.guard
     apart = np.flatnonzero(board.joint.adjusted < board.alpha)
     if guard is not None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import (
+    TWO_SIDED,
     ClusterSums,
     RobustError,
     cluster_sums,
@@ -47,7 +48,6 @@ Floats = NDArray[np.float64]
 
 MOST_FLIPPED = 1000
 """Clusters up to which sign flips have a say."""
-TWO_SIDED = 0.975
 """The quantile by which t and normal are compared, for what a design effect from few clusters is worth."""
 
 
@@ -64,7 +64,7 @@ class Bounded:
 
     @classmethod
     def of_counts(cls, table: PairedCounts, limit: float) -> Bounded:
-        """Of the fourfold table of binary pairs."""
+        """The differences of a fourfold table of binary pairs."""
         alike = table.n - table.n_discordant
         repeats = np.array([table.only_baseline, alike, table.only_candidate], dtype=np.float64)
         return cls(np.array([-1.0, 0.0, 1.0]), None, limit, repeats=repeats)
@@ -177,7 +177,7 @@ class _Side:
         return max(p_values)
 
     def p_of_more(self, shift: float, times: float, mean: float) -> float:
-        """The same of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""
+        """The p of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""
         values = np.clip(self.values + shift, -self.limit, self.limit)
         ones = np.ones(len(values))
         p = gaffke.chance_below(values, ones, times * self.counts / self.worth, -self.limit, 1.0, mean)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from service.kernels.numeric import clusters
 from service.kernels.numeric.clusters import ClusterSums
 from service.kernels.planning import gaffke_many
 from service.kernels.planning.rule_enumeration import Floats, Ints
@@ -23,7 +24,7 @@ from service.stats.shared.declaring.cells import Cells, sides_pattern
 from service.stats.shared.declaring.fields import Unseen
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import Units
-from service.stats.shared.methods.bounded import MOST_FLIPPED, TWO_SIDED, unseen_items
+from service.stats.shared.methods.bounded import MOST_FLIPPED, unseen_items
 
 ERROR = 0.08
 """Relative, of a chance by the saddle point."""
@@ -68,7 +69,7 @@ class BoundedLines:
         return gaffke_many.chances_below(DIFFERENCES, self._counts(m - b, b, m), -1.0, mean)
 
     def below(self, b: Ints, m: Ints, mean: float) -> Floats:
-        """The same for one below it."""
+        """The chance that speaks for a difference below `mean`."""
         return gaffke_many.chances_below(DIFFERENCES, self._counts(b, m - b, m), -1.0, -mean)
 
     def _counts(self, lost: Ints, won: Ints, m: Ints) -> Floats:
@@ -93,7 +94,7 @@ class BoundedSets:
         return self._sides[0].p(mean / self.limit)
 
     def below(self, mean: float) -> Floats:
-        """The same for one below it."""
+        """The chance that speaks for a difference below `mean`."""
         return self._sides[1].p(-mean / self.limit)
 
     @cached_property
@@ -190,18 +191,12 @@ def items_for_one_of_many(
     values: Floats, shapes: Floats, sums: Floats, sizes: Floats, se: Floats, df: float
 ) -> Floats:
     """`items_for_one` of T data sets at once, (T,): `values` and `shapes` are (T, V) or one row."""
-    n, clusters = float(sizes.sum()), len(sizes)
+    n = float(sizes.sum())
     mean = (values * shapes).sum(axis=1) / n
     independent = (shapes * (values - mean[:, None]) ** 2).sum(axis=1) / max(n - 1, 1) / n
     residual = sums - sizes * (sums.sum(axis=1) / n)[:, None]
-    second, fourth = (residual**2).mean(axis=1), (residual**4).mean(axis=1)
-    kurtosis = fourth / np.where(second > 0, second, 1.0) ** 2
-    by_tails = np.where(kurtosis > 1, 2 * clusters / np.where(kurtosis > 1, kurtosis - 1, 1.0), np.inf)
-    least = np.maximum(np.minimum(by_tails, df), 1.0)
-    few = special.stdtrit(least, TWO_SIDED) / special.ndtri(TWO_SIDED)
     flat = (independent <= 0) | (se <= 1e-12 * np.abs(values).max())
-    effect = np.maximum(se**2 / np.where(flat, 1.0, independent), 1.0) * few**2
-    return np.where(flat, sizes.max(), effect)
+    return clusters.items_for_one(independent, residual, (se, df), len(sizes), sizes.max(), flat)
 
 
 def bounded_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:

@@ -130,6 +130,7 @@ def observe(data: Ordered, units: int) -> Seen:
     error = robust_errors(groups)["cr2"] if units > 1 else None
     if error is None or error.se <= 1e-12 * abs(delta) or error.se == 0:
         return Seen(delta, None if delta else 0.0, 0.0, None)
+    # by the smaller tail, which keeps its digits far out; the standard error is the one that gives this z
     tail = max(t_tail(abs(delta / error.se), error.df, "greater"), 1e-300)
     z = math.copysign(float(special.ndtri(tail)), delta) if delta else 0.0
     return Seen(delta, z, abs(delta / z) if abs(z) > 1e-9 else error.se, error.df)

@@ -37,8 +37,7 @@ from service.kernels.numeric.moments import Moments, moments
 from service.kernels.pairs.mean_bounds import (
     ExactShare,
     Furthest,
-    GaffkeBlocks,
-    GaffkeMean,
+    GaffkeBounds,
     JeffreysShare,
     MeanBounds,
     StudentBounds,
@@ -97,7 +96,7 @@ class OneMean:
 
     @cached_property
     def moments(self) -> Moments:
-        """Of the items as if independent."""
+        """Moments of the items as if they were independent."""
         # the mean of equal decimals may differ from them in the last digit, which is no spread
         return moments(self.values, noise=4e-16 * float(np.abs(self.values).max(initial=0.0)))
 
@@ -145,7 +144,7 @@ class OneMean:
 
     @cached_property
     def as_if_independent(self) -> tuple[str, MeanBounds] | None:
-        """Of items in clusters: the interval that takes them for independent."""
+        """The name and the bounds of the interval that takes items in clusters for independent."""
         if self.binary:
             return "wilson", WilsonShare(*self._counts)
         bounds = self._student(
@@ -195,7 +194,7 @@ class OneMean:
             bounds = ExactShare(min(max(self.moments.mean + shift, 0.0), 1.0) * size, size)
         else:
             moved = np.clip(self.values + shift, low, high)
-            bounds = GaffkeMean.of(moved, low, high, len(self.values) / size)
+            bounds = GaffkeBounds.of_items(moved, low, high, len(self.values) / size)
         blocks = self._blocks(shift, times) if self._robust is not None else None
         return bounds if blocks is None else Furthest((bounds, blocks))
 
@@ -253,7 +252,7 @@ class OneMean:
         sums = np.clip(self.groups.sums + shift * sizes, low * sizes, high * sizes)
         worth = np.array(len(self.values) / self.effective_n)
         unseen = float(lost_unseen(worth, self.groups.typical_size))
-        return GaffkeBlocks(sums, sizes, low, high, unseen, times)
+        return GaffkeBounds(sums, sizes, np.full(len(sums), times), low, high, unseen)
 
     @cached_property
     def _span(self) -> tuple[float, float] | None:
@@ -276,7 +275,7 @@ class OneMean:
         return self._gaffke(1.0)
 
     def _gaffke(self, worth: float) -> MeanBounds | None:
-        return None if self._span is None else GaffkeMean.of(self.values, *self._span, worth)
+        return None if self._span is None else GaffkeBounds.of_items(self.values, *self._span, worth)
 
     def _student(self, error: RobustError | None) -> MeanBounds | None:
         """None where nothing varies: t has no width then, which is no certainty."""

@@ -46,7 +46,7 @@ class OneMeanSets:
 
     @classmethod
     def of_sets(cls, sets: OneArmSets, share: ShareMethod = "clopper-pearson") -> OneMeanSets:
-        """Of the items' values."""
+        """The mean from the items' values."""
         scale = ScoreRange(low=sets.low, high=sets.high)
         return cls(sets.values, sets.sizes, scale, share, sets.right, sets.n)
 
@@ -66,7 +66,7 @@ class OneMeanSets:
 
     @cached_property
     def means(self) -> Floats:
-        """Of the items, (T,)."""
+        """The mean of the items of every data set, (T,)."""
         if self.values is None:
             return np.asarray(self.scale.low + self.scale.length * self._right / self._n)
         return np.asarray(self.values.mean(axis=1))
@@ -101,7 +101,7 @@ class OneMeanSets:
         return self._gaffke(mean, side, *self._cells)
 
     def _of_share(self, mean: float, side: Literal[1, -1]) -> Floats:
-        """Of right and wrong that are independent: by the number that is right."""
+        """One-sided p of independent items that are right or wrong, by the number that is right."""
         n, inside = self._n, (mean - self.scale.low) / self.scale.length
         counts, back = np.unique(self._right, return_inverse=True)
         kinds = (SHARES[self.share](float(count), float(n)) for count in counts)
@@ -124,7 +124,7 @@ class OneMeanSets:
 
     @cached_property
     def _sums(self) -> Floats:
-        """Of every cluster, (T, G)."""
+        """The sum of every cluster, (T, G)."""
         assert self.sizes is not None and self.values is not None  # noqa: S101, PT018 - callers have clusters
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         return np.asarray(np.add.reduceat(self.values, starts, axis=1))

@@ -40,7 +40,7 @@ def pair_interval(
     codes: NDArray[np.int64] | None,
     alpha: float,
 ) -> PairInterval | None:
-    """Of columns (n,), with the cluster of each item. None where nothing tells how far the difference may be off:
+    """The interval of candidate minus baseline, (n,) each, with items' clusters. None where nothing tells its error:
     scores that are all alike, a single item or cluster, or so few clusters that no pattern of theirs is rare enough.
     """
     units = np.arange(len(baseline)) if codes is None else codes

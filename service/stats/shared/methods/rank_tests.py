@@ -42,7 +42,7 @@ class Ordered:
         return low if self.count % 2 else (low + self.kth(self.count // 2 + 1)) / 2
 
     def interval(self, k: int, level: float) -> Interval:
-        """From the k-th to the k-th from above; unbounded where k is 0."""
+        """From the k-th smallest value to the k-th largest; unbounded where k is 0."""
         low = high = None
         if k > 0:
             low, high = self.kth(k), self.kth(self.count + 1 - k)

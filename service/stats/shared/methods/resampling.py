@@ -420,7 +420,7 @@ def resolution_of(distribution: BootstrapDistribution, n_units: int) -> float:
 
 
 def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> BootstrapDistribution | None:
-    """Of a ratio of sums over clusters (or items of size 1), where the error allows it."""
+    """The exact distribution of a ratio of sums over clusters (or items of size 1), where its error allows it."""
     if np.all(sizes == sizes[0]):
         smooth = smooth_mean(sums / sizes[0])
         if smooth is not None:
@@ -436,7 +436,7 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
 def exact_paired(
     counts: PairedCounts | None, difference: NDArray[np.float64]
 ) -> BootstrapDistribution | None:
-    """Of a paired difference: binary pairs, and scores where they allow it."""
+    """The exact distribution of a paired difference: of binary pairs, and of scores where they allow it."""
     if counts is not None:
         return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
     return exact_ratio(difference, np.ones(len(difference)))

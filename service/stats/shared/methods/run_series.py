@@ -190,7 +190,7 @@ class SeriesLines(NamedTuple):
     sentence: Message
 
     def texts(self, language: Language) -> dict[str, Any]:
-        """The same in a language, by the names that an answer has for them; `open` is empty where nothing is left."""
+        """The texts in a language, by the names that an answer has for them; `open` is empty where nothing is left."""
         return {
             "headline": self.headline.text(language),
             "open": "" if self.open is None else self.open.text(language),

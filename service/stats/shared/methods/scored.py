@@ -55,7 +55,7 @@ def named_interval(named: tuple[str, MeanBounds], level: float) -> Interval:
 
 
 def scored_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> ScoredClusters | None:
-    """Of one mean; None without clusters. A null gets its reason under `clusters`."""
+    """What clusters make of one mean; None without any. A null gets its reason under `clusters`."""
     if mean.groups is None or mean.codes is None:
         return None
     sizes = mean.groups.sizes

@@ -109,7 +109,7 @@ def _bounded(
 
 
 def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float, alpha: float) -> Evidence:
-    """The same from the discordant counts of n independent items."""
+    """Evidence against a loss of the margin, from the discordant counts of n independent items."""
     b, c = only_candidate, only_baseline
     result = by_tango(b, c, n, margin, alpha, exact=False)
     p, p_loss = result.p_lower, float(special.ndtr(result.lower))
@@ -137,7 +137,7 @@ def lean(
     limit: float | None = None,
     unseen: Unseen = "items",
 ) -> Lean | None:
-    """Of a slice's differences (n,), weighed as against a margin; None where they do not vary."""
+    """How far a slice's differences (n,) lean to either side, weighed as against a margin; None: none vary."""
     if len(difference) < 2:
         return None
     groups = cluster_sums(difference, codes)
@@ -182,7 +182,7 @@ def _normal(p: float) -> float:
 def standings(
     p: Sequence[float | None], p_loss: Sequence[float | None], alpha: float
 ) -> list[tuple[Standing, float | None, float | None]]:
-    """Of every slice where it stands, and its two p-values by Holm; one without a p counts as 1."""
+    """Where every slice stands, and its two p-values by Holm; one without a p counts as 1."""
     adjusted, lost = holm_of_known(p), holm_of_known(p_loss)
     standings_: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, adjusted, lost, strict=True):

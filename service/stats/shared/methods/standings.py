@@ -90,13 +90,13 @@ class Guard:
 
     @classmethod
     def of_times(cls, p: Floats, gaps: Floats, times: Floats, by_gaps: int = 0) -> Guard:
-        """Of intervals that reach so many times the gap to either side; 0: no say, as of no gap at all."""
+        """The guard whose intervals reach so many times the gap to either side; 0: no say, as of no gap at all."""
         with np.errstate(invalid="ignore"):
             half = np.where((times > 0) & (gaps != 0), np.abs(gaps) * times, np.nan)
         return cls(p, gaps - half, gaps + half, by_gaps)
 
     def in_units(self, unit: float) -> Guard:
-        """Of ends in score units those in the board's, so many of which make one; below 0 where lower is better."""
+        """The guard in units of the board, of which `unit` make one score unit; below 0 where lower is better."""
         low, high = (self.low, self.high) if unit > 0 else (self.high, self.low)
         return replace(self, low=low * unit, high=high * unit)
 
@@ -157,7 +157,7 @@ class Standings:
 
     @cached_property
     def _bounds(self) -> tuple[Floats, Floats, Floats]:
-        """Of every arm (row) ahead of every other: the p, its lower bound, and what single pairs alone say of that.
+        """How far every arm (row) is ahead of every other: p, lower bound, and what the pair alone says of that.
 
         By number of the arms. Shapes (k, k).
         """

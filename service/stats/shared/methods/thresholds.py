@@ -85,7 +85,7 @@ class Target:
         return max(abs(self.threshold), abs(self.mean.moments.mean)) if scale is None else scale.length
 
     def outcome(self) -> Outcome:
-        """By the ends of the deciding interval."""
+        """On which side of the threshold the mean lies, by the ends of the deciding interval."""
         if self.mean.deciding is None:
             return "cannot_tell"
         low, high = self.mean.deciding[1].ends(self.tail)
@@ -100,7 +100,7 @@ class Target:
         return "cannot_tell"
 
     def p_values(self) -> tuple[float, float] | None:
-        """Of falling short when it should be met, and the reverse; None where the deciding interval has none."""
+        """p of H0 that the threshold is not met, and that it is; None where the deciding interval has none."""
         if self.mean.deciding is None or self.mean.deciding[0] == "jeffreys":
             return None
         bounds = self.mean.deciding[1]

@@ -52,7 +52,7 @@ class Weighed:
 
     @cached_property
     def unit(self) -> float:
-        """In which everything is computed, so that squares of small and of large scores stay in range."""
+        """The unit of all that is computed, in which squares of small and of large scores stay in range."""
         ends = np.nan_to_num(np.concatenate([self.low, self.high]))
         return largest(np.concatenate([self.column, ends]))
 
@@ -63,17 +63,17 @@ class Weighed:
 
     @cached_property
     def means(self) -> Floats:
-        """Of every task, in score units. Shape (T,)."""
+        """The mean of every task, in score units. Shape (T,)."""
         return self.design.means(self.column)
 
     @property
     def mean(self) -> float:
-        """Of the suite, in score units."""
+        """The mean of the suite, in score units."""
         return math.fsum((self.weights * self.means).tolist())
 
     @property
     def item_weighted(self) -> float:
-        """Of the items, whatever their tasks, in score units."""
+        """The mean of the items, whatever their tasks, in score units."""
         return float(self.design.items @ self.means) / len(self.column)
 
     @cached_property
@@ -83,13 +83,13 @@ class Weighed:
 
     @cached_property
     def variances(self) -> Floats:
-        """Of the mean of every task, in squared `unit`; rounding is 0. Shape (T,)."""
+        """Variance of the mean of every task, in squared `unit`; rounding is 0. Shape (T,)."""
         variances = self.design.variances(self.scores)
         return np.where(variances <= DUST * float(np.abs(self.scaled).max(initial=0.0)) ** 2, 0.0, variances)
 
     @cached_property
     def variance(self) -> float:
-        """Of the mean of the suite, in squared `unit`; rounding is 0."""
+        """Variance of the mean of the suite, in squared `unit`; rounding is 0."""
         variance = self.design.variance(self.scores, self.weights)
         return 0.0 if not self.variances.any() or variance <= DUST * float(self.variances.max()) else variance
 
@@ -164,7 +164,7 @@ class Weighed:
 
     @cached_property
     def bounds(self) -> SuiteBounds | ShareBounds | None:
-        """Of the mean of the suite; None where nothing tells how far it may be off."""
+        """Bounds of the mean of the suite; None where nothing tells how far it may be off."""
         if self.design.n_tasks == 1 and self._shares:
             return self._shares[0]
         if self.lone or (self.variance <= 0 and not self._bounded.all()):
@@ -177,7 +177,7 @@ class Weighed:
 
     @cached_property
     def task_bounds(self) -> list[Bounds | None]:
-        """Of the mean of every task alone; exact where its items are independent, and one arm's right or wrong."""
+        """Bounds of every task's mean alone; exact where its items are independent, and one arm's right or wrong."""
         lone, tasks = set(self.lone), self.design.n_tasks
         sides = [(means, self.design.variances(scores)) for means, scores in self._sides]
         shares = self._shares
@@ -198,7 +198,7 @@ class Weighed:
 
     @cached_property
     def _shares(self) -> dict[int, ShareBounds]:
-        """By number of a task whose mean is a share of independent items: its exact bounds."""
+        """Exact bounds of the tasks whose mean is a share of independent items, by their number."""
         if not self.right_or_wrong or self.paired:
             return {}
         design = self.design
@@ -219,7 +219,7 @@ class Weighed:
 
     @cached_property
     def _bounded(self) -> NDArray[np.bool_]:
-        """Of which tasks it is known between what outcomes lie. Shape (T,)."""
+        """Whether it is known between what a task's outcomes lie. Shape (T,)."""
         return np.isfinite(self.high - self.low)
 
     def _bounds(

@@ -12,7 +12,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import Ends
-from service.kernels.planning.simulated_pairs import draw_binary, draw_continuous
+from service.kernels.planning.draws_in_clusters import draw_binary, draw_continuous
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.resampling import WARNED
