@@ -95,7 +95,7 @@ def forest(
         cells[last] = marks["right" if row.high is None else "high"]
         cells[at(row.delta)] = marks["point"]
         lines.append(f"  {label}{' ' * (name - _columns(label))}  {''.join(cells)}  {number}".rstrip())
-    lines.append(f"  {' ' * name}  {_axis(room, at, sesoi, points=points)}".rstrip())
+    lines.append(f"  {' ' * name}  {_axis(room, at, sesoi, points=points, ascii=ascii)}".rstrip())
     return "\n".join(lines)
 
 
@@ -172,17 +172,16 @@ def _number(value: float, points: bool) -> str:
     return f"{100 * value:+.1f}" if points else f"{value:+.3g}"
 
 
-def _axis(room: int, at: Any, sesoi: float | None, *, points: bool) -> str:
-    """What the upright lines are: 0, and the SESOI where there is room for its word."""
+def _axis(room: int, at: Any, sesoi: float | None, *, points: bool, ascii: bool) -> str:
+    """What the upright lines are: 0, and the SESOI on both sides of it where there is room for its word."""
     cells = [" "] * room
     cells[at(0.0)] = "0"
     if sesoi is not None:
-        for value in (sesoi, -sesoi):
-            word = f"{_number(value, points)} SESOI" if value > 0 else _number(value, points)
-            start = min(at(value), room - len(word))
-            place = range(max(0, start - 1), min(room, start + len(word) + 1))
-            if start >= 0 and all(cells[cell] == " " for cell in place):
-                cells[start : start + len(word)] = word
+        word = f"{'+/-' if ascii else '±'}{_number(abs(sesoi), points).lstrip('+')} SESOI"
+        start = min(at(abs(sesoi)), room - len(word))
+        place = range(max(0, start - 1), min(room, start + len(word) + 1))
+        if start >= 0 and all(cells[cell] == " " for cell in place):
+            cells[start : start + len(word)] = word
     return "".join(cells)
 
 

@@ -40,7 +40,7 @@ def test_lines_at_zero_and_at_the_sesoi_show_where_no_interval_covers_them() -> 
     first, axis = drawn.splitlines()
     assert first.count("┊") == 2
     assert axis[first.index("│")] == "0"
-    assert "+1 SESOI" in axis
+    assert "±1 SESOI" in axis
 
 
 def test_numbers_are_points_for_binary_endpoints() -> None:

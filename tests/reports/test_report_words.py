@@ -101,9 +101,11 @@ def test_the_report_ends_with_the_commands_that_check_it(form: str, language: La
 @pytest.mark.parametrize("form", ["md", "html", "pdf"])  # a paper's file has no evidence card
 def test_evidence_that_scores_less_says_what_it_lacks(form: str, language: Language) -> None:
     lacks = {"en": "every one names an equivalence test (not so: H1a)", "zh": "都指定了等价性检验"}
-    piece = {"title": {"en": "Equivalence", "zh": "等价"}, "score": 0, "lacks": [lacks]}
+    says = {"en": "the items are independent", "zh": "题目相互独立"}
+    piece = {"title": {"en": "Equivalence", "zh": "等价"}, "score": 0, "lacks": [lacks], "declared": [says]}
     page = FORMS[form](report(evidence=[piece]), language)
     assert words.say("lacks", language, what=lacks[language]) in page
+    assert words.say("declared", language, what=says[language]) in page
     assert "0 / 2" in page
 
 

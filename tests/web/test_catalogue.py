@@ -137,6 +137,13 @@ def test_a_table_that_is_written_or_uploaded_is_ranked(tester, table):
     assert uploaded.text.split("The table")[0] == written.text.split("The table")[0]
 
 
+def test_a_table_that_is_refused_is_refused_in_words(tester):
+    """The sentence says what is wrong; the code before it is for programs."""
+    got = Outline(tester.post("/leaderboards", data={"table": "a,b\n1"}).text)
+    assert "has 1 cells where the header has 2" in got.text
+    assert "malformed_import" not in got.text
+
+
 def test_gaps_are_ranked_and_marked(tester):
     rows = "".join(f"q{n},{n % 2},{(n + 1) % 2},{n % 3 % 2 if n % 4 else ''}\n" for n in range(24))
     written = Outline(tester.post("/leaderboards", data={"table": "item_id,x,y,z\n" + rows}).text)

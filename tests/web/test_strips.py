@@ -70,6 +70,14 @@ def test_a_scale_has_round_numbers_and_names_its_unit_once() -> None:
     assert [tick.text for tick in score.ticks] == ["0", "+0.2", "+0.4", "+0.6"]
 
 
+def test_both_ends_of_the_band_are_on_the_scale_and_no_number_touches_them() -> None:
+    (strip,) = strips_of([Figure(0.0082, -0.0329, 0.0494, 0.0, 0.015, "pp")])
+    assert strip is not None
+    assert strip.band is not None
+    assert [tick.text for tick in strip.ticks] == ["−1.5", "0", "+1.5", "+4 pp"]
+    assert (strip.ticks[0].place, strip.ticks[2].place) == strip.band
+
+
 @given(st.lists(numbers, min_size=3, max_size=3, unique=True), st.sampled_from(["pp", "%", ""]))
 def test_ticks_lie_on_the_strip_in_order(values: list[float], unit: str) -> None:
     low, value, high = sorted(values)

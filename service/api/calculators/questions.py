@@ -12,10 +12,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.api.calculators.messages import begin
-from service.errors import InvalidData
+from service.errors import Fault, InvalidData
+
+if TYPE_CHECKING:
+    from forelock.problem import ForelockProblem
 
 SECONDS = 60.0
 """An answer may take so long; readers look through the files some times where they refuse them with a way out."""
@@ -138,14 +141,22 @@ def systems_in(body: bytes, scratch: str) -> Ranked:
 def _refused() -> Iterator[None]:
     """The client's refusals as the service's."""
     from forelock.problem import ForelockError, ForelockProblem
-    from forelock.text import problem_text
 
     try:
         yield
     except ForelockProblem as problem:
-        raise InvalidData(problem_text(problem)) from None
+        raise _as_ours(problem) from None
     except ForelockError as fault:
         raise InvalidData(str(fault)) from None
+
+
+def _as_ours(problem: ForelockProblem) -> InvalidData:
+    """The refusal with its code and its fields; a field that says what the sentence says gives its way out to that."""
+    (first, *others), detail = problem.errors or (None,), problem.detail
+    if first is not None and not others and detail == first.sentence:
+        return InvalidData(f"{detail}; {first.fix}" if first.fix else detail, code=problem.code)
+    faults = [Fault(fault.path, fault.message, fault.fix) for fault in problem.errors]
+    return InvalidData(detail, faults, code=problem.code)
 
 
 def _refusal(complaint: str, question: str) -> InvalidData:

@@ -1,15 +1,17 @@
 """What can be done after an outcome, with how many items: from the observed spread, and never a promise.
 
-The locked rule is read as bounds on the difference, each at its own level, and a normal approximation with
-the spread that was observed gives the size at which all of them hold in 80 of 100 studies. With clusters the spread
-between clusters counts, so their observed sizes and correlation are in it.
+A size is for the smallest effect of interest that was locked, and not for the difference that came out: what was seen
+is an estimate, and a study planned on it answers another question. The locked rule is read as bounds on the
+difference, each at its own level, and a normal approximation with the spread that was observed gives the size at which
+all of them hold in 80 of 100 studies. With clusters the spread between clusters counts, so their observed sizes and
+correlation are in it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy import special
 
@@ -18,20 +20,25 @@ from service.domain.notes.next_test import open_step
 from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
+from service.domain.power.worlds import LEADS
 from service.domain.recent import remembered
 from service.domain.rules.answers import Analysis, Answer
+from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
-from service.domain.rules.settings import resolve
+from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, facts_of
-from service.domain.verdicts.words.numbers import amount, both_ways, percentage
+from service.domain.verdicts.words.numbers import amount, both_ways, coverage, percentage
 from service.words import Listed, Message, listed, message
 
 TARGET = 0.8
 MOST = 10_000_000
 """Units up to which a size is looked for."""
+
+NO_LESS = 1e-9
+"""Differences nearer than this are the same."""
 
 EXACT_UP_TO, GROWTH_STEPS, REMEMBERED = 1_000, 12, 256
 """Items up to which the rule's exact power is asked, and how often the size may grow by a tenth."""
@@ -49,6 +56,21 @@ class Spread:
     """Per unit."""
     discordance: float | None
     """The share of items on which the arms differ, where that gave the spread."""
+
+    def where(self, truth: float) -> Spread:
+        """The spread if that difference is true: of right and wrong answers it follows from how many differ."""
+        if self.discordance is None:
+            return self
+        share = max(self.discordance, abs(truth))
+        return replace(self, sd=math.sqrt(share - truth**2), discordance=share)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A true difference that a size is worked out for, and what it is called."""
+
+    at: float
+    says: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +129,11 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
     return high
 
 
-def bounds_of(verdict: HypothesisVerdict) -> tuple[Bound, ...] | None:
-    """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it."""
+def bounds_of(verdict: HypothesisVerdict, truth: float) -> tuple[Bound, ...] | None:
+    """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it.
+
+    What asks for either side is asked on that of the true difference.
+    """
     if verdict.others:
         return None  # other endpoints' numbers are no bounds on this difference
     rule = parse(verdict.rule)
@@ -118,7 +143,7 @@ def bounds_of(verdict: HypothesisVerdict) -> tuple[Bound, ...] | None:
     for part in parts:
         if not isinstance(part, Comparison | Excludes | Within | Is) or str(part) not in judged:
             return None
-        own = list(_bounds(part, judged[str(part)], verdict))
+        own = list(_bounds(part, judged[str(part)], verdict, truth))
         if not own:
             return None
         bounds += own
@@ -174,16 +199,20 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         or (plan.stopping is not None and plan.stopping.kind != "fixed_n")
     ):
         return
-    facts = facts_of(resolve(plan).require(verdict.id), verdict)
-    if verdict.outcome in ("supported", "not_supported") and not (
-        verdict.claim == "equivalence" and verdict.delta == 0
-    ):
-        yield from _describe_repetition(plan, verdict, spread, facts)
+    setting = resolve(plan).require(verdict.id)
+    facts = facts_of(setting, verdict)
+    if verdict.outcome in ("supported", "not_supported"):
+        truth = _truth(setting, verdict, facts)
+        repeated = [*_describe_repetition(plan, verdict, spread, truth, facts)]
+        yield from repeated
+        if repeated and verdict.claim == "equivalence":
+            return  # its rule asks what stands below
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
     margin = margin / 2 if verdict.outcome == "equivalent" else margin
-    size = needed(within(margin, alpha), spread, 0.0)
+    even = spread.where(0.0)
+    size = needed(within(margin, alpha), even, 0.0)
     if size is None:
         return
     yield message(
@@ -191,26 +220,54 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         margin=both_ways(margin, facts),
         alpha=f"{alpha:.3g}",
         size=_size(plan, verdict, spread, size),
-        given=_describe_spread(spread),
+        given=_describe_spread(even, spread),
         unlike=message("notes.unlike", seen=_describe_observed(verdict, facts)) if verdict.delta else "",
     )
 
 
+def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
+    """The true difference that matters: by the claim and the locked smallest effect, without one what was seen."""
+    if setting.sesoi is None or verdict.claim not in LEADS:
+        return Truth(
+            verdict.delta or 0.0, message("notes.truth_observed", seen=_describe_observed(verdict, facts))
+        )
+    effect, count = LEADS[verdict.claim]
+    at = count * float(setting.sesoi.exact()) * good_direction(setting.endpoint)
+    return Truth(at, message(f"notes.truth_{effect}", amount=amount(at, facts)))
+
+
 def _describe_repetition(
-    plan: Plan, verdict: HypothesisVerdict, spread: Spread, facts: Facts
+    plan: Plan, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
 ) -> Iterator[Message]:
-    """The size at which the rule would hold, if the truth is what was seen."""
-    bounds = bounds_of(verdict)
-    if not bounds or verdict.delta is None:
+    """The size at which the rule would hold, if that is true."""
+    bounds = bounds_of(verdict, truth.at)
+    if not bounds:
         return
-    seen = _describe_observed(verdict, facts)
-    size = needed(bounds, spread, verdict.delta)
+    read = facts.read
+    if verdict.outcome == "not_supported" and read is not None and not facts.effects:
+        ends = [-math.inf if read.ends.low is None else read.ends.low,
+                math.inf if read.ends.high is None else read.ends.high]  # fmt: skip
+        if facts.good * truth.at > max(facts.good * end for end in ends):
+            yield message("notes.falls_short", truth=truth.says, level=coverage(read.level))
+            return
+    then = spread.where(truth.at)
+    given = _describe_spread(then, spread)
+    size = needed(bounds, then, truth.at)
     if size is not None:
-        words = _size(plan, verdict, spread, _refine(plan, verdict, spread, size))
-        yield message("notes.rule_holds", size=words, seen=seen, given=_describe_spread(spread))
-    else:
-        ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
-        yield message(f"notes.never_holds{ending}", seen=seen)
+        words = _size(plan, verdict, spread, _refine(plan, verdict, then, size, truth.at))
+        yield message("notes.rule_holds", size=words, truth=truth.says, given=given)
+        return
+    # What asks to observe no less than the truth fails half the time, whatever the size; the rest may need a size.
+    tested = tuple(bound for bound in bounds if bound.z)
+    seen = [bound for bound in bounds if not bound.z and bound.side * (bound.at - truth.at) >= -NO_LESS]
+    size = needed(tested, then, truth.at) if seen else None
+    if size is not None:
+        least = amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
+        words = _size(plan, verdict, spread, size)
+        yield message("notes.asks_to_observe", least=least, size=words, truth=truth.says, given=given)
+        return
+    ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
+    yield message(f"notes.never_holds{ending}", truth=truth.says)
 
 
 def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
@@ -221,7 +278,7 @@ def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
     return message("notes.observed", amount=delta)
 
 
-def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> int:
+def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, truth: float) -> int:
     """A small size by the rule's exact power, where every outcome can be weighed."""
     if (
         spread.discordance is None
@@ -229,7 +286,7 @@ def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -
         or any(clause.unadjusted is not None for clause in verdict.clauses)
     ):
         return size
-    return _exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, verdict.delta or 0.0)
+    return _exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, truth)
 
 
 @remembered(REMEMBERED)
@@ -264,7 +321,7 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
             )
         return fallback.margin, None if fallback.alpha is None else fallback.alpha * share
     if verdict.claim == "equivalence":
-        pairs = bounds_of(verdict) or ()
+        pairs = bounds_of(verdict, 0.0) or ()
         highs = [pair for pair in pairs if pair.side < 0 and pair.at > 0]
         lows = [pair for pair in pairs if pair.side > 0 and pair.at < 0]
         if highs and lows:
@@ -292,11 +349,13 @@ def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> 
     )
 
 
-def _describe_spread(spread: Spread) -> Message:
+def _describe_spread(spread: Spread, seen: Spread) -> Message:
+    """What is taken to be so: as it was seen, or as much more as the true difference asks."""
     if spread.clustered:
         return message("notes.clusters_vary")
     if spread.discordance is not None:
-        return message("notes.items_discordant", share=percentage(float(f"{spread.discordance:.3g}")))
+        more = "" if spread.discordance == seen.discordance else "_at_least"
+        return message(f"notes.items_discordant{more}", share=percentage(float(f"{spread.discordance:.3g}")))
     return message("notes.items_vary")
 
 
@@ -308,9 +367,11 @@ def about(count: int) -> int:
     return -(-count // step) * step
 
 
-def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -> Iterator[Bound]:
+def _bounds(
+    clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict, truth: float
+) -> Iterator[Bound]:
     analysis = Answer.of(verdict.analyses, clause.field.test).analysis
-    path, up = clause.field.path, 1 if (verdict.delta or 0) >= 0 else -1
+    path, up = clause.field.path, 1 if truth >= 0 else -1
     if isinstance(clause, Comparison):
         at = float(clause.value.exact())
         side = 1 if clause.operator in (">", ">=") else -1 if clause.operator in ("<", "<=") else 0
@@ -324,7 +385,7 @@ def _bounds(clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict) -
             yield from _bounds_of_test(analysis, at * _share(judged), path, up)
     elif isinstance(clause, Excludes) and (z := _z(analysis, path)) is not None:
         at = float(clause.value.exact())
-        yield Bound(1 if (verdict.delta or 0) >= at else -1, at, z)
+        yield Bound(1 if truth >= at else -1, at, z)
     elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS:
         z = 0.0 if path[-1] == "delta" else _z(analysis, path)
         if z is not None:

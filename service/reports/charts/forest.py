@@ -15,6 +15,8 @@ from service.words import Language
 
 MOST_INTERVALS = 60
 ROW_HEIGHT = 30
+EDGE = 0.15
+"""Of the picture's width: nearer to an edge a centred label would be cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Panel:
     unit: Unit
     sesoi: float | None
     rows: tuple[Row, ...]
-    """`label`, `delta`, `low`, `high` (null: open), `level`, `method`, `read`: the verdict reads this one."""
+    """`label`, `delta`, `low`, `high` (null: open), `level`, `method`, `read`: that of the headline."""
     what: str = "difference"
     """What the intervals are of, by its code: `mean_over_reference` where every claim is about one arm."""
 
@@ -95,7 +97,8 @@ def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool
     if sesoi is not None:
         lines.insert(0, _band(sesoi))
         lines += [style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
-        lines.append(_beside_row(sesoi, say("sesoi", language), high, low))
+        named_band = f"{say('sesoi_short', language)} ±{panel.unit.amount(sesoi, signed=False)}"
+        lines.append(_above_band(sesoi, named_band, high, low))
     return {
         **({"title": {"text": style.label(panel.endpoint), "fontSize": 13}} if named else {}),
         "width": style.WIDTH,
@@ -178,14 +181,16 @@ def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float], *, l
     }
 
 
-def _beside_row(at: float, text: str, high: float, low: float) -> Spec:
-    """What the dashed lines are, above the line where there is room."""
-    right = at > low + 0.6 * (high - low)
+def _above_band(sesoi: float, text: str, high: float, low: float) -> Spec:
+    """What both dashed lines are, above the middle of their band; beside an end of it where the edge is near."""
+    place = -low / (high - low)
+    align, at = (
+        ("left", -sesoi) if place < EDGE else ("right", sesoi) if place > 1 - EDGE else ("center", 0.0)
+    )
     return {
         "data": {"values": [{}]},
         "mark": {
-            "type": "text", "align": "right" if right else "left", "baseline": "bottom", "dx": -4 if right else 4,
-            "dy": -3, "fontSize": 11, "color": style.SOFT,
+            "type": "text", "align": align, "baseline": "bottom", "dy": -3, "fontSize": 11, "color": style.SOFT,
         },
         "encoding": {
             "x": {"datum": at, "type": "quantitative"}, "y": {"value": 0}, "text": {"value": text},

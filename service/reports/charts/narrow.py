@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from service.reports.charts.style import HALO, INK, WIDTH, Spec, letters
+from service.reports.charts.style import HALO, INK, PAPER, WIDTH, Spec, letters
 
 MOST = 350
 """Pixels of the whole picture."""
@@ -14,6 +14,8 @@ ROWS, CURVE, TABLE = 310, 258, 240
 """Pixels of the plotting area: of rows with their names above, of an axis with numbers at its left, of a table."""
 LINE, SUBLINE, TITLE = 46, 48, 34
 """Widths of a line of text in letters: of an axis, of what stands below a title, of a title."""
+TICKS = 5
+"""About so many numbers below a narrow picture: more of them would touch."""
 _NAME, _TOLD = 9, 16
 
 
@@ -108,6 +110,8 @@ def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
         if code.get("x", {}).get("value") == WIDTH:
             code["x"] = {"value": width}
         axis = code.get("x", {}).get("axis") or {}
+        if code.get("x", {}).get("type") == "quantitative" and axis:
+            axis.setdefault("tickCount", TICKS)
         if isinstance(axis.get("title"), str):
             axis["title"] = folded(axis["title"], LINE * width // ROWS)
 
@@ -145,6 +149,14 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
         },
     }  # fmt: skip
     layers = [layer for layer in panel["layer"] if all(layer is not text for text in texts)]
+    high = _TOLD + below + 2
+    layers.append(
+        {  # what crosses the whole picture does not run through names
+            "transform": names["transform"],
+            "mark": {"type": "bar", "height": high, "yOffset": -_NAME - high / 2 + 1, "color": PAPER},
+            "encoding": {"y": names["encoding"]["y"], "x": {"value": 0}, "x2": {"value": width}},
+        }
+    )
     for layer in (*texts, names):
         layers += [{**layer, "mark": layer["mark"] | HALO}, layer]
     panel["layer"] = layers

@@ -7,7 +7,9 @@ from typing import Any
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.answers import Answer
+from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
+from service.domain.verdicts.words.headline import test_of_line
 from service.reports.charts.forest import Panel, forest, rows_of
 from service.reports.charts.style import Row, Spec, label
 from service.reports.charts.units import Unit
@@ -22,6 +24,7 @@ def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec |
 
 def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
     """One panel per endpoint, hypotheses in the order of the plan."""
+    resolved = resolve(plan)
     own = dict.fromkeys(hypothesis.endpoint for hypothesis in verdict.hypotheses)
     others = (other.endpoint for hypothesis in verdict.hypotheses for other in hypothesis.others or ())
     for endpoint in dict.fromkeys((*own, *others)):
@@ -29,7 +32,11 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
             row
             for hypothesis in verdict.hypotheses
             for row in _name_rows(
-                hypothesis, rows_of(_analyses(plan, hypothesis, endpoint), read=_read(hypothesis))
+                hypothesis,
+                rows_of(
+                    _analyses(plan, hypothesis, endpoint),
+                    read=test_of_line(resolved.require(hypothesis.id), hypothesis),
+                ),
             )
         ]
         if rows:
@@ -39,7 +46,7 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
 
 
 def _name_rows(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:
-    """The interval that the verdict reads by the names of its arms, the others by those of their tests."""
+    """The interval that decided by the names of its arms, the others by those of their tests."""
     compared = judged.candidate if judged.baseline is None else f"{judged.candidate} − {judged.baseline}"
     for row in rows:
         name = compared if row["read"] or len(rows) == 1 else row["label"]
@@ -102,8 +109,3 @@ def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Map
         for end in ("low", "high")
     }
     return {"delta": value - reference, "ci": {**ci, **ends}}
-
-
-def _read(judged: HypothesisVerdict) -> str | None:
-    """The id of the test whose interval the verdict reads: `bootstrap` of `bootstrap.ci`."""
-    return None if judged.reading_of is None else judged.reading_of.split(".")[0]

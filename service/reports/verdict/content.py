@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import partial
 
 from pydantic import AwareDatetime, Field
 
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import Classification, RuleApplied
-from service.domain.evidence.card import Check, Piece
 from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
@@ -30,7 +28,7 @@ from service.domain.verdicts.slices import SlicesFound
 from service.records import Record
 from service.reports.findings import translate
 from service.reports.verdict.tasks import TaskLine, tasks_of
-from service.words import Language, say
+from service.words import Language
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -188,7 +186,10 @@ class EvidenceLine(Record):
 
     title: Words
     score: int | None
-    lacks: tuple[Words, ...] = Field((), description="Why it does not score the most.")
+    lacks: tuple[Words, ...] = Field((), description="What was looked at and does not hold.")
+    declared: tuple[Words, ...] = Field(
+        (), description="What holds by the author's word alone: such a piece scores 1 at most."
+    )
 
 
 class ArmLine(Record):
@@ -277,7 +278,12 @@ def report_of(
         deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(
-            EvidenceLine(title=piece.title, score=piece.score, lacks=tuple(_lacks(piece)))
+            EvidenceLine(
+                title=piece.title,
+                score=piece.score,
+                lacks=tuple(check.says for check in piece.checks if check.holds is False),
+                declared=tuple(check.says for check in piece.checks if check.holds and check.by == "author"),
+            )
             for piece in card.pieces
         ),
         evidence_score=card.score,
@@ -316,19 +322,6 @@ def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
 
     of = name_at(plan, finding.path)
     return Acknowledged(code=finding.code, path=finding.path, of=of, says=words_by(say))
-
-
-def _by_author(check: Check, language: Language) -> str:
-    return check.says.of(language) + say("evidence.by_author", language)
-
-
-def _lacks(piece: Piece) -> Iterator[Words]:
-    """What was looked at and does not hold, or is known by somebody's word alone."""
-    for check in piece.checks:
-        if check.by == "author" and check.holds:
-            yield words_by(partial(_by_author, check))
-        elif check.holds is False:
-            yield check.says
 
 
 def _hypothesis(

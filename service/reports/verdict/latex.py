@@ -89,6 +89,7 @@ def print_latex(report: Report, language: Language = "en") -> str:
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))
     body += [_sentence(report.since_lock.of(language)), ""]
+    body += [_sentence(f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"), ""]
     body += list(_summary(report, language))
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
@@ -101,7 +102,6 @@ def print_latex(report: Report, language: Language = "en") -> str:
         for deviation in report.deviations
     ]
     body += list(_listed("deviations", deviations, language))
-    body += list(_listed("check_title", [check_line(report, language)], language))
     closing = (
         f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
     )

@@ -41,6 +41,9 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     parts += [part for hypothesis in report.hypotheses for part in _lead(hypothesis, language)]
     if report.since_lock.en:
         parts.append(sentence(report.since_lock.of(language)))
+    parts.append(
+        f"**{say('check_title', language)}**{colon(language)}{sentence(check_line(report, language))}"
+    )
     parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
     parts += _after(report, language)
     return "\n\n".join(parts) + "\n"
@@ -120,8 +123,6 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         yield "\n".join([say("stays", language), "", *(f"- {sentence(line)}" for line in lines)])
     yield f"## {say('evidence', language)}{colon(language)}{report.evidence_score} / {report.evidence_most}"
     yield "\n".join(f"- {sentence(line)}" for line in evidence_lines(report, language))
-    yield f"## {say('check_title', language)}"
-    yield check_line(report, language)
     yield f"## {say('timeline', language)}"
     yield "\n".join(
         f"- {entry.at.isoformat()} {kind_word(entry.kind, language)}{pause(language)}"
@@ -132,7 +133,6 @@ def _after(report: Report, language: Language) -> Iterator[str]:
         f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
         f"{say('version', language)} {report.version}{pause(language)}SHA-256 `{report.plan_sha256}`"
     )
-    yield paragraph(report.limits.of(language))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -33,7 +33,7 @@ from service.reports.verdict.words import (
     warning_lines,
 )
 from service.words import Language
-from service.words.punctuation import colon, pause, sentences, stop
+from service.words.punctuation import colon, pause, sentences
 
 TEMPLATE = Path(__file__).parent / "report.typ"
 
@@ -109,14 +109,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             },
         ],
         "foot": f"{say('plan', language)} {report.preregistration_id}{pause(language)}"
-        + sentences(
-            (
-                f"{say('version', language)} {report.version}{pause(language)}"
-                f"SHA-256 {report.plan_sha256}{stop(language)}",
-                report.limits.of(language),
-            ),
-            language,
-        ),
+        + f"{say('version', language)} {report.version}{pause(language)}SHA-256 {report.plan_sha256}",
     }  # fmt: skip
 
 

@@ -366,17 +366,22 @@ def evidence_lines(report: Report, language: Language) -> list[str]:
 
 
 def lacks_line(piece: EvidenceLine, language: Language) -> str:
-    """What a piece of evidence lacks; empty of one that lacks nothing."""
-    if not piece.lacks:
-        return ""
+    """What a piece of evidence lacks, and what is the author's word alone; empty of one that lacks nothing."""
     semicolon = service.words.say("lists.semicolon", language)
-    lacks = semicolon.join(lack.of(language) for lack in piece.lacks)
-    return say("lacks", language, what=lacks)
+    parts = {"lacks": piece.lacks, "declared": piece.declared}
+    return sentences(
+        (
+            say(key, language, what=semicolon.join(said.of(language) for said in parts[key]))
+            for key in parts
+            if parts[key]
+        ),
+        language,
+    )
 
 
 def check_line(report: Report, language: Language) -> str:
-    """The commands by which a reader checks the record without the service."""
-    return say("check", language, id=report.preregistration_id)
+    """The commands by which a reader checks the record without the service, and what that shows and does not."""
+    return say("check", language, id=report.preregistration_id, shown=report.limits.of(language))
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

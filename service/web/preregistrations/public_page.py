@@ -92,7 +92,6 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
         "shared.html",
         page=replace(record_page, authors=()) if visited.anonymous else record_page,
         report=None,
-        forest=None,
         pictured=intervals and f"{request.url.path}/charts/forest.svg?lang={say.language}",
         base=request.url.path,
         judged=record.judged_at is not None,

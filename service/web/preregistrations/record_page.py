@@ -32,7 +32,6 @@ from service.store.plans import links, preregistrations
 from service.store.projects import view_links
 from service.store.results import coverage
 from service.store.verdicts import verdicts
-from service.web.html.pictures import drawn_for_page
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import ENGLISH, Say, language_of
 from service.web.html.times import time_view
@@ -60,7 +59,6 @@ HAPPENED: Mapping[Kind, str] = {
 async def preregistration(request: Request, preregistration_id: str) -> Response:
     """One preregistration: its plan, and its verdict once there is one, with the picture of its intervals."""
     opened = await to_thread.run_sync(_open_record, request, known(preregistration_id))
-    forest = None if opened.intervals is None else await drawn_for_page(request, opened.intervals)
     return html(
         request,
         "preregistration.html",
@@ -68,9 +66,8 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         scripts=("progress.js",) if opened.page.progress is not None else (),
         page=opened.page,
         report=opened.report,
-        forest=forest,
-        pictured=None,
-        spec=opened.intervals,
+        pictured=opened.intervals
+        and f"/preregistrations/{opened.page.id}/charts/forest.svg?lang={language_of(request)}",
         more=opened.further_pictures,
         pictures=PICTURES,
         words=words,

@@ -14,6 +14,8 @@ _EDGE = 0.08
 """Of the span, free on either side: an open end has an arrow there."""
 _STEPS = 5
 """About so many steps has a scale."""
+_APART = 0.09
+"""Of the room, between two numbers of which one is an end of the band."""
 _LEAST_SHARE = 0.125
 """Of a scale that hypotheses share: where one would fill less of it, each has a scale of its own."""
 
@@ -83,17 +85,25 @@ def strips_of(figures: Sequence[Figure | None]) -> list[Strip | None]:
     def place(value: float) -> float:
         return round(WIDTH * (value - least) / (most - least), 2)
 
-    ticks = tuple(Tick(place(value), text) for value, text in _scale(least, most, drawn[0].unit))
     return [
-        None if figure is None or not _has_interval(figure) else replace(_strip(figure, place), ticks=ticks)
+        None
+        if figure is None or not _has_interval(figure)
+        else replace(
+            _strip(figure, place),
+            ticks=tuple(
+                Tick(place(value), text)
+                for value, text in _scale(least, most, figure.unit, _band(figure) or ())
+            ),
+        )
         for figure in figures
     ]
 
 
-def _scale(least: float, most: float, unit: str) -> list[tuple[float, str]]:
+def _scale(least: float, most: float, unit: str, ends: Sequence[float] = ()) -> list[tuple[float, str]]:
     """Round numbers between two values, in the unit that the headline counts in; the last one names it.
 
-    None lies so near to an edge that its letters would stand outside.
+    None lies so near to an edge that its letters would stand outside. Both `ends` of a band are among them, and no
+    other number near them, where there is room for two.
     """
     factor = 100.0 if unit else 1.0
     inside = (most - least) * _EDGE / 2
@@ -105,6 +115,12 @@ def _scale(least: float, most: float, unit: str) -> list[tuple[float, str]]:
     step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough)
     numbers = range(math.ceil(low / step), math.floor(high / step) + 1)
     values = [number * step for number in numbers]
+    room = (most - least) * factor * _APART
+    marks = [round(end * factor, 9) for end in ends]
+    if marks and marks[-1] - marks[0] >= room and low <= marks[0] and marks[-1] <= high:
+        values = sorted(
+            [*marks, *(value for value in values if all(abs(value - mark) >= room for mark in marks))]
+        )
     texts = [f"{value:.6g}" if unit == "%" else f"{value:+.6g}" if value else "0" for value in values]
     if texts and unit:
         texts[-1] += "%" if unit == "%" else f" {unit}"

@@ -80,6 +80,11 @@ class Headline:
     """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
 
 
+def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
+    """The plan's name of the test whose interval stands in the first line: the one that decided; None without one."""
+    return _Words(setting, verdict, facts_of(setting, verdict)).test_of_line()
+
+
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
@@ -294,6 +299,12 @@ class _Words:
         level = None if fallback.alpha is None else 1 - 2 * fallback.alpha
         return Ends(fallback.ci.low, fallback.ci.high), level
 
+    def test_of_line(self) -> str | None:
+        """The test that the shown interval is of."""
+        if self._interval_that_decided() is not None and self.facts.fallback is not None:
+            return self.facts.fallback.test
+        return None if self.read is None else self.read.of.partition(".")[0]
+
     def _span(self, low: float, high: float) -> Message:
         """Both ends with one unit."""
         first = points(low, *self.facts.apart) if self.facts.binary else score(low, *self.facts.apart)
@@ -386,6 +397,7 @@ class _Words:
             margin=both_ways(fallback.margin, self.facts),
             alpha=f"{fallback.alpha:g}",
             interval=self._interval() if own else "",
+            beyond=self._beyond(),
         )
 
     def _undecided(self) -> Listed:
@@ -430,7 +442,6 @@ class _Words:
             "headlines.open_no_difference_between",
             span=self._span(low, high),
             at=self._at(self._shown()[1]),
-            beyond=self._beyond(),
         )
 
     def _beyond(self) -> Value:
