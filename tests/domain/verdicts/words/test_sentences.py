@@ -14,22 +14,17 @@ from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.notes.said import Words
 from service.domain.notes.winners_curse import exaggeration
 from service.domain.plans.plan import Plan
-from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.records import RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.records import Verdict
-from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
+from tests.domain.sample import binary, manifests, outcomes
+from tests.domain.told import EQUIVALENCE, judged, said
 
 NUMBER = re.compile(r"[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 NEVER = re.compile(
     r"no effect|no difference|confirm|prove[sn]?\b|marginal|无差异|没有差异|没有影响|证明|证实|边缘显著|显著",
     re.IGNORECASE,
 )
-EQUIVALENCE = {
-    "tests.1": {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
-    "hypotheses.0.equivalence": "eq",
-}
 MISSING = np.array([np.nan, *np.ones(59)])
 
 
@@ -77,20 +72,6 @@ CASES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "inconclusive": ({}, outcomes(np.full(5, np.nan), np.zeros(5)), "inconclusive"),
     "scores": (SCORE, scored(40, 0.2), "supported"),
 }  # fmt: skip
-
-
-def judged(changes: dict[str, Any], results: Any) -> tuple[Plan, Verdict]:
-    verdict = verdict_of(changes, results)
-    size = len(next(iter(results.cells.values())).values)
-    return plan({"populations.0.n": size, **changes}), verdict
-
-
-def said(
-    changes: dict[str, Any], results: Any, powers: Any = None
-) -> tuple[Plan, Verdict, HypothesisSentences]:
-    judged_plan, verdict = judged(changes, results)
-    (found,) = sentences(judged_plan, verdict, powers or {})
-    return judged_plan, verdict, found
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -364,117 +345,6 @@ def test_a_claim_that_does_not_follow_is_told_to_change_its_rule() -> None:
     _, verdict, found = said(changes, outcomes(*binary(500, 200, 30, 28)))
     assert (verdict.hypotheses[0].outcome, verdict.hypotheses[0].rule_holds) == ("inconclusive", True)
     assert "the rule held without its claim" in found.next.en
-
-
-def size_in(text: str) -> int:
-    return int(re.findall(r"a new plan of about ([\d,]+) ", text, re.IGNORECASE)[0].replace(",", ""))
-
-
-def test_the_size_for_the_sesoi_has_about_the_power_it_says() -> None:
-    """Small plans by the exact power, whole rule; larger ones by the normal approximation, checked against it."""
-    for counts, rule, sesoi in (
-        ((21, 1, 7, 1), "delta > 0 and m.p_value < 0.05", 25),
-        ((300, 150, 30, 15), "delta > 0 and m.p_value < 0.05", 6),
-        ((800, 500, 60, 50), "delta > 0 and m.p_value < 0.05 and m.ci excludes 0", 2),
-    ):
-        changes = {"hypotheses.0.rule": rule, "sesoi": {"accuracy": {"value": sesoi, "unit": "pp"}}}
-        judged_plan, _, found = said(changes, outcomes(*binary(*counts)))
-        n, size = counts[0], size_in(found.next.en)
-        assert f"if the true difference is +{sesoi}.00 pp (the SESOI)" in found.next.en
-        assert "observed +" not in found.next.en
-        share, delta = (counts[2] + counts[3]) / n, sesoi / 100
-        enumerated = EnumeratedRule(resolve(judged_plan).settings[0], judged_plan.sesoi["accuracy"])  # type: ignore[index]
-        power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
-        assert 0.77 <= power <= 0.9, (counts, size, power)
-        if size > n:
-            assert f"({size - n:,} more than here)" in found.next.en
-
-
-def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference() -> None:
-    judged_plan, verdict, found = said(EQUIVALENCE, outcomes(*binary(500, 200, 30, 20)))
-    size = int(
-        re.findall(
-            r"a new plan of about ([\d,]+) items[^:]* shows the arms equivalent within ±2\.00 pp at alpha = 0\.05",
-            found.next.en,
-            re.IGNORECASE,
-        )[0].replace(",", "")
-    )
-    share = 50 / 500
-    claim = plan(
-        {
-            **EQUIVALENCE,
-            "populations.0.n": size,
-            "hypotheses.0.claim": "equivalence",
-            "hypotheses.0.rule": "eq.equivalent is true",
-        }
-    )
-    enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
-    assert 0.77 <= enumerated.around(size, share).chance(share / 2, share / 2)[0] <= 0.87
-    assert judged_plan.hypotheses
-    assert verdict.hypotheses[0].outcome == "not_supported"
-
-
-def test_no_number_is_given_where_none_would_do() -> None:
-    _, _, found = said({}, outcomes(*binary(500, 200, 10, 40)))  # the candidate is worse
-    assert (
-        "true difference of +2.00 pp (the SESOI) lies beyond the interval already (95% interval)"
-        in found.next.en
-    )
-    assert "new plan of" not in found.next.en
-    assert found.next.en.endswith("for another claim, or one in which smaller differences matter.")
-
-
-def test_without_a_smallest_effect_the_size_is_for_what_was_seen_and_says_so() -> None:
-    changes = {"hypotheses.0.rule": "delta > 0 and m.p_value < 0.05", "sesoi": None}
-    _, _, found = said(changes, outcomes(*binary(500, 200, 30, 20)))
-    assert "if the true difference is the observed +2.00 pp (the plan locks no SESOI) and" in found.next.en
-
-
-def test_a_rule_that_asks_to_see_the_sesoi_is_told_to_ask_for_less_and_how_many_items_that_takes() -> None:
-    """Half of all studies see less than what is true: the size is for the clauses that more items help."""
-    results = outcomes(*binary(500, 200, 30, 24))
-    rule = "m.p_value < 0.05 and m.ci excludes 0"
-    _, _, found = said({"hypotheses.0.rule": f"delta >= 2 pp and {rule}"}, results)
-    _, _, alone = said({"hypotheses.0.rule": rule}, results)
-    assert "that asks to observe less than +2.00 pp: the rest of the rule then holds" in found.next.en
-    assert size_in(found.next.en) == size_in(alone.next.en)
-    assert "half of them at most, whatever their size" in found.next.en
-    assert "half of them at most" not in alone.next.en
-
-
-def test_clusters_are_counted_in_clusters() -> None:
-    rng = np.random.default_rng(3)
-    n, groups = 400, 20
-    shift = rng.normal(0.06, 0.12, groups)[np.arange(n) % groups]
-    baseline = (rng.random(n) < 0.5).astype(float)
-    candidate = np.where(rng.random(n) < np.abs(shift), (shift > 0).astype(float), baseline)
-    changes = {
-        "populations.0.clusters": {"key": "conversation", "n": groups},
-        "populations.0.independence": None,
-        "tests.0": {"id": "m", "test": "clustered-mcnemar", "version": 1, "parameters": {"method": "cr2_t"}},
-        "hypotheses.0.rule": "delta > 0 and m.p_value < 0.05",
-    }
-    _, verdict, found = said(changes, outcomes(baseline, candidate))
-    (hypothesis,) = verdict.hypotheses
-    analysis: Any = hypothesis.analyses["m"]["analysis"]
-    sizes = re.findall(r"about ([\d,]+) clusters by conversation, about ([\d,]+) items", found.next.en)
-    ((clusters, items),) = [[int(each.replace(",", "")) for each in pair] for pair in sizes]
-    needed = groups * ((1.959964 + 0.841621) * analysis["se"] / 0.02) ** 2  # the SESOI
-    assert clusters == pytest.approx(needed, rel=0.06, abs=1.1)
-    assert items == pytest.approx(20 * clusters, rel=0.06)
-    assert f"{clusters} 个 conversation 聚类" in found.next.zh.replace(",", "")
-
-
-def test_filled_in_values_are_not_called_observed() -> None:
-    baseline, candidate = binary(1000, 500, 60, 10)
-    candidate[-20:] = np.nan
-    _, _, found = said(
-        {"missing": "worst_case", "hypotheses.0.rule": "delta >= 6 pp and m.p_value < 0.05", "sesoi": None},
-        outcomes(baseline, candidate),
-    )
-    assert "as with the 20 filled in" in found.next.en
-    assert "the observed" not in found.next.en
-    assert "find out why 20 items lack a result" in found.next.en.lower()
 
 
 def test_what_fills_in_one_way_is_not_read_as_equivalent() -> None:
