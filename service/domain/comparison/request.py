@@ -85,7 +85,7 @@ SuiteField = Annotated[
 ]
 
 
-class ComparisonRequest(Request):
+class ComparisonRequest(Request, defer_build=True):
     """Two arms, and how much worse the candidate may be."""
 
     baseline: ArmRows

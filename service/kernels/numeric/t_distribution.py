@@ -14,7 +14,6 @@ from service.kernels.numeric.roots import rising_root
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _PIECES = 4
 """Of the range of an integral, with a rule of 64 nodes each: 1e-12 of a smooth integrand."""
 
@@ -132,6 +131,12 @@ def _above(shape: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(np.asarray(special.gammaincc(shape + 1, x)) - step, 0.0)
 
 
+@cache
+def _gauss_legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """64 nodes and weights on [-1, 1]. Made when they are asked for: finding them loads numpy's polynomials."""
+    return np.polynomial.legendre.leggauss(64)
+
+
 def _grid(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gauss-Legendre nodes and weights on [low, high], in equal pieces."""
     if high <= low:
@@ -139,4 +144,5 @@ def _grid(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.floa
     ends = np.linspace(low, high, _PIECES + 1)
     half = (ends[1:] - ends[:-1])[:, None] / 2
     middle = (ends[1:] + ends[:-1])[:, None] / 2
-    return (middle + half * _NODES).ravel(), (half * _WEIGHTS).ravel()
+    nodes, weights = _gauss_legendre()
+    return (middle + half * nodes).ravel(), (half * weights).ravel()

@@ -7,9 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.kernels.multiplicity.corrections import holm_of_known
 from service.records import Record
-from service.stats.shared.data.pairs import floored
 
 MOST_SLICES = 200
 """With more of them they are no categories to read about."""
@@ -32,4 +30,7 @@ class Reversal(Record):
 
 def adjust_slices(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's p of every slice that has one, over all of them; the least that is told apart where it lies below."""
+    from service.kernels.multiplicity.corrections import holm_of_known  # every answer loads the records above
+    from service.stats.shared.data.pairs import floored
+
     return [floored(p, "p_adjusted", {}) for p in holm_of_known(p_values)]
