@@ -167,9 +167,9 @@ def _parser_of(
     for noun in nouns:
         import_module(f"forelock.commands.{noun}").add(commands)
     if server:
-        from importlib.metadata import entry_points
+        from forelock.server_package import offers
 
-        for entry in entry_points(group="forelock.commands"):
+        for entry in offers("forelock.commands"):
             entry.load()(commands)
     return parser, commands.choices
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
 from forelock.problem import FileFault, ForelockProblem
+from forelock.server_package import offers
 
 Json = dict[str, Any]
-GROUP = "forelock.local"
+_GROUP = "forelock.local"
 
 
 class Local:
@@ -70,7 +70,7 @@ def set_picture(svg: str, form: str, path: str) -> bytes:
         FileFault: the server package, which sets it, is not installed here.
     """
     draw: Callable[..., bytes] | None = next(
-        (entry.load() for entry in _entries() if entry.name == "draw"), None
+        (entry.load() for entry in offers(_GROUP) if entry.name == "draw"), None
     )
     if draw is None:
         raise FileFault(
@@ -81,16 +81,10 @@ def set_picture(svg: str, form: str, path: str) -> bytes:
 
 @cache
 def _functions() -> dict[str, Callable[..., Json]]:
-    return {entry.name: entry.load() for entry in _entries()}
-
-
-@cache
-def _entries() -> EntryPoints:
-    """Looked up once: it reads the metadata of every distribution that is installed."""
-    return entry_points(group=GROUP)
+    return {entry.name: entry.load() for entry in offers(_GROUP)}
 
 
 def answers_here(url: str | None, key_file: Path | None) -> bool:
     """True where nobody named a service or a key, and the tests are installed beside the client."""
     service_given = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
-    return not service_given and bool(_entries())
+    return not service_given and bool(offers(_GROUP))

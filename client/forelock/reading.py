@@ -6,12 +6,12 @@ The readers are the server's, and they are the same either way: what they say be
 from __future__ import annotations
 
 import json
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from forelock.import_files import OneImport, Packed
 from forelock.local import Local
 from forelock.problem import FileFault, ForelockProblem
+from forelock.server_package import offers
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -38,7 +38,7 @@ def read(
         FileFault: they cannot be opened.
     """
     text = None if section is None else json.dumps(section)
-    for entry in entry_points(group="forelock.readers", name="read_paths"):
+    for entry in offers("forelock.readers"):
         read_paths = entry.load()
         try:
             survey: Json = read_paths([str(path) for path in one.paths], form, text, arm, surveyed=surveyed)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -41,12 +41,18 @@ SIGNS = frozenset("+-−±<>`%")
 class Template:
     """A text with fields, as `str.format` writes them."""
 
-    __slots__ = ("chinese", "parts", "source")
-
     def __init__(self, source: str) -> None:
         self.source = source
-        self.chinese = any(_is_ideograph(letter) for letter in source)
-        self.parts = tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(source))
+
+    @cached_property  # a room has hundreds of templates, of which an answer speaks a few
+    def parts(self) -> tuple[tuple[str, str | None, str], ...]:
+        """Its literal texts, each with the name and the kind of the field behind it."""
+        return tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(self.source))
+
+    @cached_property
+    def chinese(self) -> bool:
+        """Whether any of its characters is a Chinese one."""
+        return any(_is_ideograph(letter) for letter in self.source)
 
     @property
     def specs(self) -> dict[str, str]:

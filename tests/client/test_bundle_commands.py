@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def without_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the client alone is installed."""
-    monkeypatch.setattr(bundles, "entry_points", lambda **_: ())
+    monkeypatch.setattr(bundles, "offers", lambda _group: ())
 
 
 def kept(tmp_path: Path, note: str, name: str = "kept") -> str:

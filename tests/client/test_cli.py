@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
+import importlib
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -437,30 +436,6 @@ def test_help_documents_the_exit_status(command):
         assert f"\n {code:>2}  " in output
 
 
-def test_server_commands_are_added_by_entry_point(command, monkeypatch):
-    def commands(subparsers):
-        parser = subparsers.add_parser("greet")
-        parser.set_defaults(handler=lambda _options: 42)
-
-    class Entry:
-        @staticmethod
-        def load():
-            return commands
-
-    entries = {"forelock.commands": [Entry]}
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: entries.get(group, []))
-    assert command("greet")[0] == 42
-
-
-def test_a_job_does_not_load_the_server(service, command, monkeypatch):
-    def refuse(**_group):
-        raise AssertionError("the server's commands were looked for")
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", refuse)
-    service.will_answer(200, RECORD)
-    assert command("plan", "show", "p1")[0] == 0
-
-
 def test_every_command_is_where_the_list_says() -> None:
     from forelock.cli import LOCAL, NOUNS
 
@@ -471,16 +446,6 @@ def test_every_command_is_where_the_list_says() -> None:
     folder = Path(cli.__file__).parent / "commands"
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} >= set(NOUNS)
     assert set().union(*NOUNS.values()) >= LOCAL
-
-
-@pytest.mark.parametrize(("arguments", "loads"), [(["serve", "--help"], False), (["plan", "--help"], True)])
-def test_a_command_of_the_server_loads_nothing_of_the_client(arguments: list[str], loads: bool) -> None:
-    program = (
-        "import sys\nfrom forelock.cli import main\n"
-        f"try: main({arguments!r})\nexcept SystemExit: print('httpx' in sys.modules, file=sys.stderr)"
-    )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
-    assert told == f"{loads}\n"
 
 
 def test_key_file_comes_before_the_environment(tmp_path, monkeypatch):

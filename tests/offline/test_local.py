@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
+from service.ingest.harnesses import registry as registry_of_harnesses
 from service.stats.shared.declaring import registry
 
 PROBE = """
@@ -22,11 +24,25 @@ HEAVY = {
     "scipy.stats",
     "scipy.optimize",
 }
+UNASKED = {
+    "msgspec",
+    "numpy.ma.core",
+    "numpy.polynomial.polynomial",
+    "service.api.parsing.faults",
+    "service.domain.comparison.records",
+    "service.domain.comparison.weighing",
+    "service.domain.plans.importing.imports",
+    "service.kernels.planning.simulated_pairs",
+    "service.kernels.randomization.sign_flip",
+    "service.stats.shared.data.pairs",
+    "service.stats.shared.declaring.simulated",
+    "service.stats.shared.methods.bounded",
+    "service.stats.shared.methods.one_mean_in_plans",
+}
+"""What plans, comparisons, tables of clusters, JSON and refusals need."""
 
 
 def test_a_test_of_counts_loads_no_more_than_it_needs(tmp_path, monkeypatch):
-    import json
-
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     body = tmp_path / "counts.json"
@@ -51,8 +67,6 @@ def test_what_the_service_asks_for_is_what_the_tests_say_they_serve():
 
 
 def test_a_score_and_a_gate_leave_parts_unloaded_that_scipy_takes_up_by_name(tmp_path, monkeypatch):
-    import json
-
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     table = tmp_path / "one.csv"
@@ -69,6 +83,22 @@ def test_a_score_and_a_gate_leave_parts_unloaded_that_scipy_takes_up_by_name(tmp
     status, modules = json.loads(ran.stdout.splitlines()[-1])
     assert status[0] == 0
     assert not (HEAVY | {"numpy.f2py.crackfortran", "unittest.case", "yaml"}) & set(modules)
+
+
+def test_a_score_of_a_table_loads_nothing_of_other_formats_and_questions(tmp_path, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    table = tmp_path / "one.csv"
+    table.write_text("item_id,value\n" + "".join(f"i{at},{at % 2}\n" for at in range(20)))
+    probe = PROBE.replace('"run", "mcnemar"', '"score"')
+    ran = subprocess.run(
+        [sys.executable, "-c", probe, str(table)], capture_output=True, text=True, check=True
+    )
+    status, modules = json.loads(ran.stdout.splitlines()[-1])
+    assert status == 0
+    assert not UNASKED & set(modules)
+    readers = {f"service.ingest.harnesses.{name}" for name in registry_of_harnesses.MODULES.values()}
+    assert readers & set(modules) == {"service.ingest.harnesses.tables"}
 
 
 def test_what_was_put_off_is_whole_once_somebody_looks():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from itertools import islice
 from typing import Any
 
@@ -20,6 +19,7 @@ from forelock.commands.common import bare, command
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.replacing import replacing
+from forelock.server_package import offers
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.logs import open_newest, require_grown
@@ -229,7 +229,7 @@ def _witnesses(options: argparse.Namespace) -> Witnesses:
 
 def _recompute() -> Recompute | None:
     """How the server package judges again, where it is installed."""
-    for entry in entry_points(group="forelock.recompute"):
+    for entry in offers("forelock.recompute"):
         recompute: Recompute = entry.load()
         return recompute
     return None

@@ -197,7 +197,7 @@ def main(arguments: list[str]) -> None:
     from forelock.commands import bundles
 
     if "--server" not in arguments:
-        bundles.entry_points = lambda **_: ()  # type: ignore[attr-defined]
+        bundles.offers = lambda _group: ()  # type: ignore[attr-defined]
     status = cli.main(["verify", arguments[0]])
     # not `ru_maxrss`, which a process begins with what its parent had
     peak = next(
