@@ -142,6 +142,7 @@ class DaskPool:
 
     def close(self) -> None:
         """End the local cluster, or leave the remote one. One that is being started ends with this process."""
+        # `_live` holds the lock for as long as a start takes, up to `CONNECT_SECONDS`: an end does not wait for that.
         if not self._lock.acquire(timeout=CLOSE_SECONDS):
             _disown()
             return

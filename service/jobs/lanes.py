@@ -20,6 +20,7 @@ class Lanes:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
+        # a project leaves one thread to others, and its tests leave one more to its records
         self._most, self._most_tests = max(1, threads - 1), max(1, threads - 2)
         self._jobs: Counter[str] = Counter()
         self._tests: Counter[str] = Counter()

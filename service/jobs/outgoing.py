@@ -66,6 +66,7 @@ class Restarts:
     def end(self) -> None:
         """It ended by itself, or had to be ended."""
         now = self._clock()
+        # a process that ran for long ended for a reason of its own: its pauses begin anew
         if now - self._started >= STEADY_SECONDS:
             self._ends = 0
         self._not_before = now + RESTART_SECONDS[min(self._ends, len(RESTART_SECONDS) - 1)]

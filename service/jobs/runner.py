@@ -286,6 +286,7 @@ class Runner:
 
 def problem_of(error: Exception, kind: str) -> dict[str, Any]:
     """What a failed job shows: of sealed rows never the exception's own text, before their end not even its code."""
+    # An exception's text, its type and its place may all depend on outcomes, which nobody may see before the end.
     if kind in jobs.OF_RECORDS and kind != "verdict":
         return ForelockError("the computation failed").document()
     if isinstance(error, ForelockError):

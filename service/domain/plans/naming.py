@@ -56,7 +56,7 @@ class Naming(StrictRecord):
         return cls.model_validate({name: body[name] for name in cls.model_fields}, strict=False)
 
     def facts(self) -> dict[str, Any]:
-        """As the ledger has them: what is absent left out."""
+        """The facts as the ledger has them, what is absent left out."""
         return self.model_dump(mode="json", exclude_none=True)
 
 

@@ -117,18 +117,18 @@ class Amounts:
 
     @property
     def cost(self) -> float:
-        """Of one call of `at`, in nanoseconds."""
+        """What one call of `at` costs, in nanoseconds."""
         drawn = any(use.test.plan and use.test.plan.simulated and use.test.plan.simulated.effort(
             partial(parameter, use.use)) == "resampled" for use in self.setting.uses.values())  # fmt: skip
         return self.n_sets * (2 * EACH * self.n + (RESAMPLES if drawn else 0.0))
 
     def divided(self, by: int) -> Amounts:
-        """The same with every threshold of a small p-value shared out."""
+        """These amounts with every threshold of a small p-value shared out among `by`."""
         rule = self.setting.rule
         return self if rule is None else replace(self, setting=replace(self.setting, rule=divided(rule, by)))
 
     def grown(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
-        """The same on a larger population."""
+        """These amounts on a larger population."""
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
     def goal(self) -> float:

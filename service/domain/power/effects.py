@@ -38,7 +38,7 @@ LEAST_MASS = 1e-9
 
 
 def detectable(power: HypothesisPower) -> Iterator[Detectable]:
-    """By scale where it is computed; at the reference alone where it is simulated."""
+    """The least differences that reach the targets of power: by scale where computed, else at the reference."""
     own = power.own
     exact = _exact(power)
     for target in TARGETS:
@@ -183,7 +183,7 @@ def _items(power: HypothesisPower, units: int) -> int:
 
 
 def _grow(power: HypothesisPower, population: Population, units: int) -> HypothesisPower:
-    """The same plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
+    """The plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
     known = power.facts.get(population.id)
     update: dict[str, object] = {"n": units}
     sizes: tuple[int, ...] = ()

@@ -21,10 +21,11 @@ from service.domain.plans.sections.assumptions import Assumed, missing_rates
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.power.divided import within_family
 from service.domain.power.holding import rule_holds
+from service.domain.power.leading import about_lead, points
 from service.domain.power.least_p import size_of
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.procedure import sign_of
-from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
+from service.domain.power.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.worlds import LEADS, Corner
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import of_these_items, parameter
@@ -73,7 +74,7 @@ class FixedRule:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Of the scale."""
+        """The least and the greatest outcome; None where no scale is declared."""
         ends = extremes(self.endpoint)
         return None if ends is None else (ends.low, ends.high)
 
@@ -95,7 +96,7 @@ class FixedRule:
 
     @property
     def sesoi(self) -> float | None:
-        """In outcome units."""
+        """The smallest difference of interest, in outcome units."""
         known = self.setting.sesoi
         return None if known is None else float(known.exact())
 
@@ -208,7 +209,7 @@ class FixedRule:
         return RunSets((Cells(same, little, counts, same, same), arm), low, high)
 
     def _sd(self, corner: Corner) -> float:
-        """Of the runs of an item."""
+        """The SD of an item's runs, as the plan assumes or a plausible one."""
         if self.assumed.sd is not None:
             return self.assumed.sd / math.sqrt(2)
         if self.ends is not None:
@@ -291,26 +292,16 @@ def these_items_power(
     lead = rule.lead
     if lead is None:
         return base.model_copy(update={"reason": "power needs a SESOI: give the endpoint one"})
-    effect, truth = lead
-    reference = rule.at(truth)
-    changes: dict[str, object] = {"reference": reference, "reason": reference.reason}
-    if reference.power is None:
-        return base.model_copy(update={**changes, "lead": LeadPower(effect=effect, reference=reference)})
-    ends = sorted(
-        (rule.at(truth, "low"), rule.at(truth, "high"), reference), key=lambda row: row.power or 0.0
+    answer = about_lead(base, lead, rule.at, _truths(rule, lead[1]), stated=False)
+    if not whole or answer.method is None:
+        return answer
+    words = (
+        "these items alone: runs of an item and arm are independent, and items differ in their chance by half of "
+        "the variance of a run (none to nine tenths)"
+        if rule.binary
+        else "these items alone: runs of an item and arm are normal around its own mean"
     )
-    curve = tuple(rule.at(other) for other in _truths(rule, truth))
-    changes |= {"method": "simulated", "low": ends[0], "high": ends[-1], "stated": False}
-    changes["lead"] = LeadPower(effect=effect, reference=reference, low=ends[0], high=ends[-1], curve=curve)
-    if whole:
-        changes["power"] = tuple(sorted((reference, *curve), key=lambda at: at.truth))
-        changes["assumptions"] = (
-            "these items alone: runs of an item and arm are independent, and items differ in their chance by half of "
-            "the variance of a run (none to nine tenths)"
-            if rule.binary
-            else "these items alone: runs of an item and arm are normal around its own mean"
-        )
-    return base.model_copy(update=changes)
+    return answer.model_copy(update={"power": points(answer), "assumptions": words})
 
 
 def _truths(rule: FixedRule, lead: float) -> Iterator[float]:

@@ -70,7 +70,7 @@ class HypothesisPower:
 
     @property
     def name(self) -> str:
-        """The hypothesis' id."""
+        """The id of the hypothesis in the plan."""
         return self.setting.hypothesis.id
 
     @property
@@ -80,7 +80,7 @@ class HypothesisPower:
 
     @property
     def sesoi(self) -> Margin | None:
-        """As the plan states it."""
+        """The SESOI of the hypothesis' endpoint, as the plan states it."""
         return (self.plan.sesoi or {}).get(self.setting.hypothesis.endpoint)
 
     @property
@@ -141,7 +141,7 @@ class HypothesisPower:
         return min(max(int(share / nanoseconds(self.procedure)), FEWEST_SETS), most)
 
     def with_labels(self, n: int) -> HypothesisPower:
-        """The same where people label another number of items."""
+        """This power where people label another number of items."""
         plan = with_budget(self.plan, self.setting.hypothesis.endpoint, n)
         setting = resolve(plan).require(self.name)
         worlds = {name: known for name in self.worlds if (known := self._relabelled(name, n)) is not None}

@@ -21,7 +21,7 @@ from service.domain.power.least_p import least_p, size_of
 from service.domain.rules.settings import Setting
 
 ROUNDING = Fraction(1, 10**12)
-"""Of a float, so that a bound is never above what it bounds."""
+"""What is taken off a float, so that a bound is never above what it bounds."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class LeastFamily:
         )
 
     def grown(self, more: int) -> LeastFamily:
-        """The same with more data."""
+        """This family with more clusters or items in every population."""
         return replace(self, more=more)
 
     def under(self, policy: MultiplicityPolicy) -> LeastFamily:
-        """The same with another policy."""
+        """This family under another policy."""
         return replace(self, policy=policy)
 
     @property

@@ -22,12 +22,12 @@ class Size:
     n_clusters: int | None
 
     def grown(self, by: int) -> Size:
-        """The same with more clusters and items."""
+        """This size with more clusters and items."""
         return Size(self.n + by, None if self.n_clusters is None else self.n_clusters + by)
 
 
 def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
-    """By the manifest where there is one, else as the plan says."""
+    """How much data there is: by the manifest where there is one, else as the plan says."""
     manifest, declared = facts.get(population.id), population.clusters
     return Size(
         manifest.n if manifest else population.n,

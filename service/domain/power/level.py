@@ -73,7 +73,7 @@ def levels(
     facts: Mapping[str, ManifestFacts],
     pilots: Mapping[str, tuple[float, ...]] = NO_PILOTS,
 ) -> tuple[RuleLevel, ...]:
-    """Of every hypothesis, in the plan's order; `pilots` are differences of a pilot's items, by hypothesis."""
+    """The level of every hypothesis, in the plan's order; `pilots`: differences of a pilot's items, by hypothesis."""
     return tuple(
         level_of(plan, facts, setting, pilots.get(setting.hypothesis.id))
         for setting in resolve(plan).settings
@@ -128,7 +128,7 @@ def _of_suite(base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], s
 def _of_several(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
 ) -> RuleLevel:
-    """Of parts on several endpoints, all of which must hold: the part that errs most, with the others true for certain.
+    """The level of parts on several endpoints, which must all hold: that of the part that errs most.
 
     Source: Berger (1982), Technometrics 24:295.
     """

@@ -75,7 +75,7 @@ def _error(facts: Facts, truth: float) -> float:
 
 
 def _of_one_size(setting: Setting, known_facts: ManifestFacts | None) -> bool:
-    """By the manifest; before there is one by the planned numbers."""
+    """Whether clusters have one size, by the manifest; before there is one by the planned numbers."""
     if known_facts is not None and known_facts.cluster_sizes:
         return len(set(known_facts.cluster_sizes)) == 1
     population = setting.population

@@ -227,7 +227,7 @@ def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) 
 
 
 def _inflation(codes: NDArray[np.int64] | None, icc: Estimate | None) -> float:
-    """By how much correlation within clusters lessens what the items tell."""
+    """The design effect of clusters of these sizes: how many times fewer items, if independent, would tell as much."""
     if codes is None or icc is None:
         return 1.0
     sizes = np.bincount(codes)

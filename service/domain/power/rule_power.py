@@ -201,7 +201,7 @@ def _not_reached(resolved: ResolvedPlan, name: str, drawn: tuple[str, ...]) -> s
 
 
 def _several(request: _Request) -> RulePower:
-    """Of a rule that speaks of several endpoints, or of amounts: part by part."""
+    """The power of a rule that speaks of several endpoints, or of amounts: part by part."""
     plan, facts, setting = request.plan, request.facts, request.setting
     hypothesis, population, parts = setting.hypothesis, setting.population, parts_of(setting)
     base = RulePower(hypothesis=hypothesis.id, method=None)
@@ -377,7 +377,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
 def _over_shapes(
     power: HypothesisPower, within: Callable[[Callable[[], PowerAt], PowerAt], PowerAt], otherwise: PowerAt
 ) -> list[PowerAt]:
-    """Of scores: at the least favourable spread, with differences that are not normal."""
+    """Power of scores at the least favourable spread, with differences that are not normal."""
     if power.own.binary:
         return []
     powers = []

@@ -79,6 +79,7 @@ class Shape:
     def sd(self) -> float:
         """Exact."""
         low, high = self._ends
+        # between two quantiles a piece is uniform: its mean square is (a^2 + a b + b^2) / 3, and likewise for cubes
         squares = (low * low + low * high + high * high) / 3
         return float(np.sqrt(max(squares.mean() - self.mean**2, 0.0)))
 
@@ -92,7 +93,7 @@ class Shape:
 
     @property
     def median(self) -> float:
-        """The middle quantile."""
+        """The median: half of the values lie below it."""
         return self.quantile(0.5)
 
     def quantile(self, q: float) -> float:
@@ -120,7 +121,7 @@ class Shape:
         return np.asarray(self._middles[:: max(len(self._middles) // COARSE, 1)])
 
     def moved(self, by: float) -> Shape:
-        """The same with another mean; of one with ties the rest moves by more."""
+        """This shape with another mean; where values tie at 0 they stay, and the rest moves by more."""
         if not self.tied or by == 0:
             return replace(self, quantiles=self.quantiles + by)
         away = self.quantiles != 0
@@ -131,11 +132,11 @@ class Shape:
         return replace(self, quantiles=np.sort(np.where(away, self.quantiles + by / share, 0.0)))
 
     def scaled(self, to: float) -> Shape:
-        """The same with another SD; it keeps its place about 0."""
+        """This shape with another SD; it keeps its place about 0."""
         return replace(self, quantiles=self.quantiles * (to / self.sd)) if self.sd > 0 else self
 
     def at(self, truth: float, sd: float, span: float | None, centre: Centre) -> Shape:
-        """With this SD and its centre at the truth; within a span of differences, cut there, it may spread less."""
+        """This shape with this SD, its centre at the truth; cut at a span of differences it may spread less."""
         wide = self.scaled(sd if span is None else min(sd, span / 2))
         if abs(centre(wide) - truth) < ROUNDING * sd and (span is None or abs(wide.quantiles).max() <= span):
             return wide
@@ -260,7 +261,7 @@ def every_shape() -> tuple[Shape, ...]:
 
 
 def shape_named(name: ShapeName) -> Shape:
-    """One of `every_shape`."""
+    """The shape of `every_shape` that has this name."""
     return next(shape for shape in every_shape() if shape.name == name)
 
 

@@ -92,7 +92,7 @@ class Null:
 
     @property
     def baseline_sd(self) -> float:
-        """Of the baseline's items, for tests that see two arms."""
+        """The SD of the baseline's items, for tests that see two arms."""
         return self.shape.baseline_sd if isinstance(self.shape, Unseen) else OF_ITEMS * self.world.scale
 
 
@@ -105,7 +105,7 @@ def fixed_level(
     truths: Truths,
     shapes: Shapes = None,
 ) -> RuleLevel:
-    """Of a rule that is read once, from all units."""
+    """The level of a rule that is read once, from all units."""
     clustered = setting.clustered
     sizes = np.ones(size.n, dtype=np.int64)
     if clustered:
@@ -172,7 +172,7 @@ def sequential_level(
     truths: Truths,
     shapes: Shapes = None,
 ) -> RuleLevel:
-    """Of a rule that is read at looks, or after every unit, up to where its tests end."""
+    """The level of a rule that is read at looks, or after every unit, up to where its tests end."""
     (group,) = Procedure.of(setting.within, facts, (setting.hypothesis.id,)).groups
     order, sesoi = group.order, group.sesoi
     if order is None or sesoi is None or group.sizes.sum() < 2 or group.sizes.min() < 1:

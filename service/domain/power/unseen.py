@@ -50,18 +50,20 @@ class Unseen:
 
     @property
     def mean(self) -> float:
-        """Exact."""
+        """The mean of an item's difference, exactly."""
         return self.side * ((1 - self.share) * self.gain - self.share * self.loss)
 
     @property
     def sd(self) -> float:
-        """Exact."""
+        """The SD of an item's difference, exactly."""
+        # of a mixture: what its parts lie apart, and the spread of the gains, uniform over `UNEVEN` of them to either
+        # side
         apart = self.share * (1 - self.share) * (self.gain + self.loss) ** 2
         return float(np.sqrt(apart + (1 - self.share) * (UNEVEN * self.gain) ** 2 / 3))
 
     @property
     def baseline_sd(self) -> float:
-        """Of the baseline's items: none, since all of them lie where there is the whole range to lose."""
+        """The SD of the baseline's items: 0, since all of them lie where there is the whole range to lose."""
         return 0.0
 
     def draw(self, generator: np.random.Generator, size: tuple[int, ...]) -> Floats:

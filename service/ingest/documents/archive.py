@@ -254,6 +254,8 @@ def _columns(
         raise unreadable("", "entries of the archive overlap")
     if int(size.sum()) > limits.MOST_INFLATED:
         raise too_large("the archive is larger once it is inflated", f"{limits.MOST_INFLATED >> 20} MiB")
+    # The header before an entry's bytes has lengths of its own, and must name the same method: else two readers of one
+    # archive would see different files. -1 marks what does not agree.
     local = np.clip(offset, 0, max(0, len(archive) - _LOCAL.itemsize))
     headers = _records(np.frombuffer(archive, dtype=np.uint8), local, _LOCAL)
     begin = local + _LOCAL.itemsize + headers["name"] + headers["extra"]
@@ -288,6 +290,8 @@ def _wide(extra: bytes, numbers: NDArray[np.int64]) -> list[int]:
 
 def _require_short_list(archive: bytes | mmap) -> tuple[int, int, int]:
     """Where the list of entries begins and ends, and how far the archive stands from the file's beginning."""
+    # The end record stands last, before a comment of up to 65,535 bytes (PKWARE APPNOTE 4.3.16); one of Zip64 stands
+    # before it, and is reached by a locator of its own (4.3.14 and 4.3.15).
     at = archive.rfind(b"PK\5\6", max(0, len(archive) - 65_535 - _END.size))
     if at < 0 or len(archive) - at < _END.size:
         raise unreadable("", "the archive is cut off or damaged: it has no list of entries")
@@ -302,6 +306,7 @@ def _require_short_list(archive: bytes | mmap) -> tuple[int, int, int]:
         raise too_large("the archive has more entries", f"{limits.MOST_ENTRIES:,} entries")
     if listed > limits.MOST_DIRECTORY:
         raise too_large("the archive's list of entries is longer", f"{limits.MOST_DIRECTORY >> 20} MiB of it")
+    # What stands before the archive, such as a program that unpacks it, moves all places that the list names.
     shift = end - listed - begin
     if shift < 0:
         raise ValueError

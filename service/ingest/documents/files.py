@@ -44,7 +44,7 @@ def _blank(document: Buffer, position: int) -> int:
 
 
 def _from_utf_16(document: Buffer, name: str) -> bytes:
-    """The same text in UTF-8, with its byte order mark dropped."""
+    """The text of a document of UTF-16 in UTF-8, with its byte order mark dropped."""
     if len(document) > limits.MOST_UTF_16:
         raise too_large("the file in UTF-16 is larger", f"{limits.MOST_UTF_16 >> 20} MiB of UTF-16")
     try:
@@ -85,7 +85,7 @@ class Files:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all documents."""
+        """Names of all documents."""
         return tuple(self._documents) if self.archive is None else self.archive.names
 
     def matching(self, *patterns: str) -> list[str]:

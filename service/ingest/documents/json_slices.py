@@ -329,7 +329,7 @@ def _end(document: Buffer, start: int, where: str) -> int:
 
 
 def _end_by_windows(document: Buffer, start: int, where: str) -> int:
-    """The same of a value of many brackets, by arrays: as many of them cost what as many letters do."""
+    """Where a value of many brackets ends, by arrays: brackets cost no more there than letters."""
     depth, inside, escaping = 0, 0, 0
     for begin in range(start, len(document), _WINDOW):
         piece = np.frombuffer(document[begin : begin + _WINDOW], dtype=np.uint8)

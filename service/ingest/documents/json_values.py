@@ -55,7 +55,7 @@ class Members:
         return members
 
     def slices_of(self, piece: memoryview) -> dict[str, memoryview] | None:
-        """The same of an object that is too large to be read at once: each member as it is written."""
+        """The members of an object that is too large to be read at once, as they are written."""
         try:
             _require_utf8(piece)
             return {name: memoryview(raw) for name, raw in self._slices(piece).items()}
@@ -63,7 +63,7 @@ class Members:
             return None
 
     def of_run(self, piece: bytes) -> list[dict[str, Any]] | None:
-        """The same of objects with commas between them; None also where the piece is not whole objects."""
+        """The members of objects with commas between them; None also where the piece is not whole objects."""
         try:
             if not piece.isascii():
                 _require_utf8(piece)
@@ -106,7 +106,7 @@ def refuse_twice(line: bytes, where: str) -> None:
 
 
 def _require_utf8(piece: Buffer | memoryview) -> None:
-    """Of what is passed over, too."""
+    """Refuse text that is not UTF-8, also where it is passed over."""
     decoder = _UTF8()
     for start in range(0, len(piece), _PIECE):
         decoder.decode(piece[start : start + _PIECE])

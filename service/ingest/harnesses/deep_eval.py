@@ -50,7 +50,7 @@ class DeepEvalRun(Reader):
             raise unreadable("", "the file holds no test run of DeepEval: it has no `testCases`")
 
     def samples(self) -> Iterator[Sample]:
-        """Every test case."""
+        """The test cases of the run, one sample of each."""
         cases = json_slices.objects(self._document, self._cases[0], _WANTED, "testCases")
         for number, case in enumerate(cases, start=1):
             where = f"testCases[{number}]"

@@ -20,7 +20,7 @@ _STATE = Members({"instance", "train_trial_index", "result"})
 
 
 class HelmRun(Reader):
-    """One run."""
+    """One run of HELM: the folder with its `per_instance_stats.json`, or that file alone."""
 
     def __init__(self, files: Files) -> None:
         names = {name.rpartition("/")[2]: name for name in files.names}
@@ -46,7 +46,7 @@ class HelmRun(Reader):
         return self._instances is not None
 
     def about(self) -> Mapping[str, Any]:
-        """From `run_spec.json`."""
+        """Settings of the run, from `run_spec.json` where it was sent."""
         run = self.run or {}
         adapter = run.get("adapter_spec")
         adapter = adapter if isinstance(adapter, dict) else {}

@@ -35,7 +35,7 @@ NO_SAMPLES = unmapped(
 
 
 class InspectLog(Reader):
-    """One log."""
+    """One log of Inspect, `.eval` or `.json`."""
 
     def __init__(self, files: Files, paths: Collection[str] | None = None) -> None:
         """`paths` are those that the mapping looks at in samples; None: they may be any."""
@@ -59,7 +59,7 @@ class InspectLog(Reader):
             self.partial = f"has {count} samples where it says that {self._intended} were run"
 
     def about(self) -> Mapping[str, Any]:
-        """From the header's `eval`."""
+        """Settings of the run, from the header's `eval`."""
         run = self.run or {}
         dataset, config = _mapping(run.get("dataset")), _mapping(run.get("config"))
         scorers = [_mapping(scorer) for scorer in run.get("scorers") or () if isinstance(scorer, dict)]
@@ -79,7 +79,7 @@ class InspectLog(Reader):
         }
 
     def system(self) -> Mapping[str, Any]:
-        """From the header's `eval`: model and its arguments, how answers are generated, task and packages."""
+        """The system, from the header's `eval`: model, its arguments, how answers are generated, task and packages."""
         run = self.run or {}
         generated = _mapping(run.get("model_generate_config"))
         return facts(
@@ -108,7 +108,7 @@ class InspectLog(Reader):
         return len(ids) * epochs if isinstance(ids, list) and type(epochs) is int else None
 
     def samples(self) -> Iterator[Sample]:
-        """Every sample."""
+        """The samples of the log, each epoch one of its own."""
         of, chunked = self._wanted.of, any(name.endswith(_CHUNKED) for name in self._names)
         for name, document in zip(self._names, self._files.read_all(self._names), strict=True):
             sample = of(document) if type(document) is bytes else None

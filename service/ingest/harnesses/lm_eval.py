@@ -54,7 +54,7 @@ class LmEvalRun(Reader):
         self.partial = self._shortfall() if results else None
 
     def samples(self) -> Iterator[Sample]:
-        """Every line."""
+        """The lines of the file of samples, one sample of each."""
         for where, line in self._lines():
             if "doc" not in line:
                 raise unreadable(where, "is no sample of lm-evaluation-harness: it has no `doc`")
@@ -70,7 +70,7 @@ class LmEvalRun(Reader):
             yield Sample(where, line, measures)
 
     def about(self) -> Mapping[str, Any]:
-        """From the results file, of the task that the samples are of."""
+        """Settings of the task that the samples are of, from the results file."""
         results = self._results
         config = _of_task(_mapping(results.get("configs")), self._samples)
         config = _mapping(config)
@@ -87,7 +87,7 @@ class LmEvalRun(Reader):
         }
 
     def system(self) -> Mapping[str, Any]:
-        """From the results file: the model and its arguments, how answers are generated, the harness and the task."""
+        """The system, from the results file: model, its arguments, how answers are generated, harness and task."""
         results, arguments = self._results, self.run.get("model_args") if self.run else None
         generated = self.run.get("gen_kwargs") if self.run else None
         task_config = _mapping(_of_task(_mapping(results.get("configs")), self._samples))
@@ -180,7 +180,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _filters(results: Any, name: str) -> set[str]:
-    """Of the task's metrics, which the results file calls `METRIC,FILTER`."""
+    """The filters of the task's metrics, which the results file calls `METRIC,FILTER`."""
     counts = _of_task(results, name) if isinstance(results, dict) else None
     return {key.partition(",")[2] for key in counts if "," in key} if isinstance(counts, dict) else set()
 

@@ -57,7 +57,7 @@ class OpenAIEvalsLog(Reader):
                 self._metrics[sample].setdefault(name, []).append(value)
 
     def about(self) -> Mapping[str, Any]:
-        """From the log's `spec`."""
+        """Settings of the run, from the log's `spec`."""
         run = self.run or {}
         config = run.get("run_config")
         return {

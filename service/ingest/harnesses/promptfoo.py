@@ -42,7 +42,7 @@ THREW = (
 
 
 class PromptfooResults(Reader):
-    """One file of results."""
+    """One file of promptfoo's results: JSON, JSON lines or CSV."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -63,7 +63,7 @@ class PromptfooResults(Reader):
             self._kind = "jsonl"
 
     def samples(self) -> Iterator[Sample]:
-        """Every result."""
+        """The results of the file, one sample of each."""
         if self._kind == "csv":
             yield from _table(self._files.read(self._name))
         elif self._kind == "jsonl":
@@ -201,7 +201,7 @@ def _table(document: Buffer) -> Iterator[Sample]:
 
 
 def _blocks(header: list[str]) -> list[tuple[int, int, Mapping[str, int]]]:
-    """Of every prompt and provider: the column of its output, the one after its last, and its columns by name."""
+    """The columns of every prompt and provider: that of its output, the one after its last, and the others by name."""
     # Before `Status` stands the output, in some files with its reasoning between them.
     starts = [
         at - 1 if header[at - 1] != "Reasoning" else at - 2

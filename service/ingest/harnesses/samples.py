@@ -67,7 +67,7 @@ class Reader(ABC):
         return {}
 
     def system_of(self, sample: Sample) -> Mapping[str, Any] | None:  # noqa: ARG002 - most runs are of one
-        """The same of one sample, where a file holds several systems; one mapping for all samples of a system."""
+        """The system of one sample, where a file holds several; one mapping for all samples of a system."""
         return None
 
     def lower(self) -> Iterable[str]:
@@ -83,7 +83,7 @@ class Reader(ABC):
 
 
 def bounded(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """As many samples as one import may have, of whatever arm.
+    """The samples, as many as one import may have, of whatever arm.
 
     Raises:
         TooLarge: there are more.
@@ -144,7 +144,7 @@ def finder(path: str) -> Callable[[Any], Any]:
 
 
 def id_finder(path: str) -> Callable[[Any], Any]:
-    """`look_up_id` of one path."""
+    """What looks up the id at one path, as `look_up_id` does for any."""
     find, is_hashed = finder(path.removeprefix("sha256:")), path.startswith("sha256:")
 
     def find_id(fields: Any) -> Any:

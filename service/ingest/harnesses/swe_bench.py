@@ -22,7 +22,7 @@ _EVENTS = (
 
 
 class SweBenchReport(Reader):
-    """One report."""
+    """One report of SWE-bench, `MODEL.RUN_ID.json`."""
 
     def __init__(self, files: Files) -> None:
         name = files.only("*.json", what="a report of SWE-bench", of="one MODEL.RUN_ID.json")

@@ -34,7 +34,7 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 
 class TableFile(Reader):
-    """One table."""
+    """One table: CSV, JSON lines or Parquet."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class TableFile(Reader):
         self._by_row = by_row
 
     def samples(self) -> Iterator[Sample]:
-        """Every row."""
+        """The rows of the table, one sample of each."""
         rows = {"csv": self._csv, "ndjson": self._ndjson, "parquet": self._parquet}[self._form]()
         for number, (where, cells) in enumerate(rows, start=1):
             row = {**cells, ROW: str(number)} if self._by_row else cells

@@ -30,7 +30,7 @@ _OF_MESSAGE = ("role", "content", "tool_calls", "function")
 
 
 def settings_of(stated: Mapping[str, Any]) -> dict[str, str]:
-    """By aspect what a file says of it, as a text that is equal where the settings are; a long one is its SHA-256.
+    """What a file says of every aspect, as a text that is equal where the settings are; a long one is its SHA-256.
 
     What the file does not say is left out.
     """

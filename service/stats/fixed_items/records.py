@@ -13,7 +13,7 @@ from service.errors import InvalidData
 from service.kernels.repeats.fixed_items import RunSets, cells_of
 from service.stats.shared.data.replicates import Replicates
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
-from service.stats.shared.declaring.columns import require_equal_lengths, require_size
+from service.stats.shared.declaring.columns import require_arms, require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Request
 from service.stats.shared.declaring.fields import Alpha, Clusters, ItemCount, LevelOfAll
 
@@ -42,13 +42,7 @@ class FixedItemsRequest(Request):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         arms = {"values": self.values, "baseline": self.baseline, "candidate": self.candidate}
-        sent = {name for name, arm in arms.items() if arm is not None}
-        if sent not in ({"values"}, {"baseline", "candidate"}):
-            raise InvalidData.field(
-                "values",
-                "are one arm's, and baseline and candidate two",
-                "send `values`, or `baseline` and `candidate`",
-            )
+        sent = require_arms(arms)
         require_equal_lengths({**arms, "clusters": self.clusters})
         for name, arm in arms.items():
             if arm is None:

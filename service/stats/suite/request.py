@@ -17,6 +17,7 @@ from service.stats.shared.data.score_range import UNIT, RangeField, lies_in_unit
 from service.stats.shared.data.suites import MOST_TASKS, Rescale, SuiteEstimand, Weights
 from service.stats.shared.declaring.columns import (
     is_binary,
+    require_arms,
     require_equal_lengths,
     require_size,
     require_two_clusters,
@@ -65,13 +66,7 @@ class SuiteRequest(Request):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         arms = {"values": self.values, "baseline": self.baseline, "candidate": self.candidate}
-        sent = {name for name, column in arms.items() if column is not None}
-        if sent not in ({"values"}, {"baseline", "candidate"}):
-            raise InvalidData.field(
-                "values",
-                "are one arm's, and baseline and candidate two",
-                "send `values`, or `baseline` and `candidate`",
-            )
+        sent = require_arms(arms)
         require_equal_lengths({**arms, "tasks": self.tasks, "clusters": self.clusters})
         require_two_clusters(self.clusters)
         columns = {name: np.asarray(arms[name], dtype=np.float64) for name in sorted(sent)}

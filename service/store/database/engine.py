@@ -129,6 +129,7 @@ class Database:
                 if not flush and self.dialect == "postgresql":
                     session.execute(_NO_WAITING)
                 yield session
+        # Noted for `/health`, and taken back by the first write that commits.
         except StorageFull:
             self.is_full = True
             raise
@@ -277,7 +278,7 @@ def _note_use(_connection: psycopg.Connection | None, record: ConnectionPoolEntr
 
 
 def _try_idle(connection: psycopg.Connection, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """As `pool_pre_ping` does, which asks every time: a round trip of its own."""
+    """Ask a connection that was idle whether it lives; `pool_pre_ping` would ask every time, a round trip more."""
     if time.monotonic() - record.info.get("used", time.monotonic()) <= IDLE_SECONDS:
         return
     try:

@@ -82,7 +82,7 @@ def require(kind: str, subject: str, *, holds: bool) -> None:
 
 
 def once(session: Session, kind: str, subject: str, *compared: Hashable, holds: Callable[[], bool]) -> None:
-    """The same for what takes a query, once for everything that is compared: such rows never change."""
+    """Refuse what takes a query to compare, asked once for all that is `compared`: such rows never change."""
     before, key = known(session).compared, (kind, subject, *compared)
     # Remembered only after it held: a failure is looked at anew every time.
     if before.get(key) is None:

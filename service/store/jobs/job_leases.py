@@ -296,6 +296,7 @@ def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
     dead = (
         sa.select(jobs.c.id)
         .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))
+        # rows that another process is burying, or claiming, at this moment are left to it
         .with_for_update(skip_locked=True)
     )
     values = {"state": "failed", "error": POISON, "finished_at": _AT} | RELEASED

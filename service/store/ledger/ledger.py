@@ -156,7 +156,7 @@ def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int 
 def numbered(
     session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
 ) -> list[tuple[int, dict[str, Any]]]:
-    """The same with the sequence of each leaf, of those after one."""
+    """What the record's entries of a kind say after the leaf `after`, in order, each with its leaf's sequence."""
     return [
         (entry["sequence"], json.loads(entry["leaf"])["body"])
         for entry in _entries(session, preregistration_id, kind, after=after)

@@ -33,7 +33,7 @@ def inclusion(session: Session, index: int, size: int) -> list[bytes]:
 
 
 def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
-    """The same for several leaves, in two statements."""
+    """What proves several leaves to be in the log of `size` leaves, in two statements."""
     paths = [merkle.inclusion(index, size) for index in indexes]
     hashes = _hashes(session, [span for path in paths for span in path])
     return [merkle.folded(path, hashes) for path in paths]

@@ -207,6 +207,7 @@ def lock(
         Conflict: it is no draft any more (`already_locked`).
         PreconditionFailed: the draft or one of its manifests has changed since.
     """
+    # The row is held before anything else is looked at: what is compared then stays so until this transaction ends.
     _hold(session, record, "draft")
     _require_items(session, record, plan)
     _texts.add(sha256, canonical_text, len(canonical_text))
@@ -288,6 +289,7 @@ def _hold(session: Session, record: Preregistration, state: State) -> None:
     row = session.execute(_STAYS, {"of_project": record.project_id, "of_id": record.id}).one_or_none()
     if row is None:
         raise unknown(record.id)
+    # The state before the revision: whoever comes late learns that it is locked, not that it has changed.
     if row.state != state:
         code = "already_locked" if state == "draft" else None
         current = record.model_copy(update={"state": row.state})

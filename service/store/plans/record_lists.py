@@ -107,7 +107,7 @@ def page(
 
 
 def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, RecordLine]:
-    """The same of the project's records of these ids."""
+    """The lines of the project's records of these ids, by id."""
     statement = scope.of_project(_LINES, preregistrations, project_id)
     wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
     rows = [dict(row) for row in session.execute(wanted).mappings()]

@@ -30,7 +30,7 @@ class Done:
 
 
 class AuditEvent(StrictRecord):
-    """The same as it is read. It has no number: numbers would tell how much other projects do."""
+    """What was done, as it is read. It has no number: numbers would tell how much other projects do."""
 
     key_id: str | None
     key_name: str | None

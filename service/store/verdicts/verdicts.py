@@ -98,7 +98,7 @@ def stored(session: Session, project_id: str, preregistration_id: str) -> Stored
 
 
 def get(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
-    """The same, read through today's models."""
+    """The verdict of the project's record, read through today's models; None before there is one."""
     verdict = stored(session, project_id, preregistration_id)
     return None if verdict is None else verdict.read()
 

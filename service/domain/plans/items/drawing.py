@@ -23,7 +23,7 @@ class Drawing:
     """Items that are drawn."""
 
     def positions(self) -> NDArray[np.int32]:
-        """Of the drawn items in the manifest, in the order of the draw, (n,)."""
+        """Places of the drawn items in the manifest, in the order of the draw, (n,)."""
         return np.array(draws.draw_items(self.items_sha256, self.seed, self.n_items, self.n), dtype=np.int32)
 
     def order_labels(self, arms: tuple[str, ...]) -> list[tuple[int, str]]:

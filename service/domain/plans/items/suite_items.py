@@ -97,7 +97,7 @@ class Tasks:
 
     @classmethod
     def of(cls, plan: Plan, suite: Suite, labels: tuple[str, ...], kept: NDArray[np.bool_]) -> Tasks:
-        """From the strata of the manifest that was put together, and which of its items are judged."""
+        """The tasks by the strata of the manifest that was put together; `kept`: which of its items are judged."""
         sizes = {task: population.n for task in suite.populations if (population := plan.population(task))}
         shares = [Fraction(repr(share)) for share in suite.shares(sizes).values()]
         places = {name: at for at, name in enumerate(suite.populations)}

@@ -114,7 +114,7 @@ class Assumptions(Assumed):
 
 
 def missing_rates(assumed: Assumed) -> tuple[float, float] | None:
-    """Of the baseline and of the candidate; None where nothing is stated."""
+    """Share of results that the baseline lacks, and the candidate; None where nothing is stated."""
     stated = assumed.missing
     if isinstance(stated, MissingByArm):
         return stated.baseline, stated.candidate

@@ -36,7 +36,7 @@ class BinaryTest(Cells):
         return plan.cells(self, path) or self.common(path)
 
     def parameter(self, name: str) -> Any:
-        """As the test will see it."""
+        """A parameter as the test will see it."""
         return parameter(self.use.use, name)
 
     @property

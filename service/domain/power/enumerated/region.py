@@ -154,7 +154,7 @@ class _Look:
     stretches: list[Stretch] = field(default_factory=list)
 
     def cut(self, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
-        """Columns of cuts."""
+        """Where the truth of the clause changes, as columns of cuts: b at which every m begins another stretch."""
         levels = LEVELS[self.operator]
         if not self.line.patterned:
             return self.line.changes(m, self.limit)

@@ -69,7 +69,7 @@ class Arm:
 
     @classmethod
     def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> Arm | None:
-        """Of a hypothesis; None where its endpoint has no known ends, or names do not resolve."""
+        """The arm of a hypothesis; None where its endpoint has no known ends, or names do not resolve."""
         population, endpoint, reference = setting.population, setting.endpoint, setting.reference
         ends = None if endpoint is None else extremes(endpoint)
         if population is None or endpoint is None or reference is None or ends is None:

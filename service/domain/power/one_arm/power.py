@@ -17,6 +17,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.divided import within_family
+from service.domain.power.leading import about_lead, points
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
@@ -26,7 +27,6 @@ from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
 from service.domain.power.records import (
     LabelledPower,
     LeadEffect,
-    LeadPower,
     PowerAt,
     RequiredN,
     RulePower,
@@ -107,13 +107,13 @@ class OneArmPower:
         return float(stats.binom.pmf(np.flatnonzero(held), n, mean).sum())
 
     def icc(self, corner: Corner) -> float | None:
-        """As the plan assumes, or a plausible one; None without clusters."""
+        """The intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
         if self.arm.sizes is None:
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
 
     def _agreement(self, corner: Corner) -> float | None:
-        """Of the judge with people, as the plan assumes or a plausible one; None where people label nothing."""
+        """How often the judge agrees with people, as assumed or plausible; None where people label nothing."""
         if self.arm.labels is None:
             return None
         return AGREEMENTS[corner] if self.assumed.agreement is None else self.assumed.agreement
@@ -209,35 +209,15 @@ def one_arm_power(
     passes = can_pass(Best(power.setting, power.arm))
     if passes is False:
         return base.model_copy(update={"can_pass": False, "reason": NEVER})
-    effect, mean = power.lead
-    reference = power.at(mean)
-    changes: dict[str, object] = {"can_pass": passes, "reference": reference, "reason": reference.reason}
-    lead = LeadPower(effect=effect, reference=reference)
-    if reference.power is None:
-        return base.model_copy(update={**changes, "lead": lead})
-    changes |= {
-        "stated": power.stated,
-        "method": "exact" if reference.standard_error is None else "simulated",
-    }
-    if not power.stated:
-        ends = sorted(
-            (power.at(mean, "low"), power.at(mean, "high"), reference), key=lambda row: row.power or 0.0
-        )
-        changes |= {"low": ends[0], "high": ends[-1]}
-        lead = lead.model_copy(update={"low": ends[0], "high": ends[-1]})
-    curve = tuple(
-        at
-        for other in power.means()
-        if abs(other - mean) > 1e-12 and (at := power.at(other)).power is not None
-    )
-    changes["lead"] = lead.model_copy(update={"curve": curve})
-    if whole:
-        changes["power"] = tuple(sorted((reference, *curve), key=lambda at: at.truth))
-        changes["required"] = tuple(_required(power, mean))
-        if power.arm.labels is not None:
-            changes["labels"] = tuple(_by_budget(power, mean))
-        changes["assumptions"] = _words(power)
-    return base.model_copy(update=changes)
+    base = base.model_copy(update={"can_pass": passes})
+    answer = about_lead(base, power.lead, power.at, power.means(), stated=power.stated)
+    if not whole or answer.method is None:
+        return answer
+    mean = power.lead[1]
+    changes: dict[str, object] = {"power": points(answer), "required": tuple(_required(power, mean))}
+    if power.arm.labels is not None:
+        changes["labels"] = tuple(_by_budget(power, mean))
+    return answer.model_copy(update={**changes, "assumptions": _words(power)})
 
 
 def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
@@ -253,9 +233,7 @@ def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
         required = RequiredN(discordance=None, target=target, truth=mean - power.arm.reference, n=None)
         least = first_reached(at, power.arm.n, MOST_ITEMS // 2, target)
         if least is None:
-            yield required.model_copy(
-                update={"searched_to": MOST_ITEMS // 2, "reason": "no number of items within reach"}
-            )
+            yield required.model_copy(update={"searched_to": MOST_ITEMS // 2, "reason": TOO_FAR})
             continue
         n, sizes = steady(at, least, TOOTH, target)
         why = f"exact power saw-tooths: {len(sizes)} larger sizes were looked at"
@@ -263,7 +241,7 @@ def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
 
 
 def _by_budget(power: OneArmPower, mean: float) -> Iterator[LabelledPower]:
-    """With a quarter of the labels that are planned, half, twice and four times as many."""
+    """Power with a quarter of the labels that are planned, half, twice and four times as many."""
     arm = power.arm
     for budget in label_budgets(arm.labels or 2, arm.n - 2):
         at = replace(power, arm=replace(arm, labels=budget)).at(mean)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.power.holding import rule_holds
+from service.domain.power.holding import clause_holds, rule_holds
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import filled_by, parameter
 from service.domain.rules.labelled import takes_labels
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting, Use
-from service.domain.rules.truth import (
-    HIGH,
-    Sets,
-    compared,
-    comparisons,
-    join_truths,
-    sides_of,
-)
+from service.domain.rules.truth import Sets
 from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.declaring.shows import TIE, Bounded, Covers, Estimate, PValue
 
@@ -38,19 +32,13 @@ def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
         return None
     if (sets.labelled is not None) != takes_labels(use.test):
         return None
-    filled = filled_by(use.test, endpoint, setting.reference)
-    sides: list[Sets] = []
-    interval = setting.shape(clause) == "interval"
-    for end, limit, operator in comparisons(clause):
-        path = clause.field.path
-        if interval:
-            path = (*path, "high" if end == HIGH else "low")
-        value = use.test.plan.of_sets(sets, lambda name: _parameter(use, filled, name), path, float(limit))
-        if value is None:
-            return None
-        tie = TIE if path[-1] in ("low", "high", "mean", "value", "estimate") else 0.0
-        sides.append(compared(sides_of(value, limit, tie), operator))
-    return join_truths(clause, sides)
+    of_sets, filled = use.test.plan.of_sets, filled_by(use.test, endpoint, setting.reference)
+    return clause_holds(
+        setting,
+        clause,
+        lambda path, limit: of_sets(sets, partial(_parameter, use, filled), path, float(limit)),
+        lambda path: TIE if path[-1] in ("low", "high", "mean", "value", "estimate") else 0.0,
+    )
 
 
 def _parameter(use: Use, filled: Mapping[str, Any], name: str) -> Any:

@@ -13,7 +13,7 @@ from service.domain.rules.settings import Use
 from service.stats.shared.declaring.simulated import Effort
 
 BASE = 2_000
-"""Of any test on any data set."""
+"""What any test costs on any data set."""
 
 COUNTED, RESAMPLED_COUNTS = 5_000, 20_000
 """Of a test that sees counts alone: by a formula, by the distribution of its bootstrap."""
@@ -37,14 +37,14 @@ BLOCK, READ = 2_000_000, 1_500_000
 
 
 def overhead(procedure: Procedure) -> float:
-    """Of one block, before its data sets are counted."""
+    """What one block costs before its data sets are counted."""
     return sum(
         BLOCK + READ * sum(len(setting.uses) for setting in group.settings) for group in procedure.groups
     )
 
 
 def nanoseconds(procedure: Procedure) -> float:
-    """Of one data set: all groups and their tests together."""
+    """What one data set costs, all groups and their tests together."""
     return sum(_group(group) for group in procedure.groups)
 
 
@@ -75,7 +75,7 @@ def _test(group: Group, use: Use, units: int) -> float:
 
 
 def of_test(use: Use, units: int, *, binary: bool, items: int | None = None) -> float:
-    """Of one test on a data set of so many units, clusters of `items`, that is looked at once."""
+    """What one test costs on a data set of so many units, clusters of `items`, that is looked at once."""
     effort = _effort(use)
     if effort == "resampled":
         return RESAMPLED + 150 * units
@@ -94,7 +94,7 @@ def _effort(use: Use) -> Effort:
 
 
 def _bounding(units: int, clustered: bool, items: int) -> float:
-    """Of bounding a mean from both sides; in clusters also of flipping their signs, and of clusters not seen."""
+    """What bounding a mean from both sides costs; in clusters also flipping their signs, and clusters not seen."""
     if not clustered:
         return BOUNDED * min(units, MOST_BOUNDED)
     return BOUNDED * min(items, MOST_BOUNDED) + FLIPPED + (FLIPPED_UNIT + BLOCKS) * units + OF_ITEM * items

@@ -47,7 +47,7 @@ class World:
         return (1 - self.missing[0]) * (1 - self.missing[1])
 
     def shares(self) -> tuple[float, float, float]:
-        """Of items that the candidate alone, the baseline alone, and both or neither get right."""
+        """Shares of items that the candidate alone, the baseline alone, and both or neither get right."""
         # No difference is larger than the share of items on which arms differ.
         truth = min(max(self.truth, -self.scale), self.scale)
         won, lost = (self.scale + truth) / 2, (self.scale - truth) / 2

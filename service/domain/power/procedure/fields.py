@@ -50,7 +50,7 @@ class SimulatedSets:
         return None if value is None else clause_truths(clause, value)
 
     def _by_counts(self, clause: Clause, use: Use | None) -> Sets | None:
-        """From the total counts alone, as exactly as the test; alike data sets are asked once."""
+        """The truth of a clause from the total counts alone, as exact as the test; alike data sets are asked once."""
         line = self._line(use, clause.field.path)
         if line is None:
             return None

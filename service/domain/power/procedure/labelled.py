@@ -27,7 +27,7 @@ def label_budget(plan: Plan, setting: Setting) -> int | None:
 
 
 def label_budgets(labels: int, most: int) -> list[int]:
-    """From a quarter of the labels that are planned to four times as many, in steps of two; at most `most`."""
+    """Numbers of labels from a quarter of those that are planned to four times as many, doubling; at most `most`."""
     return sorted({min(max(labels * quarters // 4, 2), most) for quarters in (1, 2, 4, 8, 16)})
 
 

@@ -234,7 +234,7 @@ def _looks_at_items(group: Group) -> bool:
 
 
 def _data(plan: Plan) -> NDArray[np.intp]:
-    """As `Procedure` draws them: the same population, arms and endpoint see the same data, (m,)."""
+    """Which data a member of the family sees, (m,): the same population, arms and endpoint see the same."""
     keys = []
     for name in members(plan):
         hypothesis = plan.hypothesis(name)

@@ -63,7 +63,7 @@ class Path:
 
     @property
     def method(self) -> str:
-        """As the test names it."""
+        """The method, as the test names it."""
         return str(parameter(self.use.use, "method"))
 
     @property
@@ -266,7 +266,7 @@ class SequentialEvidence:
         return naive(self.sides[way], self.order, self.stop)
 
     def side(self, clause: Clause, way: int) -> Sides | None:
-        """As far as the fields that tell it are simulated."""
+        """The sides that a clause shows, as far as the fields that tell them are simulated."""
         return side_of(clause, self.setting, lambda part: self.truths(part, way))
 
     @property

@@ -55,7 +55,7 @@ class FixedEvidence:
         return len(self.sides)
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """As the verdict reads a clause."""
+        """The truth of a clause on all data sets, as the verdict reads it."""
         return (
             self._of(self.sides[way]).truths(clause)
             if adjusted is None
@@ -79,7 +79,7 @@ class FixedEvidence:
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def side(self, clause: Clause, way: int) -> Sides | None:
-        """As far as the fields that tell it are simulated."""
+        """The sides that a clause shows, as far as the fields that tell them are simulated."""
         return side_of(clause, self.setting, lambda about: self.truths(about, way))
 
     @cached_property

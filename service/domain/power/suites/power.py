@@ -20,8 +20,9 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.divided import divided
+from service.domain.power.leading import about_lead, points
 from service.domain.power.level_records import RuleLevel
-from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
+from service.domain.power.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.shapes import every_shape
 from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import asks_for_more, holding
@@ -86,7 +87,7 @@ class SuitePower:
         return float(whole**self.suite.endpoint.replicates)
 
     def icc(self, corner: Corner) -> float | None:
-        """As the plan assumes, or a plausible one; None without clusters."""
+        """The intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
         if not any(self.suite.clustered):
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
@@ -211,29 +212,10 @@ def suite_power(
         if policy != "none":
             setting = replace(setting, rule=divided(setting.rule, places(plan)))
             power = replace(power, setting=setting)
-    effect, truth = power.lead
-    reference = power.at(truth)
-    lead = LeadPower(effect=effect, reference=reference)
-    changes: dict[str, object] = {"reference": reference, "lead": lead, "reason": reference.reason}
-    if reference.power is None:
-        return base.model_copy(update=changes)
-    changes |= {"method": "simulated", "stated": power.stated}
-    if not power.stated:
-        ends = sorted(
-            (power.at(truth, "low"), power.at(truth, "high"), reference), key=lambda row: row.power or 0.0
-        )
-        changes |= {"low": ends[0], "high": ends[-1]}
-        lead = lead.model_copy(update={"low": ends[0], "high": ends[-1]})
-    curve = tuple(
-        row
-        for other in power.listed()
-        if abs(other - truth) > 1e-12 and (row := power.at(other)).power is not None
-    )
-    changes["lead"] = lead.model_copy(update={"curve": curve})
-    if whole:
-        changes["power"] = tuple(sorted((reference, *curve), key=lambda row: row.truth))
-        changes["assumptions"] = power.words()
-    return base.model_copy(update=changes)
+    answer = about_lead(base, power.lead, power.at, power.listed(), stated=power.stated)
+    if not whole or answer.method is None:
+        return answer
+    return answer.model_copy(update={"power": points(answer), "assumptions": power.words()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class SimulatedSuite:
         return self.right_or_wrong and not any(self.clustered)
 
     def thinned(self, share: float) -> SimulatedSuite:
-        """With that share of the items of every task; of clusters, of every cluster."""
+        """The suite with that share of the items of every task; of clusters, of every cluster."""
         sizes = tuple(np.maximum(np.rint(task * share), 1).astype(np.int64) for task in self.sizes)
         thin = tuple(
             size if clustered else np.ones(max(round(len(task) * share), 2), dtype=np.int64)

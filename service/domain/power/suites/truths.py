@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.power.holding import rule_holds
+from service.domain.power.holding import clause_holds, rule_holds
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.rule import AnyOf, Clause, Comparison, Not, Rule
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import (
-    HIGH,
-    Sets,
-    compared,
-    comparisons,
-    join_truths,
-    sides_of,
-)
-from service.stats.shared.declaring.shows import TIE, Covers, Estimate, PValue
+from service.domain.rules.truth import Sets
+from service.stats.shared.declaring.shows import TIE, Covers, Estimate, Path, PValue
 from service.stats.shared.declaring.suite_sets import SuiteSets
 
 
@@ -31,23 +25,17 @@ def holding(setting: Setting, sets: SuiteSets) -> NDArray[np.bool_] | None:
 
 
 def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
-    use, path = setting.use_of(clause), clause.field.path
-    interval = setting.shape(clause) == "interval"
-    sides: list[Sets] = []
-    for end, limit, operator in comparisons(clause):
+    use = setting.use_of(clause)
+
+    def values(path: Path, limit: Fraction) -> NDArray[np.float64] | None:
         if clause.field.test is None:
-            value = sets.sets.means - sets.threshold
-        elif use is None or use.beside or use.test.plan is None or use.test.plan.of_tasks is None:
+            return sets.sets.means - sets.threshold
+        if use is None or use.beside or use.test.plan is None or use.test.plan.of_tasks is None:
             return None
-        else:
-            field_path = (*path, "high" if end == HIGH else "low") if interval else path
-            known = use.test.plan.of_tasks(sets, partial(parameter, use.use), field_path, float(limit))
-            if known is None:
-                return None
-            value = known
-        tie = 0.0 if use is not None and isinstance(meaning_of(use, path)[0], PValue) else TIE
-        sides.append(compared(sides_of(value, limit, tie), operator))
-    return join_truths(clause, sides)
+        return use.test.plan.of_tasks(sets, partial(parameter, use.use), path, float(limit))
+
+    is_p = use is not None and isinstance(meaning_of(use, clause.field.path)[0], PValue)
+    return clause_holds(setting, clause, values, lambda _path: 0.0 if is_p else TIE)
 
 
 def asks_for_more(setting: Setting) -> bool:

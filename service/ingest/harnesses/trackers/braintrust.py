@@ -36,7 +36,7 @@ class BraintrustExperiment(Reader):
             yield Sample(where, row, measures, ("error",) if row.get("error") is not None else ())
 
     def about(self) -> Mapping[str, Any]:
-        """The project's name."""
+        """The name of the project, as the task of the run."""
         return {"task": (self.run or {}).get("project_name")}
 
 

@@ -62,7 +62,7 @@ class EveryEvalEver(Reader):
             )
 
     def about(self) -> Mapping[str, Any]:
-        """From the record of the run, where there is one."""
+        """Settings of the run, from its record where there is one."""
         if len(self._runs) != 1:
             return {}
         run = self._runs[0]

@@ -54,7 +54,7 @@ class HarborJob(Reader):
             self.partial = f"has results of {n_trials} of its {total} trials"
 
     def samples(self) -> Iterator[Sample]:
-        """Every trial."""
+        """The trials of the run, one sample of each."""
         for name, trial, document in self._trials:
             if isinstance(trial, int):
                 for number, (begin, end) in enumerate(json_slices.elements(document, trial, name), start=1):

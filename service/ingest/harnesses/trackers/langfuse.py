@@ -27,7 +27,7 @@ class LangfuseExperiment(Reader):
             self.partial = "has a page of items that another follows, which is not here"
 
     def samples(self) -> Iterator[Sample]:
-        """Every item."""
+        """The items of the run, one sample of each."""
         for where, item in self._records:
             scores = item.get("scores")
             if "scores" not in item:

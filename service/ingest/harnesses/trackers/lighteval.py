@@ -27,7 +27,7 @@ class LightEvalDetails(Reader):
             self.run = mapping(mapping(results_file).get("config_general"))
 
     def samples(self) -> Iterator[Sample]:
-        """Every row."""
+        """The rows of the details, one sample of each."""
         for row in self._table.samples():
             cells = row.fields
             metric, doc = cells.get("metric"), cells.get("doc")

@@ -13,7 +13,7 @@ from service.ingest.harnesses.trackers.records import Records, add, mapping, obj
 
 class _Items(Records):
     def is_beside(self, document: Mapping[str, Any]) -> bool:
-        """The run."""
+        """Whether the document is the run that items belong to."""
         return document.get("object") == "eval.run"
 
 
@@ -32,7 +32,7 @@ class OpenAIEvalRun(Reader):
             self.partial = "has a page of items that another follows, which is not here"
 
     def samples(self) -> Iterator[Sample]:
-        """Every item."""
+        """The output items of the runs, one sample of each."""
         for where, item in self._records:
             measures: dict[str, Measured] = {}
             for result in objects(item.get("results")):

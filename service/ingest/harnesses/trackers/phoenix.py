@@ -40,7 +40,7 @@ class PhoenixExperiment(Reader):
                 self.partial = "lacks runs that its data set would have"
 
     def samples(self) -> Iterator[Sample]:
-        """Every run."""
+        """The runs of the experiment, one sample of each."""
         for where, record in self._records:
             run = record if "annotations" in record else _of_row(where, record)
             measures: dict[str, Measured] = {}

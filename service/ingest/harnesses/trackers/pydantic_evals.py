@@ -74,7 +74,7 @@ class PydanticEvalsReport(Reader):
             yield Sample(where, _fields(case), {}, ("error",))
 
     def _names(self) -> dict[str, set[str]]:
-        """By evaluator the names of what it gives: a failure tells its evaluator alone."""
+        """Names of what every evaluator gives, by evaluator: a failure tells its evaluator alone."""
         names: dict[str, set[str]] = {}
         for _where, case in self._cases("cases"):
             for name, result in _results(case):

@@ -26,7 +26,7 @@ class RagasFrame(Reader):
         self._records = Records(files, (), "frame of Ragas", way_out=BY_ROWS)
 
     def samples(self) -> Iterator[Sample]:
-        """Every row."""
+        """The rows of the result, one sample of each."""
         for where, row in self._records:
             measures = {name: _measured(value) for name, value in row.items() if name not in _OF_THE_DATA}
             yield Sample(where, row, measures)

@@ -23,7 +23,7 @@ class WeaveEvaluation(Reader):
         self._records = Records(files, ("calls", "data"), "calls of Weave")
 
     def samples(self) -> Iterator[Sample]:
-        """Every call of `predict_and_score`."""
+        """The calls of `predict_and_score`, one sample of each."""
         rows = 0
         for where, call in self._records:
             name = call.get("op_name")

@@ -19,6 +19,22 @@ def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
         raise InvalidData.field("clusters", "hold a single cluster", "send two clusters or leave them out")
 
 
+def require_arms(arms: Mapping[str, object | None]) -> set[str]:
+    """The names of the columns that were sent: `values` of one arm, or `baseline` and `candidate` of two.
+
+    Raises:
+        InvalidData: neither of these, or both.
+    """
+    sent = {name for name, column in arms.items() if column is not None}
+    if sent not in ({"values"}, {"baseline", "candidate"}):
+        raise InvalidData.field(
+            "values",
+            "are one arm's, and baseline and candidate two",
+            "send `values`, or `baseline` and `candidate`",
+        )
+    return sent
+
+
 def require_equal_lengths(columns: Mapping[str, Sequence[object] | None]) -> None:
     """Refuse columns of different length, naming both; refuse empty ones. None is a column that was not sent."""
     sent = {name: column for name, column in columns.items() if column is not None}
